@@ -1,0 +1,1 @@
+"""A conformance suite for the node interfaces of Kubernetes: one pytest case a requirement."""

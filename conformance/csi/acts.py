@@ -1,0 +1,158 @@
+"""What cases do over and over: bring a volume to a state of its life cycle (CSI, "Volume Lifecycle").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+from google.protobuf.message import Message
+
+from conformance.csi.paths import Paths
+from conformance.csi.requests import Requests
+from conformance.csi.undo import undo_all
+from conformance.engine.ledger import Ledger
+from conformance.engine.verdict import Broken, expect
+from refimpl.csi.api import csi_pb2 as pb, csi_pb2_grpc
+
+
+@attrs.frozen
+class Mounted:
+    """A volume published on the first node: where, and with what it was published."""
+
+    volume: pb.Volume
+    target_path: str
+    staging_path: str
+    publish_context: Mapping[str, str]
+    request: pb.NodePublishVolumeRequest
+
+
+class Acts(Requests):
+    """Steps of the calling side. Whatever they make is undone when the case ends."""
+
+    controller: csi_pb2_grpc.ControllerStub
+    node: csi_pb2_grpc.NodeStub
+    paths: Paths | None
+    ledger: Ledger
+    _released: list[str]
+
+    def volume(self, request: pb.CreateVolumeRequest | None = None) -> pb.Volume:
+        """A new volume, or the user's own one where the driver makes none."""
+        if "controller:CREATE_DELETE_VOLUME" not in self.offers and request is None:
+            return pb.Volume(
+                volume_id=self.settings.volume_id, volume_context=self.settings.volume_context
+            )
+        made = self.controller.CreateVolume(request or self.volume_request()).volume
+        expect(
+            made.volume_id,
+            "CreateVolume answers with a volume that has an id",
+            wanted="volume.volume_id",
+            got=made,
+        )
+        return made
+
+    def attach(
+        self,
+        volume: pb.Volume,
+        *,
+        node_id: str | None = None,
+        capability: pb.VolumeCapability | None = None,
+        readonly: bool = False,
+    ) -> Mapping[str, str]:
+        """Publishes to a node where the driver asks for it; returns the publish_context."""
+        if "controller:PUBLISH_UNPUBLISH_VOLUME" not in self.offers:
+            return {}
+        request = self.publish_request(
+            volume, node_id=node_id, capability=capability, readonly=readonly
+        )
+        return self.controller.ControllerPublishVolume(request).publish_context
+
+    def staging_path(self) -> str:
+        """A fresh staging directory."""
+        return self._kept(self._paths().staging(self.fresh_name("d")))
+
+    def target_path(self) -> str:
+        """A fresh target path; its parent exists, it does not."""
+        return self._kept(self._paths().target(self.fresh_name("d")))
+
+    def stage(
+        self,
+        volume: pb.Volume,
+        *,
+        capability: pb.VolumeCapability | None = None,
+        publish_context: Mapping[str, str] | None = None,
+    ) -> str:
+        """Stages where the driver asks for it; returns the staging path, empty without STAGE."""
+        if "node:STAGE_UNSTAGE_VOLUME" not in self.offers:
+            return ""
+        path = self.staging_path()
+        self.node.NodeStageVolume(
+            self.stage_request(
+                volume, path, capability=capability, publish_context=publish_context
+            )
+        )
+        return path
+
+    def mount(
+        self,
+        volume: pb.Volume | None = None,
+        *,
+        capability: pb.VolumeCapability | None = None,
+        readonly: bool = False,
+    ) -> Mounted:
+        """The whole way: create, controller publish, stage, node publish."""
+        if volume is None:
+            asked = [capability] if capability else None
+            volume = self.volume(self.volume_request(capabilities=asked))
+        context = self.attach(volume, capability=capability)
+        staging = self.stage(volume, capability=capability, publish_context=context)
+        request = self.node_publish_request(
+            volume,
+            self.target_path(),
+            staging_path=staging,
+            capability=capability,
+            readonly=readonly,
+            publish_context=context,
+        )
+        self.node.NodePublishVolume(request)
+        return Mounted(volume, request.target_path, staging, context, request)
+
+    def unmount(self, mounted: Mounted) -> None:
+        """NodeUnpublishVolume of what `mount` published."""
+        self.node.NodeUnpublishVolume(
+            pb.NodeUnpublishVolumeRequest(
+                volume_id=mounted.volume.volume_id, target_path=mounted.target_path
+            )
+        )
+
+    def clean_up(self) -> None:
+        """Undoes what the case made, newest first; raises Broken when the target refuses."""
+        refused = undo_all(self.ledger, self.call_with_secrets)
+        for path in reversed(self._released):
+            self._paths().release(path)
+        self._released.clear()
+        if refused:
+            raise refused[0]
+
+    def call_with_secrets(self, method: str, request: Message) -> Any:
+        """Inverse requests are built without secrets; the user's are put back here."""
+        if "secrets" in request.DESCRIPTOR.fields_by_name:
+            sent: Any = request
+            sent.secrets.update(self.settings.secrets_for(method.rpartition("/")[2]))
+        return self.call(method, request)
+
+    def call(self, method: str, request: Message) -> Any:
+        """One call by its full method name."""
+        raise NotImplementedError
+
+    def _kept(self, path: str) -> str:
+        self._released.append(path)
+        return path
+
+    def _paths(self) -> Paths:
+        assert self.paths is not None, "the case needs SAME_HOST"
+        return self.paths
+
+
+__all__ = ["Acts", "Broken", "Mounted"]

@@ -1,0 +1,106 @@
+"""What a driver advertises, asked once per process and frozen: cases are chosen by it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import attrs
+
+from refimpl.csi.api import csi_pb2 as pb
+from refimpl.csi.kubelet import Driver
+from refimpl.wire.status import Refused
+
+T = TypeVar("T")
+
+REVISIONS = ("1.12", "1.13")
+
+# Any of these is spoken of by CSI 1.13 only, VOLUME_CONDITION by 1.12 only (CSI 1.13 release notes).
+_NEW = {
+    "plugin:SNAPSHOT_ACCESSIBILITY_CONSTRAINTS",
+    "controller:GET_VOLUME_HEALTH",
+    "controller:LIST_VOLUME_HEALTH",
+    "node:GET_VOLUME_HEALTH",
+    "node:GET_STORAGE_HEALTH",
+}
+_OLD = {"controller:VOLUME_CONDITION", "node:VOLUME_CONDITION"}
+
+
+@attrs.frozen
+class Offers:
+    """A driver's own description: name, version, capabilities as `controller:GET_CAPACITY`, node."""
+
+    name: str = ""
+    version: str = ""
+    capabilities: frozenset[str] = frozenset()
+    services: frozenset[str] = frozenset()
+    node_id: str = ""
+    max_volumes: int = 0
+    topology: dict[str, str] | None = None
+
+    def __contains__(self, capability: str) -> bool:
+        return capability in self.capabilities
+
+    def guess_revision(self) -> str:
+        """1.13 unless only 1.12's condition capability is advertised: no RPC tells the version."""
+        if self.capabilities & _OLD and not self.capabilities & _NEW:
+            return "1.12"
+        return "1.13"
+
+
+def ask(driver: Driver, node: Driver) -> Offers:
+    """Asks both endpoints; what a driver refuses to tell counts as not offered."""
+    info = _try(lambda: driver.identity.GetPluginInfo(pb.GetPluginInfoRequest()))
+    told: set[str] = set()
+    services: set[str] = set()
+    plugin = _try(lambda: driver.identity.GetPluginCapabilities(pb.GetPluginCapabilitiesRequest()))
+    for capability in plugin.capabilities if plugin else ():
+        if capability.HasField("service"):
+            told.add(f"plugin:{_name(pb.PluginCapability.Service.Type, capability.service.type)}")
+        elif capability.HasField("volume_expansion"):
+            kind = pb.PluginCapability.VolumeExpansion.Type
+            told.add(f"expansion:{_name(kind, capability.volume_expansion.type)}")
+    if "plugin:CONTROLLER_SERVICE" in told:
+        services.add("controller")
+        told |= _rpcs("controller", _try(lambda: driver.controller.ControllerGetCapabilities(
+            pb.ControllerGetCapabilitiesRequest())), pb.ControllerServiceCapability.RPC.Type)
+    if "plugin:GROUP_CONTROLLER_SERVICE" in told:
+        services.add("group")
+        told |= _rpcs("group", _try(lambda: driver.group.GroupControllerGetCapabilities(
+            pb.GroupControllerGetCapabilitiesRequest())), pb.GroupControllerServiceCapability.RPC.Type)
+    on_node = _try(lambda: node.node.NodeGetCapabilities(pb.NodeGetCapabilitiesRequest()))
+    if on_node is not None:
+        services.add("node")
+        told |= _rpcs("node", on_node, pb.NodeServiceCapability.RPC.Type)
+    place = _try(lambda: node.node.NodeGetInfo(pb.NodeGetInfoRequest())) if on_node else None
+    return Offers(
+        name=info.name if info else "",
+        version=info.vendor_version if info else "",
+        capabilities=frozenset(told),
+        services=frozenset(services),
+        node_id=place.node_id if place else "",
+        max_volumes=place.max_volumes_per_node if place else 0,
+        topology=_segments(place) if place else None,
+    )
+
+
+def _segments(place: Any) -> dict[str, str] | None:
+    has = place.HasField("accessible_topology")
+    return dict(place.accessible_topology.segments) if has else None
+
+
+def _rpcs(kind: str, answer: Any, enum: Any) -> set[str]:
+    listed = answer.capabilities if answer is not None else ()
+    return {f"{kind}:{_name(enum, entry.rpc.type)}" for entry in listed if entry.HasField("rpc")}
+
+
+def _name(enum: Any, number: int) -> str:
+    known: bool = number in enum.values()
+    return str(enum.Name(number)) if known else str(number)
+
+
+def _try(call: Callable[[], T]) -> T | None:
+    try:
+        return call()
+    except Refused:
+        return None

@@ -1,0 +1,170 @@
+"""Well-formed requests to start from: a case changes the one thing it is about."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+
+from conformance.csi.offers import Offers
+from conformance.csi.settings import CsiSettings
+from conformance.engine.runid import PREFIX, worker
+from refimpl.csi.api import csi_pb2 as pb
+
+Mode = pb.VolumeCapability.AccessMode
+_numbers = itertools.count(1)
+
+
+class Requests:
+    """Builds requests for one target with its parameters, secrets and sizes filled in."""
+
+    settings: CsiSettings
+    offers: Offers
+    run_id: str
+
+    def fresh_name(self, hint: str = "v") -> str:
+        """A name nobody else uses: it carries the run's id, so that leftovers can be told."""
+        return f"{PREFIX}-{self.run_id}-{worker()}-{hint}{next(_numbers)}"
+
+    def capability(
+        self,
+        mode: Mode.Mode.ValueType = Mode.SINGLE_NODE_WRITER,
+        *,
+        block: bool | None = None,
+        fs_type: str = "",
+        mount_flags: Sequence[str] = (),
+        mount_group: str = "",
+    ) -> pb.VolumeCapability:
+        """A capability; of the access type the user chose where `block` is not given."""
+        made = pb.VolumeCapability(access_mode=Mode(mode=mode))
+        if self.settings.access_type == "block" if block is None else block:
+            made.block.SetInParent()
+        else:
+            made.mount.SetInParent()
+            made.mount.fs_type = fs_type
+            made.mount.mount_flags.extend(mount_flags)
+            made.mount.volume_mount_group = mount_group
+        return made
+
+    def volume_request(
+        self,
+        name: str | None = None,
+        *,
+        capabilities: Sequence[pb.VolumeCapability] | None = None,
+        required: int | None = None,
+        limit: int = 0,
+        parameters: Mapping[str, str] | None = None,
+        source: pb.VolumeContentSource | None = None,
+    ) -> pb.CreateVolumeRequest:
+        """A CreateVolume of the configured size; `required` and `limit` in bytes, 0 is unset."""
+        size = required if required is not None else 0 if limit else self.settings.volume_size
+        made = pb.CreateVolumeRequest(
+            name=self.fresh_name() if name is None else name,
+            volume_capabilities=[self.capability()] if capabilities is None else capabilities,
+            parameters=self.settings.parameters if parameters is None else parameters,
+            secrets=self.settings.secrets_for("CreateVolume"),
+            volume_content_source=source,
+        )
+        if size or limit:
+            made.capacity_range.required_bytes = size
+            made.capacity_range.limit_bytes = limit
+        if "plugin:VOLUME_ACCESSIBILITY_CONSTRAINTS" in self.offers and self.offers.topology:
+            made.accessibility_requirements.requisite.add(segments=self.offers.topology)
+            made.accessibility_requirements.preferred.add(segments=self.offers.topology)
+        return made
+
+    def delete_request(self, volume_id: str) -> pb.DeleteVolumeRequest:
+        """A DeleteVolume."""
+        secrets = self.settings.secrets_for("DeleteVolume")
+        return pb.DeleteVolumeRequest(volume_id=volume_id, secrets=secrets)
+
+    def publish_request(
+        self,
+        volume: pb.Volume,
+        *,
+        node_id: str | None = None,
+        capability: pb.VolumeCapability | None = None,
+        readonly: bool = False,
+    ) -> pb.ControllerPublishVolumeRequest:
+        """A ControllerPublishVolume to the first node, with the volume's own context."""
+        return pb.ControllerPublishVolumeRequest(
+            volume_id=volume.volume_id,
+            node_id=self.offers.node_id if node_id is None else node_id,
+            volume_capability=capability or self.capability(),
+            readonly=readonly,
+            secrets=self.settings.secrets_for("ControllerPublishVolume"),
+            volume_context=volume.volume_context,
+        )
+
+    def unpublish_request(
+        self, volume_id: str, node_id: str | None = None
+    ) -> pb.ControllerUnpublishVolumeRequest:
+        """A ControllerUnpublishVolume from the first node; an empty node_id means all nodes."""
+        return pb.ControllerUnpublishVolumeRequest(
+            volume_id=volume_id,
+            node_id=self.offers.node_id if node_id is None else node_id,
+            secrets=self.settings.secrets_for("ControllerUnpublishVolume"),
+        )
+
+    def validate_request(
+        self, volume: pb.Volume, capabilities: Sequence[pb.VolumeCapability] | None = None
+    ) -> pb.ValidateVolumeCapabilitiesRequest:
+        """A ValidateVolumeCapabilities that sends back what CreateVolume gave."""
+        return pb.ValidateVolumeCapabilitiesRequest(
+            volume_id=volume.volume_id,
+            volume_capabilities=[self.capability()] if capabilities is None else capabilities,
+            volume_context=volume.volume_context,
+            secrets=self.settings.secrets_for("ValidateVolumeCapabilities"),
+        )
+
+    def snapshot_request(self, volume_id: str, name: str | None = None) -> pb.CreateSnapshotRequest:
+        """A CreateSnapshot."""
+        return pb.CreateSnapshotRequest(
+            source_volume_id=volume_id,
+            name=self.fresh_name("s") if name is None else name,
+            parameters=self.settings.snapshot_parameters,
+            secrets=self.settings.secrets_for("CreateSnapshot"),
+        )
+
+    def stage_request(
+        self,
+        volume: pb.Volume,
+        staging_path: str,
+        *,
+        capability: pb.VolumeCapability | None = None,
+        publish_context: Mapping[str, str] | None = None,
+    ) -> pb.NodeStageVolumeRequest:
+        """A NodeStageVolume at a directory that exists."""
+        return pb.NodeStageVolumeRequest(
+            volume_id=volume.volume_id,
+            staging_target_path=staging_path,
+            volume_capability=capability or self.capability(),
+            publish_context=publish_context,
+            volume_context=volume.volume_context,
+            secrets=self.settings.secrets_for("NodeStageVolume"),
+        )
+
+    def node_publish_request(
+        self,
+        volume: pb.Volume,
+        target_path: str,
+        *,
+        staging_path: str = "",
+        capability: pb.VolumeCapability | None = None,
+        readonly: bool = False,
+        publish_context: Mapping[str, str] | None = None,
+    ) -> pb.NodePublishVolumeRequest:
+        """A NodePublishVolume at a path that does not exist below a directory that does."""
+        return pb.NodePublishVolumeRequest(
+            volume_id=volume.volume_id,
+            target_path=target_path,
+            staging_target_path=staging_path,
+            volume_capability=capability or self.capability(),
+            readonly=readonly,
+            publish_context=publish_context,
+            volume_context=volume.volume_context,
+            secrets=self.settings.secrets_for("NodePublishVolume"),
+        )
+
+    def unknown_volume_id(self) -> str:
+        """An id the driver never gave; the user's choice where ids have a form of their own."""
+        return self.settings.unknown_volume_id or self.fresh_name("unknown")

@@ -1,0 +1,221 @@
+"""What can be tested around a target: each `no_*` is empty, or the reason why something cannot."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from conformance.csi.acts import Acts
+from conformance.engine.verdict import Broken
+from refimpl.csi.api import csi_pb2 as pb
+from refimpl.csi.kubelet import Driver
+from refimpl.wire.endpoint import Endpoint
+from refimpl.wire.status import Code, Refused
+
+if TYPE_CHECKING:
+    from refimpl.csi.fake import FakeDriver
+
+MOUNTINFO = Path("/proc/self/mountinfo")
+
+
+class Surroundings(Acts):
+    """Answers the `Has` needs of needs.py; what has to be tried out is tried once."""
+
+    fake: FakeDriver | None
+    command: Sequence[str]
+    endpoint: Endpoint
+    node_endpoints: Sequence[Endpoint]
+    nodes: Sequence[Driver]
+
+    @property
+    def no_volumes(self) -> str:
+        """Whether there is a volume to work on."""
+        if "controller:CREATE_DELETE_VOLUME" in self.offers or self.settings.volume_id:
+            return ""
+        return "the driver makes no volumes and no volume_id is configured"
+
+    @property
+    def no_paths(self) -> str:
+        """Whether staging and target directories can be made."""
+        if self.paths is None:
+            return "the driver may be on another host; give path commands or a unix socket"
+        return ""
+
+    @property
+    def no_files(self) -> str:
+        """Whether this process sees the driver's files."""
+        if self.paths is None or not self.paths.visible:
+            return "the driver's files cannot be seen from here"
+        return ""
+
+    @property
+    def no_root(self) -> str:
+        """Whether this process may do what root may."""
+        return "" if os.geteuid() == 0 else "needs root"
+
+    @property
+    def no_mounts(self) -> str:
+        """Whether a published volume is a mount that this process sees."""
+        if self.no_files or self.no_volumes:
+            return self.no_files or self.no_volumes
+        if self._published_as in ("mount", "unknown"):
+            return ""
+        return "the driver makes no mounts that can be seen from here"
+
+    @property
+    def no_data(self) -> str:
+        """Whether a published path leads to the volume's data."""
+        if self.no_files or self.no_volumes:
+            return self.no_files or self.no_volumes
+        if self._published_as in ("mount", "link", "unknown"):
+            return ""
+        return "the driver publishes plain directories without a volume behind them"
+
+    @functools.cached_property
+    def _published_as(self) -> Literal["mount", "link", "plain", "unknown"]:
+        """How the driver publishes a volume; unknown where it fails to, which a case will tell."""
+        mark = self.ledger.open_calls()
+        try:
+            path = self.mount().target_path
+            if os.path.islink(path):
+                return "link"
+            return "mount" if path in mount_points() else "plain"
+        except (Refused, Broken):
+            return "unknown"
+        finally:
+            if not mark:
+                self.clean_up_quietly()
+
+    def clean_up_quietly(self) -> None:
+        """Cleans up after a trial; what cannot be removed stays on the ledger for the next case."""
+        try:
+            self.clean_up()
+        except Broken:
+            pass
+
+    @property
+    def no_block(self) -> str:
+        """Whether the driver makes block volumes."""
+        return "" if self._makes(block=True) else "the driver makes no block volumes"
+
+    @property
+    def no_mount(self) -> str:
+        """Whether the driver makes mount volumes."""
+        return "" if self._makes(block=False) else "the driver makes no mount volumes"
+
+    @functools.cache  # noqa: B019 - one target lives as long as its process
+    def _makes(self, block: bool) -> bool:
+        if "controller:CREATE_DELETE_VOLUME" not in self.offers:
+            return (self.settings.access_type == "block") == block
+        request = self.volume_request(capabilities=[self.capability(block=block)])
+        try:
+            self.controller.CreateVolume(request)
+        except Refused as refusal:
+            return refusal.code != Code.INVALID_ARGUMENT
+        self.clean_up_quietly()
+        return True
+
+    @property
+    def other_node_id(self) -> str:
+        """A second node the controller knows, empty where there is none."""
+        if self.settings.other_node_id or len(self.nodes) < 2:
+            return self.settings.other_node_id
+        return self._node_id(1)
+
+    @functools.cache  # noqa: B019
+    def _node_id(self, number: int) -> str:
+        return self.nodes[number].node.NodeGetInfo(pb.NodeGetInfoRequest()).node_id
+
+    @property
+    def no_second_node(self) -> str:
+        """Whether volumes can be published to two nodes."""
+        return "" if self.other_node_id else "no second node (node_endpoints or other_node_id)"
+
+    @property
+    def no_second_endpoint(self) -> str:
+        """Whether two nodes can be called."""
+        return "" if len(self.nodes) > 1 else "no second node endpoint (node_endpoints)"
+
+    @property
+    def no_split_endpoints(self) -> str:
+        """Whether controller and node have addresses of their own."""
+        if all(endpoint == self.endpoint for endpoint in self.node_endpoints):
+            return "controller and node share one endpoint"
+        return ""
+
+    @property
+    def no_command(self) -> str:
+        """Whether the suite can start a driver of its own."""
+        return "" if self.command else "the suite did not start the driver (give -- COMMAND)"
+
+    @property
+    def no_attach_limit(self) -> str:
+        """Whether the node tells a limit and the user wants it reached."""
+        if not self.offers.max_volumes:
+            return "the node tells no limit (max_volumes_per_node)"
+        if not (self.settings.attach_limit or self.fake):
+            return "attaching up to the limit is asked for by --csi.testnodevolumeattachlimit"
+        return ""
+
+    @property
+    def no_secrets(self) -> str:
+        """Whether the driver wants secrets, and which are wrong ones."""
+        return "" if self.settings.secrets else "no secrets are configured (--csi.secrets)"
+
+    @property
+    def no_other_parameters(self) -> str:
+        """Whether a second set of parameters is known."""
+        if self.settings.other_parameters:
+            return ""
+        return "no second set of parameters is configured (other_parameters)"
+
+    @property
+    def no_mutable_parameters(self) -> str:
+        """Whether mutable parameters the driver takes are known."""
+        if self.settings.mutable_parameters:
+            return ""
+        return "no mutable parameters are configured (--csi.testvolumemutableparameters)"
+
+    @property
+    def no_faults(self) -> str:
+        """Whether volumes can be broken and repaired."""
+        hooks = self.settings.hooks
+        if self.fake or (hooks.break_volume and hooks.repair_volume):
+            return ""
+        return "no hook breaks and repairs volumes (hooks.break_volume, hooks.repair_volume)"
+
+    @property
+    def no_storage_faults(self) -> str:
+        """Whether the back end can be broken and repaired."""
+        hooks = self.settings.hooks
+        if self.fake or (hooks.break_storage and hooks.repair_storage):
+            return ""
+        return "no hook breaks and repairs the back end (hooks.break_storage, repair_storage)"
+
+    @property
+    def no_dependency_faults(self) -> str:
+        """Whether what the driver depends on can be taken away and given back."""
+        hooks = self.settings.hooks
+        if self.fake or (hooks.break_dependency and hooks.repair_dependency):
+            return ""
+        return "no hook takes a dependency away (hooks.break_dependency, repair_dependency)"
+
+    @property
+    def no_ephemeral(self) -> str:
+        """Whether the driver makes inline ephemeral volumes."""
+        if self.fake or self.settings.ephemeral:
+            return ""
+        return "inline ephemeral volumes are not declared (ephemeral = true)"
+
+
+def mount_points() -> list[str]:
+    """The mount points of this process, one entry a layer (proc(5), mountinfo)."""
+    lines = MOUNTINFO.read_text().splitlines()
+    return [_unescape(line.split(" ")[4]) for line in lines]
+
+
+def _unescape(text: str) -> str:
+    return text.encode("latin-1", "backslashreplace").decode("unicode_escape") if "\\" in text else text

@@ -1,0 +1,221 @@
+"""A CSI driver under test: its stubs, what it offers, and the requests cases start from."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from google.protobuf.message import Message
+
+from conformance.csi import undo
+from conformance.csi.offers import REVISIONS, ask
+from conformance.csi.paths import paths_for
+from conformance.csi.settings import CsiSettings, settings
+from conformance.csi.surroundings import Surroundings
+from conformance.engine import fixtures, mutants, reproduce, sweep
+from conformance.engine.ledger import Ledger, LedgerChannel, Made
+from conformance.engine.ledger import read as read_ledger
+from conformance.engine.options import BadOption, Options
+from conformance.engine.supervise import Supervised
+from conformance.engine.verdict import Broken
+from refimpl.csi.kubelet import Driver
+from refimpl.wire.client import Channel, Unreachable
+from refimpl.wire.endpoint import Endpoint, EndpointError, probe
+from refimpl.wire.journal import Entry, Journal
+
+if TYPE_CHECKING:
+    from refimpl.csi.fake import FakeDriver
+
+# A run makes some thousands of calls; the journal has to reach back over one case only.
+_KEEP = 20_000
+
+
+class CsiTarget(Surroundings):
+    """One driver: `identity`, `controller`, `group`, `metadata`, `node` are its stubs."""
+
+    interface = "csi"
+
+    def __init__(
+        self,
+        endpoints: Sequence[Endpoint],
+        options: Options,
+        chosen: CsiSettings,
+        *,
+        controller: Endpoint | None = None,
+        fake: FakeDriver | None = None,
+        process: Supervised | None = None,
+        command: Sequence[str] = (),
+    ) -> None:
+        self.settings, self.options, self.run_id = chosen, options, options.run_id
+        self.fake, self.process, self.command = fake, process, tuple(command)
+        self.endpoint = controller or endpoints[0]
+        self.node_endpoints = list(endpoints)
+        self.journal = Journal(keep=_KEEP)
+        self.ledger = Ledger(undo.TABLE, self._ledger_path())
+        self._channels: dict[str, Channel] = {}
+        self._released: list[str] = []
+        self._connect()
+        self.offers = ask(self.driver, self.nodes[0])
+        self.name = self.offers.name or "a CSI driver"
+        self.version = self.offers.version
+        self.revision = _revision(options.revision) or self.offers.guess_revision()
+        self.paths = paths_for(chosen, local=self.endpoint.kind == "unix")
+
+    def _ledger_path(self) -> Path | None:
+        if self.fake:
+            return None  # it goes when we go
+        return sweep.ledger_path("csi", self.options.target, self.run_id)
+
+    def _connect(self) -> None:
+        for endpoint in {str(e): e for e in (self.endpoint, *self.node_endpoints)}.values():
+            channel = Channel(endpoint, journal=self.journal)
+            channel.wait_ready(10.0)
+            self._channels[str(endpoint)] = channel
+        self.driver = self._driver(self.endpoint)
+        self.nodes = [self._driver(endpoint) for endpoint in self.node_endpoints]
+        self.identity, self.controller = self.driver.identity, self.driver.controller
+        self.group, self.metadata = self.driver.group, self.driver.metadata
+        self.node = self.nodes[0].node
+
+    def _driver(self, endpoint: Endpoint) -> Driver:
+        return Driver.over(LedgerChannel(self._channels[str(endpoint)], self.ledger))
+
+    def call(self, method: str, request: Message) -> Any:
+        """One call by its full method name, at the endpoint that serves it."""
+        service, _, rpc = method.removeprefix("/csi.v1.").partition("/")
+        stub = {
+            "Identity": self.identity,
+            "Controller": self.controller,
+            "GroupController": self.group,
+            "SnapshotMetadata": self.metadata,
+            "Node": self.node,
+        }[service]
+        return getattr(stub, rpc)(request)
+
+    def mark(self) -> int:
+        """See Target."""
+        entries = self.journal.entries
+        return entries[-1].seq if entries else 0
+
+    def calls(self, mark: int) -> list[Entry]:
+        """See Target."""
+        return [call for call in self.journal.entries if call.seq > mark]
+
+    def reproduce(self, call: Entry) -> str:
+        """See Target: a grpcurl line."""
+        at = self.node_endpoints[0] if "/csi.v1.Node/" in call.method else self.endpoint
+        return reproduce.grpcurl(call, at, "refimpl/csi/api/csi.proto")
+
+    def lost(self) -> str:
+        """See Target. A driver that we started is started again: its next case gets its chance."""
+        if all(probe(endpoint) == "live" for endpoint in self._endpoints() if endpoint.kind == "unix"):
+            return ""
+        if self.process and not self.process.running():
+            ended = f"it ended with {self.process.status()}{self.process.last_words()}"
+            self.process.start().ready()
+            return f"restarted: {ended}"
+        return f"nobody answers at {self.endpoint} any more"
+
+    def _endpoints(self) -> list[Endpoint]:
+        return [self.endpoint, *self.node_endpoints]
+
+    def left_by(self, path: Path) -> list[Made]:
+        """What the ledger of a killed run leaves to be undone, newest first."""
+        return read_ledger(path, undo.TABLE, undo.REQUESTS)
+
+    def undo(self, made: Made) -> tuple[str, bool]:
+        """Undoes one call of a killed run; what was done, and whether it worked."""
+        rpc = made.method.rpartition("/")[2]
+        try:
+            undo.undo(made, self.call_with_secrets)
+        except Broken as broken:
+            return f"{rpc} could not be undone: {broken.got}", False
+        return f"{rpc} undone", True
+
+    def close(self) -> None:
+        """See Target."""
+        if self.paths:
+            self.paths.close()
+        self.ledger.close()
+        for channel in self._channels.values():
+            channel.close()
+        if self.fake:
+            self.fake.stop()
+        if self.process:
+            self.process.close()
+
+
+def open_target(options: Options) -> CsiTarget:
+    """Opens what the options name; raises BadOption or wire.client.Unreachable."""
+    kind, _, argument = options.target.partition(":")
+    table: dict[str, Any] = {}
+    if options.target.endswith(".toml") or fixtures.locate(options.target, "targets").is_file():
+        table = _target_file(fixtures.locate(options.target, "targets"))
+    chosen = settings(table.pop("csi", {}), options.settings)
+    command = options.command or tuple(table.get("command", ()))
+    if command:
+        return _started(command, options, chosen)
+    if kind in ("fake", "mutant"):
+        return _faked(kind, argument, options, chosen)
+    where = table.get("endpoint", options.target)
+    try:
+        nodes = [Endpoint.parse(text) for text in chosen.node_endpoints or [where]]
+        return CsiTarget(
+            nodes,
+            options,
+            chosen,
+            controller=Endpoint.parse(chosen.controller_endpoint or where),
+        )
+    except EndpointError as error:
+        raise BadOption(str(error)) from error
+
+
+def _faked(kind: str, argument: str, options: Options, chosen: CsiSettings) -> CsiTarget:
+    """Our own fake in this process: `fake`, `fake:PROFILE`, or `mutant:NAME`."""
+    from refimpl.csi.fake import FakeDriver  # a real driver does not pay for it
+
+    revision = _revision(options.revision) or "1.13"
+    if kind == "mutant":
+        mutant = mutants.load("csi", argument)
+        fake = mutants.fake(FakeDriver, mutant, revision=mutant.revision or revision)
+        command = mutants.command("csi", argument)
+    else:
+        profile = argument or "default"
+        fake = FakeDriver(profile=profile, revision=revision, nodes=2)
+        command = [sys.executable, "-m", "refimpl", "serve", "csi", "{endpoint}"]
+        command += ["--state-dir", "{dir}", "--profile", profile, "--revision", revision]
+    fake.start()
+    return CsiTarget(fake.nodes, options, chosen, fake=fake, command=command)
+
+
+def _started(command: Sequence[str], options: Options, chosen: CsiSettings) -> CsiTarget:
+    process = Supervised(command)
+    try:
+        process.start().ready()
+        return CsiTarget([process.endpoint], options, chosen, process=process, command=command)
+    except (Unreachable, BadOption):
+        process.close()
+        raise
+
+
+def _target_file(path: Path) -> dict[str, Any]:
+    """`endpoint` or `command`, `revision`, and a [csi] table."""
+    try:
+        return tomllib.loads(path.read_text())
+    except OSError as error:
+        raise BadOption(f"{path}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadOption(f"{path}: {error}") from error
+
+
+def _revision(text: str) -> str:
+    """`csi-1.12` or `1.12` as 1.12; empty stays empty."""
+    revision = text.removeprefix("csi-")
+    if revision and revision not in REVISIONS:
+        raise BadOption(f"--revision {text}: there is csi-{', csi-'.join(REVISIONS)}")
+    return revision
+
+

@@ -1,0 +1,1 @@
+"""What every suite shares: cases, targets, expectations, the event stream and its reports."""

@@ -1,0 +1,132 @@
+"""The cases there are, found by importing the suites: what `list`, `explain` and the pages show."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import importlib
+import inspect
+import pkgutil
+import re
+import textwrap
+import tomllib
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+
+from conformance.engine import fixtures
+from conformance.engine.case import Case, case_of
+from conformance.engine.options import BadOption
+from conformance.engine.target import INTERFACES, interface
+
+
+@attrs.frozen
+class Found:
+    """A case and the function behind it."""
+
+    case: Case
+    function: Any
+
+    @property
+    def calls(self) -> list[str]:
+        """The RPCs that its source names, in that order."""
+        names = re.findall(r"\.(?:\w+)\.([A-Z]\w+)\b", inspect.getsource(self.function))
+        return list(dict.fromkeys(name for name in names if not name.isupper()))
+
+
+@functools.cache
+def found(name: str) -> dict[str, Found]:
+    """Every case of an interface by id, sorted; two cases of one id are an error."""
+    cases: dict[str, Found] = {}
+    for module in _modules(interface(name).package):
+        for function in vars(module).values():
+            case = case_of(function)
+            if case and function.__module__ == module.__name__:
+                if case.id in cases:
+                    raise BadOption(f"{case.id} is implemented twice: {module.__name__}")
+                cases[case.id] = Found(case, function)
+    return dict(sorted(cases.items()))
+
+
+def _modules(package: str) -> Iterator[Any]:
+    for info in pkgutil.iter_modules(importlib.import_module(package).__path__):
+        if info.name.startswith("test_"):
+            yield importlib.import_module(f"{package}.{info.name}")
+
+
+def all_cases(name: str = "all") -> list[Found]:
+    """The cases of one interface, or of all; raises BadOption for an unknown one."""
+    names = INTERFACES if name == "all" else [interface(name).name]
+    return [case for each in names for case in found(each).values()]
+
+
+def record(entry: Found) -> dict[str, Any]:
+    """A case as `refimpl list --json` prints it."""
+    case = entry.case
+    return {
+        "id": case.id,
+        "interface": case.interface,
+        "level": case.level.name,
+        "title": case.title,
+        "source": case.source,
+        "section": fixtures.section(case.id),
+        "needs": [need_name(need) for need in case.needs],
+        "side": "client" if "-CLI-" in case.id else "plugin",
+    }
+
+
+def need_name(need: object) -> str:
+    """A need in one word: `controller:GET_CAPACITY`, `root`, `revision 1.13`."""
+    fields = attrs.asdict(need, recurse=False)  # type: ignore[call-overload]
+    kind = type(need).__name__
+    if kind == "AnyOf":
+        return " or ".join(need_name(part) for part in fields["needs"])
+    value = str(next(iter(fields.values())))
+    named = {"Absent": "without {}", "Revision": "revision {}", "Service": "{} service"}
+    return named.get(kind, "{}").format(value.removeprefix("no_").replace("_", " ") if kind == "Has" else value)
+
+
+def explanation(id: str) -> str:
+    """Rule, why it matters, source, what it calls, who is known to differ; raises BadOption."""
+    everything = {entry.case.id: entry for entry in all_cases()}
+    if id not in everything:
+        raise BadOption(_unknown(id, list(everything)))
+    entry = everything[id]
+    case = entry.case
+    facts = {
+        "rule": case.title,
+        "why": " ".join(case.why.split()),
+        "level": case.level.name,
+        "source": case.source,
+        "section": fixtures.section(id),
+        "needs": ", ".join(need_name(need) for need in case.needs) or "nothing",
+        "calls": ", ".join(entry.calls) or "see the source",
+        "differs": "; ".join(deviations(id)) or "no target is known to",
+        "code": f"{entry.function.__module__}.{entry.function.__name__}",
+    }
+    lines = [id]
+    for name, text in facts.items():
+        lines += textwrap.wrap(
+            text, 78, initial_indent=f"  {name:8}", subsequent_indent=" " * 10
+        )
+    return "\n".join(lines)
+
+
+def _unknown(id: str, known: list[str]) -> str:
+    reason = next((why for row, why in fixtures.deferred().items() if row == id), "")
+    if reason:
+        return f"{id} has no case yet: {reason}"
+    near = difflib.get_close_matches(id, known, 1)
+    return f"there is no case {id}" + (f"; did you mean {near[0]}?" if near else "")
+
+
+def deviations(id: str) -> list[str]:
+    """`target: reason` for every expectation file of ours that lists the case."""
+    said = []
+    for path in sorted((fixtures.folder() / "expectations").glob("*.toml")):
+        table = tomllib.loads(path.read_text())
+        said += [f"{table['target']}: {row['reason']}" for row in table["known"] if row["id"] == id]
+    return said
+
+

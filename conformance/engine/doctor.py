@@ -1,0 +1,114 @@
+"""What this machine can test: each check says what it found, what that allows, what to do."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from importlib import metadata
+from pathlib import Path
+
+import attrs
+
+
+@attrs.frozen
+class Check:
+    """One finding. `needed`: without it nothing works; the others widen what can be tested."""
+
+    name: str
+    good: bool
+    found: str
+    allows: str
+    advice: str = ""
+    needed: bool = False
+
+
+def examine() -> Iterator[Check]:
+    """Every check, the needed ones first."""
+    for look in _CHECKS:
+        yield look()
+
+
+def _python() -> Check:
+    version = platform.python_version()
+    packages = ", ".join(f"{name} {metadata.version(name)}" for name in ("grpcio", "protobuf"))
+    return Check("python", True, f"{version}, {packages}", "everything", needed=True)
+
+
+def _temporary() -> Check:
+    free = shutil.disk_usage("/tmp").free >> 20
+    return Check(
+        "disk",
+        free > 256,
+        f"{free} MiB free in /tmp",
+        "sockets, staging and target directories, report folders",
+        "free some space or set TMPDIR",
+        needed=True,
+    )
+
+
+def _root() -> Check:
+    root = os.geteuid() == 0
+    return Check(
+        "root",
+        root,
+        "yes" if root else "no",
+        "cases that look at mounts, block devices and read-only volumes",
+        "run as root, or in `unshare -Urm`",
+    )
+
+
+def _mounts() -> Check:
+    done = _quietly(["unshare", "-m", "true"]) or _quietly(["unshare", "-Urm", "true"])
+    return Check(
+        "mounts",
+        done,
+        "a mount namespace can be made" if done else "no mount namespace can be made",
+        "fakes with real bind mounts",
+        "allow user namespaces (kernel.unprivileged_userns_clone, AppArmor) or run as root",
+    )
+
+
+def _loops() -> Check:
+    there = Path("/dev/loop-control").exists()
+    return Check(
+        "loop devices",
+        there,
+        "/dev/loop-control" if there else "none",
+        "block volumes that are devices",
+        "in a container: pass /dev/loop-control and loop devices in",
+    )
+
+
+def _program(name: str, allows: str, advice: str) -> Callable[[], Check]:
+    def look() -> Check:
+        path = shutil.which(name)
+        return Check(name, path is not None, path or "not on PATH", allows, advice)
+
+    return look
+
+
+_CHECKS: tuple[Callable[[], Check], ...] = (
+    _python,
+    _temporary,
+    _root,
+    _mounts,
+    _loops,
+    _program("mkfs.ext4", "volumes with a file system of their own size", "install e2fsprogs"),
+    _program(
+        "grpcurl",
+        "the `reproduce` lines of a report",
+        "go install github.com/fullstorydev/grpcurl/cmd/grpcurl@latest",
+    ),
+    _program("go", "building the peers that tests/live runs", "install Go 1.26 or later"),
+)
+
+
+def _quietly(command: list[str]) -> bool:
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=5, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0

@@ -1,0 +1,174 @@
+"""Turns what pytest saw into the verdict on a case; runs where the case runs (each xdist worker)."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+from conformance.engine import expectations, narrate
+from conformance.engine.case import Case, Level, case_of
+from conformance.engine.expectations import Known
+from conformance.engine.options import UNREACHABLE, Options
+from conformance.engine.target import Target, interface
+from conformance.engine.verdict import Doubtful
+from refimpl.wire.client import Unreachable
+from refimpl.wire.status import Refused
+
+# What a case may raise to say that the target is at fault; anything else is a fault of ours.
+_TARGET_AT_FAULT = (AssertionError, Refused, Unreachable)
+
+
+class Judge:
+    """Selects the cases, skips those whose needs are unmet, and judges the others."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self._targets: dict[str, Target] = {}
+        self._known: dict[str, Known] | None = None
+        self._mark = 0
+
+    def target(self, name: str) -> Target:
+        """The target of an interface, opened at its first use; ends the run when out of reach."""
+        if name not in self._targets:
+            try:
+                self._targets[name] = interface(name).open(self.options)
+            except Unreachable as error:
+                pytest.exit(str(error), returncode=UNREACHABLE)
+        return self._targets[name]
+
+    def known(self, target: Target) -> dict[str, Known]:
+        """The expected failures that hold for this target's version."""
+        if self._known is None:
+            paths = narrate.fixture_paths(self.options.expect, "expectations")
+            self._known = expectations.load(paths, target.version)
+        return self._known
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(
+        self, config: pytest.Config, items: list[pytest.Item]
+    ) -> None:
+        """Leaves out what the options leave out; cases that need the node alone share a worker."""
+        kept, dropped = [], []
+        for item in items:
+            case = item_case(item)
+            (kept if case is None or self._selected(case) else dropped).append(item)
+            if case and case.alone:
+                item.add_marker(pytest.mark.xdist_group("alone"))
+        if dropped:
+            config.hook.pytest_deselected(items=dropped)
+            items[:] = kept
+        # Cases that look back at the whole run come when there is something to look at.
+        items.sort(key=lambda item: item.get_closest_marker("looks_back") is not None)
+        self._check_expectations({case.id for item in kept + dropped if (case := item_case(item))})
+
+    def _selected(self, case: Case) -> bool:
+        heavy = not case.heavy or self.options.heavy or self.options.target == "fake"
+        return heavy and self.options.selects(case)
+
+    def _check_expectations(self, ids: set[str]) -> None:
+        paths = narrate.fixture_paths(self.options.expect, "expectations")
+        collected = {id.split("-")[0] for id in ids}
+        for id in expectations.load(paths):
+            if id.split("-")[0] in collected and id not in ids:
+                raise pytest.UsageError(f"--expect: there is no case {id}; remove the entry")
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Skips a case whose needs the target does not advertise, naming what is missing."""
+        case = item_case(item)
+        if case:
+            target = self.target(case.interface)
+            self._mark = target.mark()
+            reason = case.unmet(target)
+            if reason:
+                pytest.skip(reason)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Attaches the verdict as plain data, which travels from a worker to the recorder."""
+        report = yield
+        case = item_case(item)
+        if case and case.interface in self._targets:
+            found = self._verdict(case, call, report)
+            self._lost(item, case, found)
+            report.refimpl = found  # type: ignore[attr-defined]
+        return report
+
+    def _verdict(
+        self, case: Case, call: pytest.CallInfo[None], report: pytest.TestReport
+    ) -> dict[str, Any]:
+        target = self._targets[case.interface]
+        error = call.excinfo.value if call.excinfo else None
+        outcome = _outcome(case, report, error, self.options.strict)
+        known = self.known(target).get(case.id)
+        if known:
+            outcome = _expected(outcome, report.when)
+        found: dict[str, Any] = {"case": narrate.case_fields(case), "outcome": outcome}
+        found["target"] = {"name": target.name, "version": target.version, "revision": target.revision}
+        found["known"] = bool(known)
+        if outcome == "skip":
+            found["message"] = str(error)
+        elif outcome == "xpass" and known:
+            found["message"] = f"expected to fail ({known.reason}), but it passes; remove the entry"
+        elif error is not None:
+            found |= narrate.finding(target, error, target.calls(self._mark))
+            if known and outcome == "xfail":
+                found["message"] = f"known: {known.reason} ({known.rule})"
+        elif report.when == "call":
+            found["calls"] = narrate.call_names(target.calls(self._mark))
+        _tell_pytest(report, outcome, str(found.get("message", "")))
+        return found
+
+    def _lost(self, item: pytest.Item, case: Case, found: dict[str, Any]) -> None:
+        if found["outcome"] not in ("fail", "warn", "xfail", "error"):
+            return
+        reason = self._targets[case.interface].lost()
+        if reason:
+            found["outcome"] = "fail"
+            found["message"] = f"{found.get('message', '')}\nthe target was lost: {reason}".strip()
+            found["lost"] = reason
+            item.session.shouldstop = reason
+
+    def pytest_sessionfinish(self) -> None:
+        """Closes what was opened."""
+        for target in self._targets.values():
+            target.close()
+
+
+def item_case(item: pytest.Item) -> Case | None:
+    """The case behind a collected item, or None."""
+    return case_of(getattr(item, "function", None))
+
+
+def _outcome(
+    case: Case, report: pytest.TestReport, error: BaseException | None, strict: bool
+) -> str:
+    if report.outcome == "passed":
+        return "pass"
+    if report.outcome == "skipped" and not isinstance(error, _TARGET_AT_FAULT):
+        return "skip"
+    if not isinstance(error, _TARGET_AT_FAULT):
+        return "error"
+    soft = case.level > Level.MUST or isinstance(error, Doubtful)
+    return "warn" if soft and not strict else "fail"
+
+
+def _expected(outcome: str, when: str | None) -> str:
+    if outcome in ("fail", "warn"):
+        return "xfail"
+    return "xpass" if outcome == "pass" and when == "call" else outcome
+
+
+def _tell_pytest(report: pytest.TestReport, outcome: str, message: str) -> None:
+    """A warning and a known failure are an xfail to plain pytest, an unexpected pass a failure."""
+    if outcome in ("warn", "xfail"):
+        report.outcome = "skipped"
+        report.wasxfail = f"{'warning' if outcome == 'warn' else 'known'}: {message}"
+    elif outcome == "xpass":
+        report.outcome = "failed"
+        report.longrepr = message
+

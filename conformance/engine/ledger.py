@@ -1,0 +1,198 @@
+"""What a run has made on a target and must undo, written down before each call is made.
+
+An interface gives a table of calls that can be undone. The record is a file of JSON lines, so that
+`refimpl sweep` can work from it when a run was killed; requests are kept without their secrets. A
+call whose reply never came is made again on sweeping, which tells what it made (creates are
+idempotent in every interface), and is undone then.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import attrs
+from google.protobuf.message import Message
+
+from refimpl.wire.secrets import is_secret
+from refimpl.wire.status import Code, Refused
+
+M = TypeVar("M", bound=Message)
+
+# After these the call may have had its effect all the same (gRPC: the answer is unknown).
+UNCERTAIN = frozenset(
+    {Code.CANCELLED, Code.DEADLINE_EXCEEDED, Code.UNAVAILABLE, Code.ABORTED, Code.UNKNOWN}
+)
+
+
+@attrs.frozen
+class Undo:
+    """How a kind of call is undone: the inverse method, and its request made of request and reply.
+
+    needs_reply: only the reply names what was made (a volume id), so a lost one is asked for again.
+    """
+
+    inverse: str
+    build: Callable[[Any, Any], Message]
+    reply: type[Message]
+    needs_reply: bool = False
+
+
+@attrs.define
+class Made:
+    """One call that may have made something on the target."""
+
+    number: int
+    method: str
+    request: Message
+    reply: Message | None = None
+
+
+class Ledger:
+    """The calls not yet undone, in memory and in a file."""
+
+    def __init__(self, table: Mapping[str, Undo], path: Path | None = None) -> None:
+        self.table = table
+        self._inverses = {undo.inverse for undo in table.values()}
+        self._open: dict[int, Made] = {}
+        self._keys: dict[bytes, int] = {}
+        self._count = 0
+        self._lock = threading.Lock()
+        self._path = path
+        self._file = path.open("a", encoding="utf-8") if path else None
+
+    def watches(self, method: str) -> bool:
+        """Whether a call of this method has to pass through `perform`."""
+        return method in self.table or method in self._inverses
+
+    def perform(self, method: str, request: M, call: Callable[[M], Any]) -> Any:
+        """Makes the call, with what it made or undid on record whatever happens in between."""
+        made = self._intend(method, request) if method in self.table else None
+        try:
+            reply = call(request)
+        except Refused as refusal:
+            if made and refusal.code not in UNCERTAIN:
+                self.forget(made)
+            raise
+        if made:
+            self._learn(made, reply)
+        if method in self._inverses:
+            self._undone(method, request)
+        return reply
+
+    def open_calls(self) -> list[Made]:
+        """What is still to be undone, newest first."""
+        with self._lock:
+            return sorted(self._open.values(), key=lambda made: -made.number)
+
+    def forget(self, made: Made) -> None:
+        """The thing is gone, or was never made."""
+        with self._lock:
+            if self._open.pop(made.number, None):
+                self._write({"n": made.number, "gone": True})
+
+    def close(self) -> None:
+        """Ends the record; its file goes when nothing is left to undo."""
+        if self._file and self._path:
+            self._file.close()
+            if not self._open:
+                self._path.unlink(missing_ok=True)
+
+    def _intend(self, method: str, request: Message) -> Made:
+        with self._lock:
+            made = Made(self._count, method, request)
+            self._count += 1
+            self._open[made.number] = made
+            self._write({"n": made.number, "method": method, "request": _pack(request)})
+        return made
+
+    def _learn(self, made: Made, reply: Message) -> None:
+        undo = self.table[made.method]
+        key = _key(undo.inverse, undo.build(made.request, reply))
+        with self._lock:
+            made.reply = reply
+            earlier = self._keys.get(key)
+            if earlier is not None and self._open.pop(earlier, None):
+                self._write({"n": earlier, "gone": True})  # a repeat: one undo serves both
+            self._keys[key] = made.number
+            self._write({"n": made.number, "reply": _pack(reply)})
+
+    def _undone(self, method: str, request: Message) -> None:
+        number = self._keys.pop(_key(method, request), None)
+        if number is not None and number in self._open:
+            self.forget(self._open[number])
+
+    def _write(self, record: dict[str, Any]) -> None:
+        if self._file:
+            self._file.write(json.dumps(record) + "\n")
+            self._file.flush()
+
+
+def read(path: Path, table: Mapping[str, Undo], requests: Mapping[str, type[Message]]) -> list[Made]:
+    """What the ledger file of a killed run leaves to be undone, newest first.
+
+    A torn last line is a call that was never made: it is written before the call.
+    """
+    found: dict[int, Made] = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        try:
+            record = json.loads(line)
+        except json.JSONDecodeError:
+            break
+        number = record["n"]
+        if "method" in record and record["method"] in table:
+            method = record["method"]
+            found[number] = Made(number, method, _unpack(requests[method], record["request"]))
+        elif "reply" in record and number in found:
+            found[number].reply = _unpack(table[found[number].method].reply, record["reply"])
+        elif record.get("gone"):
+            found.pop(number, None)
+    return sorted(found.values(), key=lambda made: -made.number)
+
+
+def without_secrets(message: M) -> M:
+    """A copy of a request with its secret fields cleared."""
+    secret = [field.name for field in message.DESCRIPTOR.fields if is_secret(field)]
+    copy = type(message).FromString(message.SerializeToString())
+    for name in secret:
+        copy.ClearField(name)
+    return copy
+
+
+def _key(method: str, request: Message) -> bytes:
+    return method.encode() + without_secrets(request).SerializeToString(deterministic=True)
+
+
+def _pack(message: Message) -> str:
+    return base64.b64encode(without_secrets(message).SerializeToString()).decode()
+
+
+def _unpack(kind: type[Message], text: str) -> Message:
+    return kind.FromString(base64.b64decode(text))
+
+
+class LedgerChannel:
+    """A channel whose undoable calls are kept in a ledger; what generated stubs are made over."""
+
+    def __init__(self, channel: Any, ledger: Ledger) -> None:
+        self._channel = channel
+        self._ledger = ledger
+
+    def unary_unary(self, method: str, *args: Any, **kwargs: Any) -> Callable[..., Any]:
+        """The caller of one method, through the ledger where the method is one it watches."""
+        call = self._channel.unary_unary(method, *args, **kwargs)
+        ledger = self._ledger
+        if not ledger.watches(method):
+            return call  # type: ignore[no-any-return]
+
+        def tracked(request: Message, **options: Any) -> Any:
+            return ledger.perform(method, request, lambda sent: call(sent, **options))
+
+        return tracked
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._channel, name)

@@ -1,0 +1,121 @@
+"""Deliberately broken fakes: the proof that every case is able to fail.
+
+A mutant lives in fixtures/mutants/<interface>*.py. It breaks one thing by a method that is named
+after an RPC and stands between the wire and the fake:
+
+```python
+class ForgetsReadOnly(Mutant):
+    "A driver that loses the flag (seen in the field: …)."
+    kills = {"CSI-NPUB-006"}
+
+    def NodePublishVolume(self, proceed, request, call):
+        request.readonly = False
+        return proceed(request, call)
+```
+
+`python -m conformance.engine.matrix` runs the suite against each, prints the kill matrix and
+fails when the fake fails a case, a mutant survives what it names, or a case has no killer.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import inspect
+import sys
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+from conformance.engine import fixtures
+from conformance.engine.options import BadOption
+
+
+class Mutant:
+    """One small breach. `fake` is the running fake it breaks."""
+
+    kills: ClassVar[Collection[str]] = ()
+    profile: ClassVar[str] = "default"
+    revision: ClassVar[str] = ""
+    without: ClassVar[Collection[str]] = ()
+    settings: ClassVar[Mapping[str, str]] = {}
+    nodes: ClassVar[int] = 2
+
+    fake: Any = None
+
+    def started(self) -> None:
+        """Called once the fake serves; for breaches of its state or its surroundings."""
+
+
+class Interposed:
+    """A service whose methods pass through the mutant's where it has one of that name."""
+
+    def __init__(self, service: object, mutant: Mutant) -> None:
+        self._service, self._mutant = service, mutant
+
+    def __getattr__(self, name: str) -> Any:
+        real = getattr(self._service, name)
+        broken = getattr(self._mutant, name, None)
+        return functools.partial(broken, real) if broken else real
+
+
+def fake(kind: Any, mutant: Mutant, **choices: Any) -> Any:
+    """The fake of class `kind` with the mutant between it and the wire; not started yet."""
+
+    class Mutated(kind):  # type: ignore[misc]
+        def services(self) -> Any:
+            return {key: Interposed(value, mutant) for key, value in super().services().items()}
+
+        def start(self) -> Any:
+            started = super().start()
+            mutant.started()
+            return started
+
+    made = Mutated(
+        profile=mutant.profile,
+        nodes=mutant.nodes,
+        without=tuple(mutant.without),
+        settings=dict(mutant.settings),
+        **choices,
+    )
+    mutant.fake = made
+    return made
+
+
+@functools.cache
+def classes(interface: str) -> dict[str, type[Mutant]]:
+    """Every mutant of an interface by its name; raises BadOption for a name used twice."""
+    found: dict[str, type[Mutant]] = {}
+    for path in sorted((fixtures.folder() / "mutants").glob(f"{interface}*.py")):
+        for mutant in _in_file(path):
+            if mutant.__name__ in found:
+                raise BadOption(f"{path}: there are two mutants called {mutant.__name__}")
+            found[mutant.__name__] = mutant
+    return found
+
+
+def _in_file(path: Path) -> Iterator[type[Mutant]]:
+    name = f"refimpl_mutants_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    for value in vars(module).values():
+        if inspect.isclass(value) and issubclass(value, Mutant) and value.__module__ == name:
+            if value.kills:
+                yield value
+
+
+def load(interface: str, name: str) -> Mutant:
+    """The mutant of that name; raises BadOption."""
+    if name not in classes(interface):
+        raise BadOption(f"mutant:{name}: {interface} has no mutant of that name")
+    return classes(interface)[name]()
+
+
+def command(interface: str, name: str) -> list[str]:
+    """The command that serves the mutant, for cases that start and kill the target."""
+    words = ["-m", "conformance.engine.matrix", "--serve", interface, name, "{endpoint}", "{dir}"]
+    return [sys.executable, *words]

@@ -1,0 +1,63 @@
+"""Puts a finding into words: the message, the calls that led there, the line that repeats it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from conformance.engine import fixtures
+from conformance.engine.case import Case
+from conformance.engine.target import Target
+from conformance.engine.verdict import Broken
+from refimpl.wire.client import Unreachable
+from refimpl.wire.journal import Entry
+from refimpl.wire.status import Refused
+
+# A finding shows the calls that led to it; what came long before helps nobody.
+_CALLS_SHOWN = 12
+
+
+def finding(target: Target, error: BaseException, calls: Sequence[Entry]) -> dict[str, Any]:
+    """message, wanted, got, calls and reproduce of a failed case."""
+    found: dict[str, Any] = {"message": _sentence(error)}
+    if isinstance(error, Broken):
+        found |= {"wanted": error.wanted, "got": error.got}
+    elif isinstance(error, Refused):
+        found |= {"wanted": "OK", "got": str(error)}
+    found["calls"] = [call.to_dict() for call in calls[-_CALLS_SHOWN:]]
+    if calls:
+        found["reproduce"] = target.reproduce(calls[-1])
+    return found
+
+
+def _sentence(error: BaseException) -> str:
+    if isinstance(error, Broken):
+        return error.rule
+    if isinstance(error, Refused):
+        return f"a call that had to succeed was refused: {error}"
+    if isinstance(error, Unreachable | AssertionError):
+        return str(error) or "an assertion failed"
+    return f"{type(error).__name__}: {error}"
+
+
+def call_names(calls: Iterable[Entry]) -> list[dict[str, Any]]:
+    """The calls of a case that passed, by name and status only, to keep the stream small."""
+    return [{"rpc": call.rpc, "code": call.code.name} for call in calls][-_CALLS_SHOWN:]
+
+
+def case_fields(case: Case) -> dict[str, str]:
+    """The fields of a case that every report shows."""
+    return {
+        "id": case.id,
+        "level": case.level.name,
+        "title": case.title,
+        "why": case.why,
+        "source": case.source,
+        "section": fixtures.section(case.id),
+    }
+
+
+def fixture_paths(names: Iterable[str], folder: str) -> list[Path]:
+    """Files as given, or of that name below our own fixtures (`hostpath` -> hostpath.toml)."""
+    return [fixtures.locate(name, folder) for name in names]

@@ -1,0 +1,81 @@
+"""What a run was asked to do, as one value that travels to every test worker."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from typing import Any
+
+import msgspec
+
+from conformance.engine.case import Case, Level
+
+# Exit codes, a promise to scripts.
+CONFORMANT, NOT_CONFORMANT, INTERRUPTED, INTERNAL, USAGE, NOTHING_SELECTED, UNREACHABLE = range(7)
+
+
+class BadOption(ValueError):
+    """An option cannot be used; the text says which, why, and what would be right."""
+
+
+class Options(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """The choices of a run. `target` is the text of the command line, `command` what follows `--`."""
+
+    interface: str = ""
+    target: str = "fake"
+    command: tuple[str, ...] = ()
+    revision: str = ""
+    level: str = "may"
+    only: tuple[str, ...] = ()
+    skip: tuple[str, ...] = ()
+    focus: str = ""
+    skip_re: str = ""
+    heavy: bool = False
+    strict: bool = False
+    expect: tuple[str, ...] = ()
+    report_dir: str = ""
+    seed: int = 0
+    json: bool = False
+    verbose: int = 0
+    quiet: bool = False
+    drawn: bool = False  # the terminal is ours: pytest prints nothing
+    run_id: str = ""
+    settings: dict[str, Any] = {}  # of the interface, such as CSI's secrets and paths
+
+    def selects(self, case: Case) -> bool:
+        """Whether --level, --only, --skip, --focus and --skip-re leave the case in."""
+        text = f"{case.id} {case.title}"
+        return (
+            case.level <= Level[self.level.upper()]
+            and (not self.only or _any_glob(case.id, self.only))
+            and not _any_glob(case.id, self.skip)
+            and (not self.focus or bool(re.search(self.focus, text)))
+            and not (self.skip_re and re.search(self.skip_re, text))
+        )
+
+    def check(self) -> None:
+        """Raises BadOption for what only shows when it is used: levels and patterns."""
+        if self.level.upper() not in Level.__members__:
+            raise BadOption(f"--level {self.level}: use must, should or may")
+        for name, pattern in (("--focus", self.focus), ("--skip-re", self.skip_re)):
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                raise BadOption(f"{name} {pattern}: not a regular expression: {error}") from error
+
+
+def _any_glob(id: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatch.fnmatchcase(id, pattern) for pattern in patterns)
+
+
+def encode(options: Options) -> str:
+    """One JSON text, as the hidden pytest option carries it."""
+    return msgspec.json.encode(options).decode()
+
+
+def decode(text: str) -> Options:
+    """The inverse of encode; raises BadOption."""
+    try:
+        return msgspec.json.decode(text, type=Options)
+    except msgspec.MsgspecError as error:
+        raise BadOption(f"--refimpl-options: {error}") from error

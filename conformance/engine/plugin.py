@@ -1,0 +1,32 @@
+"""The pytest plugin: options only, so that it costs nothing in test runs that are not ours.
+
+It is loaded in every pytest run of an environment that has the package; what judges a target is in
+`session`, which `conformance/conftest.py` brings in when a case is collected.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--refimpl-target` and its companions; `refimpl test --help` explains them all."""
+    group = parser.getgroup("refimpl", "conformance of Kubernetes node plugins")
+    group.addoption(
+        "--refimpl-target",
+        metavar="TARGET",
+        help="what the conformance cases judge: fake (default), unix:///path, a socket path, "
+        "tcp://host:port, or a TOML target file",
+    )
+    group.addoption("--refimpl-revision", metavar="NAME", help="revision profile, e.g. csi-1.12")
+    group.addoption(
+        "--refimpl-level", metavar="LEVEL", help="judge must, should or may (default) and stricter"
+    )
+    group.addoption(
+        "--refimpl-strict", action="store_true", help="a failed SHOULD or MAY fails the run"
+    )
+    group.addoption(
+        "--refimpl-expect", metavar="FILE", action="append", help="known failures, TOML"
+    )
+    group.addoption("--refimpl-report-dir", metavar="DIR", help="write events and reports here")
+    group.addoption("--refimpl-options", help="all of it as JSON (what `refimpl test` passes)")

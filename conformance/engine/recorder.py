@@ -1,0 +1,154 @@
+"""Gathers the verdicts in the process that controls the run and writes the event stream."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from conformance.engine import events
+from conformance.engine.events import CaseDone, End, EventStream, Outcome, Run
+from conformance.engine.options import (
+    CONFORMANT,
+    INTERNAL,
+    INTERRUPTED,
+    NOT_CONFORMANT,
+    NOTHING_SELECTED,
+    UNREACHABLE,
+    USAGE,
+    Options,
+)
+from refimpl import __version__
+
+# Of the phases of one case (setup, call, teardown) the weightiest outcome is the case's.
+_WEIGHT: tuple[Outcome, ...] = ("pass", "xfail", "skip", "warn", "xpass", "fail", "error")
+
+
+class Recorder:
+    """Merges the phases of each case, tells the stream, and decides how the run ended."""
+
+    def __init__(self, options: Options, stream: EventStream, config: dict[str, Any]) -> None:
+        self.options = options
+        self.stream = stream
+        self.exit_code = INTERNAL
+        self.done: list[CaseDone] = []
+        self._config = config
+        self._phases: dict[str, list[pytest.TestReport]] = {}
+        self._begun: float = 0
+        self._open = False
+        self._lost = ""
+        self._unused: set[str] = set()
+        self._internal = ""
+        self._stopped = ""
+
+    def pytest_sessionstart(self) -> None:
+        """The clock of the run starts; the run record waits for the target to tell who it is."""
+        self._begun = time.time()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Collects a phase; the teardown completes a case."""
+        if not hasattr(report, "refimpl"):
+            return
+        phases = self._phases.setdefault(report.nodeid, [])
+        phases.append(report)
+        if report.when == "teardown":
+            del self._phases[report.nodeid]
+            self._complete(phases)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """A suite that cannot even be imported is a fault of ours, never silence."""
+        if report.failed:
+            self._internal = f"{report.nodeid} cannot be collected: {report.longrepr}"
+
+    def pytest_internalerror(self, excrepr: object) -> None:
+        """A fault in pytest or in us."""
+        self._internal = str(excrepr)
+
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        """Ctrl-C, or the judge that could not open its target."""
+        self._stopped = str(excinfo.value)
+
+    def _complete(self, phases: list[pytest.TestReport]) -> None:
+        facts = [phase.refimpl for phase in phases]  # type: ignore[attr-defined]
+        self._announce(facts[0]["target"])
+        worst = max(facts, key=lambda found: _WEIGHT.index(found["outcome"]))
+        self._lost = self._lost or worst.get("lost", "")
+        made = next((found["calls"] for found in facts if "calls" in found), [])
+        told = {key: worst[key] for key in ("message", "wanted", "got", "reproduce") if key in worst}
+        path, line, _ = phases[0].location
+        done = CaseDone(
+            **worst["case"],
+            outcome=worst["outcome"],
+            duration_s=round(sum(phase.duration for phase in phases), 6),
+            calls=worst.get("calls", made),
+            location=f"{path}:{(line or 0) + 1}",
+            **told,
+        )
+        if worst["known"] and done.outcome == "skip":
+            self._unused.add(done.id)
+        self.done.append(done)
+        self.stream.emit(done)
+
+    def _announce(self, target: dict[str, str]) -> None:
+        if self._open:
+            return
+        self._open = True
+        name = f"{target['name']} {target['version']}".strip()
+        self.stream.emit(
+            Run(
+                interface=self.options.interface,
+                target=f"{name} at {self.options.target}",
+                revision=target["revision"],
+                suite=__version__,
+                seed=self.options.seed,
+                started=self._begun,
+                config=self._config,
+            )
+        )
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Writes the end record and sets pytest's exit status to ours."""
+        if session.config.option.collectonly:
+            return
+        if not self._open:
+            self._announce({"name": "", "version": "", "revision": self.options.revision})
+        message = self._message(session)
+        self.exit_code = self._exit_code(int(exitstatus))
+        self.stream.emit(
+            End(
+                counts=events.counts(self.done),
+                exit_code=self.exit_code,
+                duration_s=round(time.time() - self._begun, 3),
+                message=message,
+            )
+        )
+        self.stream.close()
+        session.exitstatus = self.exit_code
+
+    def _message(self, session: pytest.Session) -> str:
+        if self._internal:
+            return f"internal error: {self._internal}"
+        if self._lost or self._stopped:
+            return f"the run ended early: {self._lost or self._stopped}"
+        if self._unused:
+            listed = ", ".join(sorted(self._unused))
+            return f"expected failures that matched nothing (the case was skipped): {listed}"
+        return str(session.shouldstop or session.shouldfail or "")
+
+    def _exit_code(self, status: int) -> int:
+        found = events.counts(self.done)
+        if self._internal:
+            return INTERNAL
+        if self._lost:
+            return UNREACHABLE
+        if status in (INTERRUPTED, INTERNAL, USAGE, NOTHING_SELECTED, UNREACHABLE):
+            # pytest says 2 as well when -x ended the run, which is a verdict and no interruption.
+            if not (status == INTERRUPTED and found["fail"]):
+                return status
+        if found["error"]:
+            return INTERNAL
+        bad = found["fail"] or found["xpass"] or self._unused
+        return NOT_CONFORMANT if bad or status == 1 else CONFORMANT
+

@@ -1,0 +1,54 @@
+"""The report folder: prepared before a run starts, filled when it ends, also when it is cut short."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import attrs
+import pytest
+
+from conformance.engine import events, reports
+from conformance.engine.options import BadOption
+
+
+@attrs.frozen
+class ReportFolder:
+    """Where a run leaves events.jsonl, junit_<iface>.xml, report.html, summary.md, badge.json."""
+
+    path: Path
+
+    @classmethod
+    def prepare(cls, name: str) -> ReportFolder:
+        """Makes the folder and proves it writable; raises BadOption before anything has run."""
+        folder = cls(Path(name))
+        try:
+            folder.path.mkdir(parents=True, exist_ok=True)
+            folder.events.write_bytes(b"")
+        except OSError as error:
+            raise BadOption(
+                f"--report-dir {name}: {error.strerror}; name a directory you can write to"
+            ) from error
+        return folder
+
+    @property
+    def events(self) -> Path:
+        """The event stream."""
+        return self.path / "events.jsonl"
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_unconfigure(self) -> None:
+        """Makes the reports of the stream that was just closed."""
+        stream = events.read(self.events)
+        if stream:
+            self.write(stream)
+
+    def write(self, stream: list[events.Event]) -> None:
+        """Every report of one stream; raises OSError."""
+        interface = next((e.interface for e in stream if isinstance(e, events.Run)), "") or "all"
+        for name, text in {
+            f"junit_{interface}.xml": reports.junit(stream),
+            "report.html": reports.html(stream),
+            "summary.md": reports.markdown(stream),
+            "badge.json": reports.badge(stream),
+        }.items():
+            (self.path / name).write_text(text, encoding="utf-8")

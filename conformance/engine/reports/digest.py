@@ -1,0 +1,127 @@
+"""What every report needs to know of a stream: who was judged, and what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import attrs
+
+from conformance.engine import events
+from conformance.engine.events import CaseDone, End, Event, Outcome, Run
+from conformance.engine.reports.text import heading, one_line
+
+Groups = dict[str, list[CaseDone]]
+# How reports call an outcome: the case that had it, and a number of cases (one, many).
+WORDS: dict[Outcome, tuple[str, str, str]] = {
+    "pass": ("pass", "passed", "passed"),
+    "fail": ("FAIL", "failed", "failed"),
+    "warn": ("warning", "warning", "warnings"),
+    "skip": ("skipped", "skipped", "skipped"),
+    "xfail": ("known failure", "known failure", "known failures"),
+    "xpass": ("UNEXPECTED PASS", "unexpected pass", "unexpected passes"),
+    "error": ("ERROR", "suite error", "suite errors"),
+}
+# The order of importance, in which reports list them.
+RANKED: tuple[Outcome, ...] = ("fail", "error", "xpass", "warn", "xfail", "skip", "pass")
+# Outcomes that fail a run.
+RED: tuple[Outcome, ...] = ("fail", "error", "xpass")
+_CHOICES = ("only", "skip", "focus", "skip_re")
+
+
+def plural(outcome: Outcome, number: int) -> str:
+    """The word behind a number of cases: `failed`, `warning`, `warnings`."""
+    return WORDS[outcome][1 if number == 1 else 2]
+
+
+@attrs.frozen
+class Digest:
+    """A stream, sorted. `end` is None where the run was killed."""
+
+    run: Run
+    cases: tuple[CaseDone, ...]
+    end: End | None
+
+    @classmethod
+    def of(cls, stream: Iterable[Event]) -> Digest:
+        """Takes any stream; what a torn one lacks is shown as missing, not guessed."""
+        run: Run | None = None
+        end: End | None = None
+        cases: list[CaseDone] = []
+        for event in stream:
+            if isinstance(event, Run):
+                run = run or event
+            elif isinstance(event, End):
+                end = event
+            else:
+                cases.append(event)
+        cases.sort(key=lambda done: (done.section, done.id))
+        return cls(run or _NO_RUN, tuple(cases), end)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Cases by outcome, every outcome named."""
+        return events.counts(self.cases)
+
+    def having(self, *outcomes: Outcome) -> list[CaseDone]:
+        """The cases that ended in one of these ways, by section and id."""
+        return [done for done in self.cases if done.outcome in outcomes]
+
+    def sections(self, *outcomes: Outcome) -> Groups:
+        """The same under the headings of their sections."""
+        return _grouped(self.having(*outcomes), lambda done: heading(done.section))
+
+    def skips(self) -> Groups:
+        """Skipped cases by reason, the reason that costs most first."""
+        found = _grouped(self.having("skip"), lambda done: one_line(done.message) or "no reason")
+        return dict(sorted(found.items(), key=lambda group: -len(group[1])))
+
+    def interface(self, done: CaseDone) -> str:
+        """The interface of a case: the run's, or by its id where a run judged them all."""
+        named = self.run.interface
+        return named if named not in ("", "all") else done.id.partition("-")[0].lower()
+
+    @property
+    def subject(self) -> str:
+        """`CSI`, or what to call a run over several interfaces."""
+        named = self.run.interface
+        return "Node interface" if named in ("", "all") else _SUBJECTS.get(named, named.upper())
+
+    @property
+    def musts(self) -> tuple[int, int]:
+        """Of the MUST requirements: how many are met, how many were judged.
+
+        Skipped ones were not judged. A known failure is not met; a warning is, since the softer
+        half of a MUST is no MUST. A case that broke in the suite is not known to be met.
+        """
+        judged = [done for done in self.cases if done.level == "MUST" and done.outcome != "skip"]
+        met = [done for done in judged if done.outcome in ("pass", "xpass", "warn")]
+        return len(met), len(judged)
+
+    @property
+    def choices(self) -> str:
+        """The options that left cases out, as on a command line; empty for a whole run."""
+        return " ".join(
+            f"--{name.replace('_', '-')} {one_line(str(value))}"
+            for name in _CHOICES
+            if name in self.run.config
+            for value in _listed(self.run.config[name])
+        )
+
+
+_NO_RUN = Run(interface="", target="", revision="", suite="", seed=0, started=0, config={})
+_SUBJECTS = {
+    "deviceplugin": "Device plugin",
+    "registration": "Plugin registration",
+    "podresources": "Pod resources",
+}
+
+
+def _listed(value: object) -> list[object]:
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _grouped(cases: Iterable[CaseDone], key: Callable[[CaseDone], str]) -> Groups:
+    groups: Groups = {}
+    for done in cases:
+        groups.setdefault(key(done), []).append(done)
+    return groups

@@ -1,0 +1,94 @@
+"""The report for people: one HTML file that needs no network, no server and no JavaScript."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from conformance.engine.events import CaseDone, Event
+from conformance.engine.reports.calls import Call
+from conformance.engine.reports.conclusion import conclude, facts
+from conformance.engine.reports.digest import RANKED, WORDS, Digest, plural
+from conformance.engine.reports.text import (
+    as_json,
+    capped,
+    count,
+    duration,
+    one_line,
+    printable,
+    sketch,
+)
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+_LONGEST = 10_000
+_SHORT = 120
+
+
+def html(stream: Iterable[Event]) -> str:
+    """The report as one document."""
+    digest = Digest.of(stream)
+    text = resources.files(__package__).joinpath("report.html.j2").read_text(encoding="utf-8")
+    return (
+        _environment()
+        .from_string(text)
+        .render(
+            digest=digest,
+            conclusion=conclude(digest),
+            facts=facts(digest),
+            counts=[
+                (name, plural(name, digest.counts[name]), digest.counts[name]) for name in RANKED
+            ],
+            words=WORDS,
+        )
+    )
+
+
+def _environment() -> Environment:
+    # Imported late: only a run that leaves reports pays for it.
+    from jinja2 import Environment, StrictUndefined
+
+    made = Environment(
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_safe,
+    )
+    made.filters |= {
+        "calls": _calls,
+        "duration": duration,
+        "brief": lambda value: sketch(value, _SHORT),
+        "flowing": one_line,
+        "pretty": _pretty,
+        "sought": _sought,
+    }
+    made.globals["count"] = count
+    return made
+
+
+def _safe(value: Any) -> Any:
+    """Whatever the template prints passes here, so that no control character gets through."""
+    from markupsafe import Markup
+
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return capped(value, _LONGEST)
+    return value
+
+
+def _calls(done: CaseDone) -> list[Call]:
+    return [Call.of(entry) for entry in done.calls]
+
+
+def _pretty(value: Any) -> str:
+    """A request or reply to read: JSON with line breaks where it is long."""
+    line = as_json(value)
+    return line if len(line) <= _SHORT else as_json(value, indent=2)
+
+
+def _sought(done: CaseDone) -> str:
+    """What the text filter looks through."""
+    parts = (done.id, done.title, done.section, done.source, done.message, done.wanted, done.got)
+    return printable(one_line(" ".join(parts), 600)).lower()

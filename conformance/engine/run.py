@@ -1,0 +1,84 @@
+"""Runs a suite: options in, exit code out. pytest does the work, the recorder has the last word."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import io
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from conformance.engine import expectations, narrate, options as choices
+from conformance.engine.options import INTERNAL, BadOption, Options
+from conformance.engine.reporting import ReportFolder
+from conformance.engine.runid import new_run_id
+from conformance.engine.target import INTERFACES, interface
+from refimpl.wire.client import Unreachable
+
+__all__ = ["BadOption", "Options", "Unreachable", "run"]
+
+
+def run(
+    options: Options,
+    *,
+    workers: str = "0",
+    first: bool = False,
+    extra: Sequence[str] = (),
+    plugins: Sequence[object] = (),
+) -> int:
+    """Judges the target; returns the exit code.
+
+    Raises BadOption before anything runs for what cannot be used, Unreachable for a target that
+    does not answer.
+    """
+    prepare(options)
+    quiet = io.StringIO()
+    with contextlib.redirect_stderr(quiet) if options.json else contextlib.nullcontext():
+        status = int(pytest.main([*arguments(options, workers, first), *extra], plugins=list(plugins)))
+    if status == INTERNAL and options.json:
+        sys.stderr.write(quiet.getvalue())
+    return status
+
+
+def prepare(options: Options) -> None:
+    """Everything that can be known to be wrong before the first case, and the run's id."""
+    options.check()
+    if options.interface == "all":
+        if options.target != "fake" or options.command:
+            raise BadOption("refimpl test all judges our fakes; name one interface for a target")
+    else:
+        interface(options.interface)
+    options.run_id = options.run_id or new_run_id()
+    expectations.load(narrate.fixture_paths(options.expect, "expectations"))
+    if options.report_dir:
+        ReportFolder.prepare(options.report_dir)
+    if options.interface != "all" and not options.command:
+        interface(options.interface).open(options).close()
+
+
+def arguments(options: Options, workers: str, first: bool) -> list[str]:
+    """The pytest command line of a run."""
+    names = INTERFACES if options.interface == "all" else [options.interface]
+    words = [str(_folder(INTERFACES[name].package)) for name in names]
+    home = _folder("conformance")
+    words += ["--refimpl-options", choices.encode(options)]
+    words += ["-c", str(home / "engine" / "pytest.ini"), "--rootdir", str(home)]
+    words += ["--confcutdir", str(home)]
+    words += ["-p", "no:terminal", "-p", "no:cacheprovider", "-p", "no:warnings"]
+    if workers != "0":
+        words += ["-n", workers, "--dist", "loadgroup"]
+    else:
+        words += ["-p", "no:xdist"]
+    return [*words, "-x"] if first else words
+
+
+def _folder(package: str) -> Path:
+    found = importlib.util.find_spec(package)
+    assert found is not None
+    assert found.origin is not None
+    return Path(found.origin).parent
+
+

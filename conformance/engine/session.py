@@ -1,0 +1,101 @@
+"""Joins the engine to a pytest session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+
+from conformance.engine import options as choices
+from conformance.engine.events import Event, EventStream
+from conformance.engine.judge import Judge
+from conformance.engine.options import BadOption, Options
+from conformance.engine.recorder import Recorder
+from conformance.engine.reporting import ReportFolder
+from conformance.engine.runid import new_run_id
+
+class Listener:
+    """Handed to pytest.main as a plugin, it hears every event of the run."""
+
+    def __init__(self, hear: Callable[[Event], None]) -> None:
+        self.hear = hear
+
+
+JUDGE = pytest.StashKey[Judge]()
+RECORDER = pytest.StashKey[Recorder]()
+
+
+def attach(config: pytest.Config) -> None:
+    """Registers the judge in every process, the recorder in the one that controls the run."""
+    if JUDGE in config.stash:
+        return
+    config.addinivalue_line("markers", "looks_back: judges the whole run, so it comes last")
+    try:
+        options = from_pytest(config)
+    except BadOption as error:
+        raise pytest.UsageError(str(error)) from error
+    judge = Judge(options)
+    config.stash[JUDGE] = judge
+    config.pluginmanager.register(judge, "refimpl-judge")
+    if not hasattr(config, "workerinput"):
+        _record(config, options)
+
+
+def _record(config: pytest.Config, options: Options) -> None:
+    folder = ReportFolder.prepare(options.report_dir) if options.report_dir else None
+    plugins = config.pluginmanager.get_plugins()
+    listeners = [plugin.hear for plugin in plugins if isinstance(plugin, Listener)]
+    if options.drawn and not options.json:
+        # Imported late: a run under plain pytest or in JSON draws nothing.
+        from conformance.engine.terminal import Screen
+
+        listeners.append(Screen(options).show)
+    stream = EventStream(
+        folder.events if folder else None, stdout=options.json, listeners=listeners
+    )
+    recorder = Recorder(options, stream, shown(options))
+    config.stash[RECORDER] = recorder
+    config.pluginmanager.register(recorder, "refimpl-recorder")
+    if folder:
+        config.pluginmanager.register(folder, "refimpl-reports")
+
+
+def shown(options: Options) -> dict[str, Any]:
+    """The options as the run record keeps them: what was chosen, settings without secrets."""
+    chosen = {
+        key: value
+        for key, value in msgspec.to_builtins(options).items()
+        if value not in ("", 0, False, [], (), {}) and key not in ("settings", "drawn", "json")
+    }
+    if options.settings:
+        chosen["settings"] = {
+            key: "***" if "secret" in key else value for key, value in options.settings.items()
+        }
+    return chosen
+
+
+def from_pytest(config: pytest.Config) -> Options:
+    """The options of this session; a worker gets the very ones its controller had."""
+    given = config.getoption("refimpl_options")
+    if given:
+        return choices.decode(given)
+    made = Options(
+        target=config.getoption("refimpl_target") or "fake",
+        revision=config.getoption("refimpl_revision") or "",
+        level=config.getoption("refimpl_level") or "may",
+        strict=bool(config.getoption("refimpl_strict")),
+        expect=tuple(config.getoption("refimpl_expect") or ()),
+        report_dir=config.getoption("refimpl_report_dir") or "",
+        run_id=new_run_id(),
+    )
+    made.check()
+    # xdist hands its workers the options of this process, so that all share one run id.
+    config.option.refimpl_options = choices.encode(made)
+    return made
+
+
+def judge_of(config: pytest.Config) -> Judge:
+    """The judge of the session: fixtures of an interface get their target from it."""
+    return config.stash[JUDGE]

@@ -1,0 +1,125 @@
+"""A target that we start ourselves: `refimpl test csi -- ./driver --endpoint {endpoint}`."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from threading import Event
+from typing import Self
+
+from conformance.engine.options import BadOption
+from conformance.engine.verdict import timeout
+from refimpl.wire.client import Channel, Unreachable
+from refimpl.wire.endpoint import Endpoint
+
+
+class Supervised:
+    """One process of the target, in a folder of its own. It leads a process group of its own, so
+    that ending it ends what it has started.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        folder: Path | None = None,
+        env: Mapping[str, str] | None = None,
+        node: str = "refimpl-node",
+        start_s: float = 20.0,
+    ) -> None:
+        self.folder = folder or Path(tempfile.mkdtemp(prefix="refimpl-"))
+        self._own = folder is None
+        self.endpoint = Endpoint.parse(f"unix://{self.folder}/run/driver.sock")
+        self.state = self.folder / "dir"
+        self.log = self.folder / "log"
+        for path in (self.state, self.folder / "run"):
+            path.mkdir(mode=0o700, exist_ok=True)
+        values = {"endpoint": str(self.endpoint), "dir": str(self.state), "node": node}
+        self.command = [fill(word, values) for word in command]
+        self._env = {**os.environ, "CSI_ENDPOINT": str(self.endpoint), **(env or {})}
+        self._start_s = start_s
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> Self:
+        """Starts the process; raises BadOption where there is no such program."""
+        with self.log.open("ab") as log:
+            try:
+                self.process = subprocess.Popen(
+                    self.command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    env=self._env,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise BadOption(f"{self.command[0]}: {error.strerror}") from error
+        return self
+
+    def ready(self) -> Self:
+        """Waits until it answers; raises Unreachable with the end of its log."""
+        end = time.monotonic() + timeout(self._start_s)
+        while True:
+            with contextlib.closing(Channel(self.endpoint)) as channel:
+                try:
+                    channel.wait_ready(0.25)
+                    return self
+                except Unreachable as error:
+                    if self.running() and time.monotonic() < end:
+                        Event().wait(0.02)
+                        continue
+                    ended = "" if self.running() else f", which ended with {self.status()}"
+                    said = f"{self.command[0]}{ended}: {error}{self.last_words()}"
+                    raise Unreachable(said) from None
+
+    def running(self) -> bool:
+        """Whether the process is alive."""
+        return self.process is not None and self.process.poll() is None
+
+    def status(self) -> int | None:
+        """Its exit status (negative for a signal), None while it runs."""
+        return self.process.poll() if self.process else None
+
+    def last_words(self) -> str:
+        """The last lines of its log, for a message."""
+        lines = self.log.read_text(errors="replace").strip().splitlines()[-3:]
+        return "".join(f"\n  | {line[:200]}" for line in lines)
+
+    def kill(self) -> None:
+        """SIGKILL, as the kernel's memory killer would."""
+        self._signal(signal.SIGKILL)
+
+    def terminate(self, limit_s: float = 10.0) -> int | None:
+        """SIGTERM, as a pod's end does; SIGKILL after the limit. Returns the exit status."""
+        self._signal(signal.SIGTERM, limit_s)
+        return self.status()
+
+    def _signal(self, number: signal.Signals, limit_s: float = 10.0) -> None:
+        if not self.process or self.process.poll() is not None:
+            return
+        os.killpg(self.process.pid, number)
+        try:
+            self.process.wait(timeout(limit_s))
+        except subprocess.TimeoutExpired:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+
+    def close(self) -> None:
+        """Ends the process and removes its folder."""
+        self.terminate()
+        if self._own:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def fill(word: str, values: Mapping[str, str]) -> str:
+    """Replaces {endpoint}, {dir} and {node}; other braces stay as they are."""
+    for name, value in values.items():
+        word = word.replace("{" + name + "}", value)
+    return word

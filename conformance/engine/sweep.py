@@ -1,0 +1,69 @@
+"""Where the ledgers of runs lie, so that the leftovers of a killed run can be found again."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from conformance.engine.options import Options
+from conformance.engine.runid import worker
+from conformance.engine.target import interface
+
+
+def home() -> Path:
+    """$XDG_STATE_HOME/refimpl/ledgers; a temporary folder where home cannot be written."""
+    state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+    chosen = Path(state) / "refimpl" / "ledgers"
+    try:
+        chosen.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if os.access(chosen, os.W_OK):
+            return chosen
+    except OSError as error:
+        print(f"refimpl: {chosen}: {error.strerror}; the ledger goes to /tmp", file=sys.stderr)
+    spare = Path(tempfile.gettempdir()) / f"refimpl-{os.getuid()}-ledgers"
+    spare.mkdir(mode=0o700, exist_ok=True)
+    return spare
+
+
+def ledger_path(interface: str, target: str, run_id: str) -> Path:
+    """The ledger of this process of a run."""
+    return home() / f"{interface}-{_short(target)}-{run_id}-{worker()}.jsonl"
+
+
+def ledgers(interface: str, target: str) -> list[Path]:
+    """The ledgers that runs against this target have left, oldest first."""
+    return sorted(home().glob(f"{interface}-{_short(target)}-*.jsonl"))
+
+
+def _short(target: str) -> str:
+    return hashlib.sha256(target.encode()).hexdigest()[:12]
+
+
+def sweep(options: Options, *, dry_run: bool = False) -> tuple[list[str], bool]:
+    """Undoes what killed runs left; returns what was done, line by line, and whether any failed.
+
+    Raises BadOption, or wire.client.Unreachable. A ledger goes when all of it is undone.
+    """
+    paths = ledgers(options.interface, options.target)
+    if not paths:
+        return [f"nothing to do: no killed run against {options.target} is on record"], False
+    target: Any = interface(options.interface).open(options)
+    said: list[str] = []
+    failed = False
+    try:
+        for path in paths:
+            left = 0
+            for made in target.left_by(path):
+                line, done = (f"would undo {made.method}", False) if dry_run else target.undo(made)
+                said.append(f"{path.name}: {line}")
+                left += not done
+            failed = failed or bool(left and not dry_run)
+            if not left and not dry_run:
+                path.unlink()
+    finally:
+        target.close()
+    return said, failed

@@ -1,0 +1,78 @@
+"""How a case says what it wanted: accepted statuses, softer findings, conditions that take time."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Collection
+from threading import Event
+from typing import TypeVar
+
+from refimpl.wire.status import Code, Refused
+
+T = TypeVar("T")
+
+
+class Broken(AssertionError):
+    """A requirement is not met: the rule, what was wanted and what came."""
+
+    def __init__(self, rule: str, wanted: str, got: str) -> None:
+        super().__init__(f"{rule}\n  wanted: {wanted}\n  got:    {got}")
+        self.rule, self.wanted, self.got = rule, wanted, got
+
+
+class Doubtful(Broken):
+    """A softer part of a requirement is not met: it warns, whatever the level of the case."""
+
+
+def timeout(seconds: float) -> float:
+    """A deadline in seconds, scaled by REFIMPL_TIMEOUT_FACTOR for slow machines."""
+    return seconds * float(os.environ.get("REFIMPL_TIMEOUT_FACTOR", "1"))
+
+
+def expect_status(call: Callable[[], T], accepted: Collection[Code], rule: str) -> T | None:
+    """Makes the call; raises Broken unless its status is one of `accepted`.
+
+    Returns the reply when the call went through (and OK is accepted), None when it was refused.
+    """
+    wanted = " or ".join(code.name for code in sorted(accepted))
+    try:
+        reply = call()
+    except Refused as refusal:
+        if refusal.code in accepted:
+            return None
+        raise Broken(rule, wanted, str(refusal)) from None
+    if Code.OK in accepted:
+        return reply
+    raise Broken(rule, wanted, f"OK, {_brief(reply)}")
+
+
+def expect(condition: object, rule: str, *, wanted: object, got: object) -> None:
+    """Raises Broken unless the condition holds."""
+    if not condition:
+        raise Broken(rule, str(wanted), _brief(got))
+
+
+def should(condition: object, rule: str, *, wanted: object, got: object) -> None:
+    """Raises Doubtful unless the condition holds: for the SHOULD half of a MUST row."""
+    if not condition:
+        raise Doubtful(rule, str(wanted), _brief(got))
+
+
+def eventually(predicate: Callable[[], T], deadline_s: float, what: str) -> T:
+    """Asks until the answer is true; raises Broken with the last answer after the deadline."""
+    end = time.monotonic() + timeout(deadline_s)
+    pause = 0.001
+    while True:
+        last = predicate()
+        if last:
+            return last
+        if time.monotonic() >= end:
+            raise Broken(what, f"within {timeout(deadline_s):g} s", f"still {_brief(last)}")
+        Event().wait(pause)
+        pause = min(pause * 1.5, 0.1)
+
+
+def _brief(value: object) -> str:
+    text = " ".join(str(value).split()) or "an empty answer"
+    return text if len(text) <= 300 else f"{text[:297]}..."

@@ -1,0 +1,88 @@
+"""The command group. It imports nothing but click, so that `refimpl --help` answers at once."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import click
+
+from refimpl import __version__
+
+# name -> what `refimpl --help` says of it; the module is refimpl.cli.<name>.
+COMMANDS = {
+    "test": "Judge a driver, plugin or runtime, or our own fakes.",
+    "serve": "Run a fake until it is interrupted.",
+    "proxy": "Put faults and a journal in front of a real server.",
+    "list": "List the cases.",
+    "explain": "Say what a case asks, why, and where that is written.",
+    "report": "Make reports from the event stream of a run.",
+    "compare": "Show runs side by side, one row a case that differs.",
+    "sweep": "Remove what a killed run left on a target.",
+    "doctor": "Say what this machine can test, and what to install.",
+}
+
+EPILOG = """\b
+Examples:
+  refimpl test all                                  everything against our fakes
+  refimpl test csi unix:///run/csi/csi.sock         a driver that is running
+  refimpl test csi -- ./driver --endpoint {endpoint}   a driver we start ourselves
+  refimpl serve csi unix:///tmp/csi.sock            a fake driver for your client
+  refimpl explain CSI-LV-006                        what a case asks and why
+"""
+
+
+class Group(click.Group):
+    """Finds a subcommand's module by its name and imports it only then."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The subcommands in the order a newcomer meets them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The click command of that name, or None."""
+        if cmd_name not in COMMANDS:
+            return None
+        found = importlib.import_module(f"refimpl.cli.{cmd_name}").command
+        assert isinstance(found, click.Command)
+        return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does, but an unknown command is a usage error of ours (exit code 4)."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            error.exit_code = 4
+            raise
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of subcommands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=Group, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="refimpl")
+def command() -> None:
+    """Fakes and conformance tests for the node interfaces of Kubernetes."""
+
+
+def main() -> None:
+    """The console script. Exit codes: 0 conformant, 1 not, 2 interrupted, 3 internal error,
+    4 usage, 5 nothing selected, 6 target unreachable.
+    """
+    try:
+        status = command.main(prog_name="refimpl", standalone_mode=False)
+    except click.Abort:
+        click.echo("interrupted", err=True)
+        sys.exit(2)
+    except click.UsageError as error:
+        error.show()
+        sys.exit(4)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    sys.exit(status or 0)
+

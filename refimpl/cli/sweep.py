@@ -1,0 +1,41 @@
+"""`refimpl sweep`: removes what a killed run left on a target."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from refimpl.cli.csi_options import csi_options
+from refimpl.cli.errors import Command, TargetUnreachable, Usage
+
+
+@click.command(
+    cls=Command, epilog="\b\nExample:\n  refimpl sweep csi unix:///run/csi/csi.sock"
+)
+@click.argument("iface", metavar="IFACE")
+@click.argument("target", metavar="TARGET")
+@click.option("--dry-run", is_flag=True, help="Only say what would be removed.")
+@csi_options
+def command(iface: str, target: str, dry_run: bool, **chosen: Any) -> None:
+    """Remove what killed runs have left on TARGET, named as it was for `refimpl test`.
+
+    Every run writes down what it makes before it makes it. Only that is removed, nothing else on
+    the target is touched.
+    """
+    from conformance.engine import sweep
+    from conformance.engine.options import BadOption, Options
+    from refimpl.wire.client import Unreachable
+
+    settings = {key: value for key, value in chosen.items() if value}
+    try:
+        options = Options(interface=iface, target=target, settings=settings, run_id="sweep")
+        said, failed = sweep.sweep(options, dry_run=dry_run)
+    except BadOption as error:
+        raise Usage(str(error)) from error
+    except Unreachable as error:
+        raise TargetUnreachable(str(error)) from error
+    for line in said:
+        click.echo(line)
+    if failed:
+        raise click.exceptions.Exit(1)

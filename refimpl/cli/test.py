@@ -1,0 +1,124 @@
+"""`refimpl test`: judges a target case by case."""
+
+from __future__ import annotations
+
+import os
+import random
+from typing import Any
+
+import click
+
+from refimpl.cli.csi_options import csi_options
+from refimpl.cli.errors import TargetUnreachable, Usage
+
+EPILOG = """\b
+TARGET is one of
+  fake                  our own fake (the default)
+  unix:///run/x.sock    a socket, also as a bare path
+  tcp://127.0.0.1:9000  where the interface allows TCP
+  my-driver.toml        a target file with all of it
+  -- COMMAND ...        a command that we start, stop and restart;
+                        {endpoint}, {dir} and {node} are filled in
+
+\b
+Examples:
+  refimpl test all
+  refimpl test csi unix:///run/csi/csi.sock --report-dir out
+  refimpl test csi /run/csi/csi.sock --revision csi-1.12 --level must
+  refimpl test csi --only 'CSI-NPUB-*' -x -- ./driver --endpoint {endpoint}
+  refimpl test csi /run/csi.sock --csi.secrets secrets.yaml --expect known.toml
+
+\b
+Exit codes: 0 conformant, 1 not conformant, 2 interrupted, 3 internal error,
+4 usage, 5 nothing selected, 6 target unreachable.
+"""
+
+
+class TestCommand(click.Command):
+    """Takes other people's words away before click reads ours."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """What follows `--` is the command to start, what follows `--pytest` is for pytest."""
+        ours, ctx.meta["command"], ctx.meta["pytest"] = split(args)
+        return super().parse_args(ctx, ours)
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        """The usage line with the command that click does not know of."""
+        return [*super().collect_usage_pieces(ctx), "[-- COMMAND ...]"]
+
+
+@click.command(cls=TestCommand, epilog=EPILOG)
+@click.argument("iface", metavar="IFACE")
+@click.argument("target", default="fake")
+@click.option("--revision", default="", metavar="NAME", help="Revision profile, e.g. csi-1.12.")
+@click.option(
+    "--level",
+    default="may",
+    type=click.Choice(["must", "should", "may"]),
+    help="Judge requirements of this level and stricter.",
+)
+@click.option("--only", multiple=True, metavar="ID", help="Only these ids (globs).")
+@click.option("--skip", multiple=True, metavar="ID", help="Leave these ids out (globs).")
+@click.option("--focus", default="", metavar="REGEX", help="Only ids and titles that match.")
+@click.option("--skip-re", default="", metavar="REGEX", help="Leave out ids and titles that match.")
+@click.option("--heavy", is_flag=True, help="Also cases that make thousands of objects.")
+@click.option("-n", "workers", default="0", metavar="WORKERS", help="Worker processes, or auto.")
+@click.option("-x", "first", is_flag=True, help="Stop at the first failure.")
+@click.option("--strict", is_flag=True, help="A failed SHOULD or MAY fails the run.")
+@click.option("--expect", multiple=True, metavar="FILE", help="Known failures (TOML), strict.")
+@click.option(
+    "--report-dir",
+    default=lambda: os.environ.get("ARTIFACTS", ""),
+    metavar="DIR",
+    help="Write events.jsonl, JUnit, HTML, Markdown and a badge here.  [$ARTIFACTS]",
+)
+@click.option("--seed", type=int, default=None, help="Repeat the random choices of a run.")
+@click.option("--json", "as_json", is_flag=True, help="The events as JSON lines on stdout.")
+@click.option("-v", "--verbose", count=True, help="A line a case; whole warnings.")
+@click.option("-q", "--quiet", is_flag=True, help="Only the verdict.")
+@csi_options
+@click.pass_context
+def command(ctx: click.Context, /, iface: str, target: str, **chosen: Any) -> None:
+    """Judge a target, one case a requirement.
+
+    IFACE is csi, or all (every interface against our fakes). Words after --pytest go to
+    pytest unread.
+    """
+    from conformance.engine import run
+
+    options = run.Options(
+        interface=iface,
+        target=target,
+        command=ctx.meta["command"],
+        seed=chosen["seed"] if chosen["seed"] is not None else random.randrange(2**32),
+        json=chosen["as_json"],
+        drawn=True,
+        settings={key: value for key, value in chosen.items() if key.startswith("csi_") and value},
+        **{key: chosen[key] for key in _PLAIN},
+    )
+    try:
+        status = run.run(
+            options, workers=chosen["workers"], first=chosen["first"], extra=ctx.meta["pytest"]
+        )
+    except run.BadOption as error:
+        raise Usage(str(error)) from error
+    except run.Unreachable as error:
+        raise TargetUnreachable(str(error)) from error
+    ctx.exit(status)
+
+
+_PLAIN = (
+    "revision level only skip focus skip_re heavy strict expect report_dir verbose quiet".split()
+)
+
+
+def split(words: list[str]) -> tuple[list[str], tuple[str, ...], tuple[str, ...]]:
+    """Our own words, the command after `--`, and what goes to pytest; the first mark wins.
+
+    csi-sanity is written in Go, where `-csi.secrets` has one dash: both spellings are taken.
+    """
+    marks = [words.index(mark) for mark in ("--", "--pytest") if mark in words]
+    end = min(marks, default=len(words))
+    ours = [f"-{word}" if word.startswith("-csi.") else word for word in words[:end]]
+    rest = tuple(words[end + 1 :])
+    return (ours, rest, ()) if words[end : end + 1] == ["--"] else (ours, (), rest)

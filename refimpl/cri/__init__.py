@@ -1,0 +1,1 @@
+"""Container Runtime Interface: both sides of the calls between kubelet and a runtime."""

@@ -1,0 +1,1 @@
+"""Schema of the Container Runtime Interface and the modules generated from it."""

@@ -1,0 +1,1 @@
+"""Schemas of the Container Storage Interface and the modules generated from them."""

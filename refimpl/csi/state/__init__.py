@@ -1,0 +1,53 @@
+"""The behaviour of a CSI driver as plain Python: the brain of the fake, the oracle of its tests.
+
+`DriverState` is the controller side and what nodes share with it; `node.NodeState` is one node.
+No I/O, no grpc, no clock: `ports` says what is passed in. A refusal is `wire.status.Refused`.
+"""
+
+from __future__ import annotations
+
+from refimpl.csi.state.attachments import Attachments
+from refimpl.csi.state.changes import Changes
+from refimpl.csi.state.groups import Groups
+from refimpl.csi.state.health import Health
+from refimpl.csi.state.metadata import Metadata
+from refimpl.csi.state.ports import Clock, Ids, OnChange, Storage, unobserved
+from refimpl.csi.state.queries import Queries
+from refimpl.csi.state.settings import Settings
+from refimpl.csi.state.snapshots import Snapshots
+from refimpl.csi.state.tables import Tables
+from refimpl.csi.state.topology import place_of_node
+from refimpl.csi.state.volumes import Volumes
+
+__all__ = ["DriverState"]
+
+
+class DriverState:
+    """One driver. Each part answers the RPCs its module names; all share `tables`."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        clock: Clock,
+        ids: Ids,
+        storage: Storage | None = None,
+        on_change: OnChange = unobserved,
+        nodes: int = 1,
+    ) -> None:
+        self.settings = settings
+        self.tables = Tables(settings, clock=clock, ids=ids, storage=storage, on_change=on_change)
+        self.volumes = Volumes(self.tables)
+        self.changes = Changes(self.tables)
+        self.queries = Queries(self.tables)
+        self.attachments = Attachments(self.tables)
+        self.snapshots = Snapshots(self.tables)
+        self.groups = Groups(self.tables)
+        self.metadata = Metadata(self.tables)
+        self.health = Health(self.tables)
+        for index in range(nodes):
+            self.tables.register_node(f"node-{index}", place_of_node(settings, index))
+
+    def ready(self) -> bool:
+        """Probe: false during the first seconds where the settings say so."""
+        return self.tables.clock() >= self.tables.started + self.settings.ready_after

@@ -1,0 +1,127 @@
+"""What the larger node calls ask for, and the rules their fields obey on their own (CSI 1.13)."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Mapping
+from typing import Protocol
+
+import attrs
+
+from refimpl.csi.state import rules
+from refimpl.csi.state.models import CapacityRange, VolumeCapability
+from refimpl.csi.state.settings import Settings
+
+Strings = Mapping[str, str]
+_NONE: Strings = {}
+
+
+@attrs.frozen(kw_only=True)
+class Stage:
+    """NodeStageVolume. Contexts and secrets are checked for form and otherwise left alone."""
+
+    volume_id: str
+    path: str
+    capability: VolumeCapability | None
+    publish_context: Strings = _NONE
+    volume_context: Strings = _NONE
+    secrets: Strings = _NONE
+
+
+@attrs.frozen(kw_only=True)
+class Publish:
+    """NodePublishVolume. `staging` is staging_target_path, "" for none."""
+
+    volume_id: str
+    target: str
+    capability: VolumeCapability | None
+    readonly: bool = False
+    staging: str = ""
+    publish_context: Strings = _NONE
+    volume_context: Strings = _NONE
+    secrets: Strings = _NONE
+
+
+@attrs.frozen(kw_only=True)
+class Expand:
+    """NodeExpandVolume. Without `wanted` the volume takes the size it has been given."""
+
+    volume_id: str
+    path: str
+    wanted: CapacityRange | None = None
+    staging: str = ""
+    capability: VolumeCapability | None = None
+    secrets: Strings = _NONE
+
+
+class _WithContexts(Protocol):
+    @property
+    def publish_context(self) -> Strings: ...
+    @property
+    def volume_context(self) -> Strings: ...
+    @property
+    def secrets(self) -> Strings: ...
+
+
+def plain(path: str) -> str:
+    """One spelling for one path: callers differ in trailing and doubled slashes."""
+    if "//" not in path and "/./" not in path and not path.endswith(("/", "/.")):
+        return path
+    return posixpath.normpath("/" + path.lstrip("/"))
+
+
+def checked_stage(settings: Settings, asked: Stage) -> tuple[str, VolumeCapability]:
+    """(path, capability) of a call whose fields are in order. Raises INVALID_ARGUMENT."""
+    rules.required("volume_id", asked.volume_id)
+    rules.absolute("staging_target_path", asked.path)
+    capability = rules.capability("volume_capability", asked.capability)
+    _common(settings, "NodeStageVolume", asked, capability)
+    return plain(asked.path), capability
+
+
+def checked_publish(settings: Settings, asked: Publish) -> tuple[str, str, VolumeCapability]:
+    """(target, staging path, capability) of a call whose fields are in order."""
+    rules.required("volume_id", asked.volume_id)
+    rules.absolute("target_path", asked.target)
+    rules.absolute_or_empty("staging_target_path", asked.staging)
+    capability = rules.capability("volume_capability", asked.capability)
+    _common(settings, "NodePublishVolume", asked, capability)
+    return plain(asked.target), plain(asked.staging), capability
+
+
+def checked_expand(settings: Settings, asked: Expand) -> None:
+    """Fields of NodeExpandVolume; the path is only looked up, so that a wrong one is NOT_FOUND."""
+    rules.required("volume_id", asked.volume_id)
+    path_to_look_up("volume_path", asked.path)
+    rules.secrets(settings, "NodeExpandVolume", asked.secrets)
+    if asked.wanted is not None:
+        rules.capacity_range(asked.wanted)
+    if asked.capability is not None:
+        rules.capability("volume_capability", asked.capability)
+
+
+def path_to_look_up(field: str, path: str) -> None:
+    """A path that names a place of the volume. A relative one names none: NOT_FOUND, not
+    INVALID_ARGUMENT, is what callers of statistics rely on."""
+    if not path:
+        raise rules.invalid(f"{field} is empty, but required: set it")
+
+
+def _common(
+    settings: Settings, rpc: str, asked: _WithContexts, capability: VolumeCapability
+) -> None:
+    rules.string_map("publish_context", asked.publish_context)
+    rules.string_map("volume_context", asked.volume_context)
+    rules.secrets(settings, rpc, asked.secrets)
+    if capability.mount_group and not settings.has("node", "VOLUME_MOUNT_GROUP"):
+        raise rules.invalid(
+            "volume_mount_group is set, but this driver does not advertise node capability "
+            "VOLUME_MOUNT_GROUP; leave it empty"
+        )
+    if capability.access == "mount" and capability.fs_type:
+        known = settings.fs_types
+        if capability.fs_type not in known:
+            raise rules.invalid(
+                f"fs_type {rules.quoted(capability.fs_type)} is not supported; known are "
+                f"{', '.join(sorted(known))}"
+            )

@@ -1,0 +1,34 @@
+"""What a storage is told after a restart: the places in use, and which content has an owner."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from refimpl.csi.state.models import Publication
+from refimpl.csi.state.ports import Place
+from refimpl.csi.state.tables import Tables
+
+
+def places(tables: Tables) -> Iterator[Place]:
+    """Every staging and every publication of all nodes."""
+    with tables.lock:
+        for staging in tables.stagings.values():
+            yield Place(staging.volume_id, staging.path, staging.capability, staged=True)
+        for publication in tables.publications.values():
+            readonly = effective_readonly(tables, publication)
+            yield Place(publication.volume_id, publication.target, publication.capability, readonly)
+
+
+def contents(tables: Tables) -> frozenset[str]:
+    """Ids of all volumes and snapshots: content under any other key is what a crash left."""
+    with tables.lock:
+        return frozenset(tables.volumes) | frozenset(tables.snapshots)
+
+
+def effective_readonly(tables: Tables, publication: Publication) -> bool:
+    """Whether a workload may write: the call, the mode or the attachment may each forbid it."""
+    if publication.readonly or publication.capability.mode.read_only:
+        return True
+    nodes = tables.attachments.get(publication.volume_id, {})
+    attachment = nodes.get(publication.node_id)
+    return attachment is not None and attachment.readonly

@@ -1,0 +1,77 @@
+"""What a second NodePublishVolume of one volume on one node gets: the table of the specification.
+
+CSI 1.13, NodePublishVolume. T is the target path, P all other arguments but the secrets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+from refimpl.csi.state.models import AccessMode, Publication
+from refimpl.csi.state.rules import quoted
+from refimpl.wire.status import Code, Refused
+
+__all__ = ["SECOND", "first_or_repeat"]
+
+Case = Literal["T=P=", "T=P!", "T!P=", "T!P!"]
+Row = Mapping[Case, Code]
+
+_MANY: Row = {
+    "T=P=": Code.OK,
+    "T=P!": Code.ALREADY_EXISTS,
+    "T!P=": Code.OK,
+    "T!P!": Code.OK,
+}
+_ONE: Row = {
+    "T=P=": Code.OK,
+    "T=P!": Code.ALREADY_EXISTS,
+    "T!P=": Code.FAILED_PRECONDITION,
+    "T!P!": Code.FAILED_PRECONDITION,
+}
+SECOND: Mapping[AccessMode, Row] = {
+    AccessMode.MULTI_NODE_READER_ONLY: _MANY,
+    AccessMode.MULTI_NODE_SINGLE_WRITER: _MANY,
+    AccessMode.MULTI_NODE_MULTI_WRITER: _MANY,
+    AccessMode.SINGLE_NODE_MULTI_WRITER: _MANY,
+    AccessMode.SINGLE_NODE_SINGLE_WRITER: _ONE,
+    AccessMode.SINGLE_NODE_WRITER: _ONE,
+    AccessMode.SINGLE_NODE_READER_ONLY: _ONE,
+}
+
+
+def first_or_repeat(known: Iterable[Publication], new: Publication) -> bool:
+    """True if `new` repeats one of the publications `known` of its volume on its node.
+
+    Raises what the table says for every other second call. Where the modes differ both must allow
+    it: the one that shares with nobody wins. `Publication.context` is no part of P: an orchestrator
+    sends fresh tokens there to the same target (Kubernetes, requiresRepublish).
+    """
+    repeat = False
+    for old in known:
+        for mode in {old.capability.mode, new.capability.mode}:
+            case = _case(old, new)
+            if code := SECOND[mode][case]:
+                raise Refused(code, _why(old, new, mode, case))
+        repeat = repeat or old.target == new.target
+    return repeat
+
+
+def _case(old: Publication, new: Publication) -> Case:
+    same = (old.capability, old.readonly) == (new.capability, new.readonly)
+    if old.target == new.target:
+        return "T=P=" if same else "T=P!"
+    return "T!P=" if same else "T!P!"
+
+
+def _why(old: Publication, new: Publication, mode: AccessMode, case: Case) -> str:
+    if case == "T=P!":
+        what = "readonly" if old.capability == new.capability else "volume_capability"
+        return (
+            f"volume {quoted(new.volume_id)} is published at {quoted(new.target)} with another "
+            f"{what}; unpublish it there first"
+        )
+    return (
+        f"volume {quoted(new.volume_id)} is already published at {quoted(old.target)}, and "
+        f"{mode.name} allows one target on a node; unpublish it there, or use a mode that shares"
+    )

@@ -1,0 +1,100 @@
+"""How large a volume becomes, and whether its pool has room (CSI 1.13, CapacityRange). Bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from refimpl.csi.state.models import CapacityRange
+from refimpl.csi.state.rules import invalid, quoted
+from refimpl.csi.state.settings import Settings
+from refimpl.csi.state.tables import Tables
+from refimpl.wire.status import Code, Refused
+
+Pool = tuple[str, str]
+"""(value of the pool parameter, zone or "" where zones share one pool)"""
+
+
+def fitting(settings: Settings, wanted: CapacityRange | None, floor: int = 0) -> int:
+    """The smallest size in the range that the driver can make and that holds `floor` bytes of a
+    source. OUT_OF_RANGE if there is none."""
+    if wanted is None:
+        return rounded(settings, floor or settings.default_size)
+    size = rounded(settings, max(wanted.required, floor, settings.minimum, 1))
+    if wanted.limit and size > wanted.limit:
+        raise Refused(
+            Code.OUT_OF_RANGE,
+            f"limit_bytes is {wanted.limit}, but the smallest volume that fits has {size} bytes"
+            f" (required {wanted.required}, source {floor}, minimum {settings.minimum}, steps of"
+            f" {settings.granule}); raise the limit",
+        )
+    if settings.maximum and size > settings.maximum:
+        raise Refused(
+            Code.OUT_OF_RANGE,
+            f"{size} bytes are asked for; the largest volume has {settings.maximum} bytes,"
+            " see maximum_volume_size of GetCapacity",
+        )
+    return size
+
+
+def rounded(settings: Settings, size: int) -> int:
+    """Up to the next multiple of the granule."""
+    return -(-size // settings.granule) * settings.granule
+
+
+def contains(wanted: CapacityRange | None, size: int) -> bool:
+    """True if a volume of `size` satisfies the range."""
+    if wanted is None:
+        return True
+    return size >= wanted.required and (not wanted.limit or size <= wanted.limit)
+
+
+def kind_of(settings: Settings, parameters: Mapping[str, str]) -> str | None:
+    """The pool the parameters choose; None if there is no such pool."""
+    kind = parameters.get(settings.pool_parameter)
+    if kind is None:
+        return next(iter(settings.pools))
+    return kind if kind in settings.pools else None
+
+
+def known_kind(settings: Settings, parameters: Mapping[str, str]) -> str:
+    """As `kind_of`; INVALID_ARGUMENT for an unknown pool."""
+    kind = kind_of(settings, parameters)
+    if kind is None:
+        raise invalid(
+            f"parameter {settings.pool_parameter} is {quoted(parameters[settings.pool_parameter])};"
+            f" this driver has {', '.join(settings.pools)}"
+        )
+    return kind
+
+
+def room(tables: Tables, pool: Pool) -> int:
+    """Bytes left in a pool, never negative."""
+    return max(0, tables.settings.pools.get(pool[0], 0) - tables.charged[pool])
+
+
+def demand_room(
+    tables: Tables, pool: Pool, size: int, code: Code = Code.RESOURCE_EXHAUSTED
+) -> None:
+    """Refuse with `code` what the pool cannot hold besides all it holds already."""
+    left = room(tables, pool)
+    if size > left:
+        raise Refused(
+            code,
+            f"{size} bytes more are asked of pool {pool[0]!r}, which has {left} left;"
+            " delete something or choose another pool",
+        )
+
+
+class Reservation:
+    """Room taken under the lock for what the storage is still to make, so that no other call takes
+    it meanwhile; whoever records the object, or fails, releases it."""
+
+    def __init__(self, tables: Tables, pool: Pool, size: int) -> None:
+        self._tables, self._pool, self._size = tables, pool, size
+        tables.charged[pool] += size
+
+    def release(self) -> None:
+        """Give the room back; a second time changes nothing."""
+        with self._tables.lock:
+            self._tables.charged[self._pool] -= self._size
+            self._size = 0

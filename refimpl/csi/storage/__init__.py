@@ -1,0 +1,96 @@
+"""Where the content of volumes lies: one port, four ways, chosen by what the machine allows.
+
+    memory     nothing is touched; paths are only remembered
+    directory  directories and sparse files below the driver's root, links at the targets; no root
+    bind       the same, with bind mounts and loop devices for block volumes; root or a namespace
+    loop       every volume a sparse image with a file system of its own; root and loop devices
+
+What can be observed at a path is told by `capabilities`, so that a suite skips honestly:
+
+    data        what is written at a target is the volume's content: it survives, it is copied
+    readonly    a read-only publish refuses writes
+    mounts      places are mounts, seen in mountinfo
+    mount_flags noatime, nodev and the like hold
+    mount_group the volume belongs to the group asked for
+    staging     the content is visible at the staging path of a mount volume, too
+    devices     a block volume is a block device of its size
+    sizes       statfs tells the capacity, a full volume is full
+    growth      an expansion can be seen while the volume is in use
+    fs_types    the file system is the one asked for
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+import tempfile
+from collections.abc import Container, Iterable
+from typing import Literal, Protocol
+
+from refimpl.csi.state.ports import Place, Storage
+from refimpl.csi.storage.directory import DirectoryStorage
+from refimpl.csi.storage.memory import MemoryStorage
+
+__all__ = ["Mode", "OpenStorage", "best_mode", "open_storage", "sweep"]
+
+Mode = Literal["auto", "memory", "directory", "bind", "loop"]
+
+
+class OpenStorage(Storage, Protocol):
+    """A storage with a life: opened once, told after a restart what is still in use, closed."""
+
+    def adopt(self, places: Iterable[Place], keys: Container[str]) -> None:
+        """Take over the places of an earlier run below the same root and the content of `keys`
+        (ids of volumes and snapshots); whatever else that run left is taken away."""
+
+    def close(self, *, keep: bool = False) -> None:
+        """Take every place away, unless a later run is to find it."""
+
+
+def open_storage(mode: Mode, root: str) -> OpenStorage:
+    """Storage of that mode below `root`, a directory for it alone ("memory" uses none).
+
+    "auto" is the most faithful mode this machine allows. Raises ValueError for another word and
+    Refused (FAILED_PRECONDITION) for a mode that the machine does not allow.
+    """
+    if mode == "auto":
+        mode = best_mode()
+    if mode == "memory":
+        return MemoryStorage()
+    if mode == "directory":
+        return DirectoryStorage(root)
+    from refimpl.csi.storage import privileged  # mount(2) and loop(4): Linux only
+
+    return privileged.opened(mode, root)
+
+
+@functools.cache
+def best_mode() -> Literal["loop", "bind", "directory"]:
+    """Found by trying, once a process: one bind mount, one loop device.
+
+    Not "loop" without the right to grow a mounted file system, which NodeExpandVolume takes.
+    """
+    try:
+        from refimpl.csi.storage import privileged
+    except (ImportError, AttributeError):
+        return "directory"
+    with tempfile.TemporaryDirectory(prefix="refimpl-csi-") as trial:
+        if not privileged.can_bind(trial):
+            return "directory"
+        return "loop" if privileged.can_grow() and privileged.can_loop(trial) else "bind"
+
+
+def sweep(root: str) -> None:
+    """Unmounts, detaches and deletes what a killed driver left of its storage below `root`.
+
+    Only a directory that carries the storage's mark is touched. Raises Refused.
+    """
+    from refimpl.csi.storage.layout import MARK
+
+    if not os.path.exists(os.path.join(root, MARK)):
+        return
+    storage = open_storage("auto", root)
+    storage.adopt([], ())
+    storage.close()
+    shutil.rmtree(root)

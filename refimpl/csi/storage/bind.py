@@ -1,0 +1,294 @@
+"""Storage with real mounts, for root or a user and mount namespace of one's own.
+
+Staging and publishing bind the volume's directory; a bind of its own per target is read-only or
+takes flags without touching its siblings. Block volumes appear as loop devices where the machine
+lends them, else as the sparse file itself. Sizes stay bookkeeping: `loop.py` makes them real.
+"""
+
+# ruff: noqa: ARG002  (a port: each implementation takes what any of them needs)
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from collections.abc import Container, Iterable
+
+import attrs
+
+from refimpl.csi.state.models import Access, VolumeCapability
+from refimpl.csi.state.ports import Place
+from refimpl.csi.storage import loops, mounts
+from refimpl.csi.storage.directory import DirectoryStorage
+from refimpl.csi.storage.machine import machine
+from refimpl.wire.status import Code, Refused
+
+__all__ = ["BindStorage"]
+
+
+@attrs.define
+class _Device:
+    """A loop device over one block volume, and the targets that show it."""
+
+    path: str
+    number: int
+    targets: set[str]
+
+
+class BindStorage(DirectoryStorage):
+    """Port `Storage` with bind mounts. `devices`: block volumes as loop devices."""
+
+    def __init__(self, root: str, *, devices: bool = True) -> None:
+        super().__init__(root)
+        self._with_devices = devices
+        self._devices: dict[tuple[str, bool], _Device] = {}
+        self._staged: dict[str, str] = {}
+        self._places: dict[str, set[str]] = {}
+        self.capabilities = frozenset(
+            {"data", "readonly", "mounts", "mount_flags", "mount_group", "staging"}
+            | ({"devices"} if devices else set())
+        )
+
+    def stage(self, key: str, path: str, capability: VolumeCapability) -> None:
+        """Bind a mount volume at the staging directory; a block volume needs nothing there."""
+        if capability.access == "block":
+            return
+        wanted = mounts.options(capability.mount_flags)
+        source = self._source(key, capability, readonly=False)
+        self._set_group(source, capability.mount_group)
+        with machine("stage", path):
+            if not self.holds(key, path):
+                mounts.bind(source, path, wanted)
+        self._staged[path] = key
+        self._places.setdefault(key, set()).add(path)
+
+    def unstage(self, key: str, path: str) -> None:
+        """Unmount every layer of the volume at `path`; whatever else is mounted there stays."""
+        with machine("unstage", path):
+            self._uncover(key, path)
+        self._staged.pop(path, None)
+        self._leave(key, path)
+
+    def publish(
+        self, key: str, target: str, capability: VolumeCapability, readonly: bool, staging: str
+    ) -> None:
+        """Make the target and bind the volume on it, read-only from the start where asked."""
+        self._outside(target)
+        wanted = mounts.options((*capability.mount_flags, *(["ro"] if readonly else [])))
+        readonly = bool(wanted.set & mounts.MS_RDONLY)
+        source = self._source(key, capability, readonly)
+        self._set_group(source, capability.mount_group)
+        self._places.setdefault(key, set()).add(target)
+        try:
+            with machine("publish", target):
+                if not self._in_place(key, target, readonly):
+                    self._uncover(key, target)
+                    _cover(source, target, capability.access, wanted)
+        except BaseException:
+            self._forget(key, target)
+            raise
+        self._shown[target] = key
+        if capability.access == "block" and self._with_devices:
+            self._devices[key, readonly].targets.add(target)
+
+    def unpublish(self, key: str, target: str) -> None:
+        """Unmount every layer of the volume and remove the mount point."""
+        if target not in self._shown:
+            self._outside(target)
+        with machine("unpublish", target):
+            self._uncover(key, target)
+            self._clear(target)
+        self._forget(key, target)
+
+    def holds(self, key: str, path: str) -> bool:
+        """True if the volume's directory, file or device is what is mounted at `path`."""
+        try:
+            seen = os.lstat(path)
+        except (OSError, ValueError):
+            return False
+        if stat.S_ISBLK(seen.st_mode):
+            numbers = {device.number for (k, _), device in self._of(key)}
+            return seen.st_rdev in numbers
+        return self._same(key, seen) and (path in self._shown or not self._inside(path))
+
+    def adopt(self, places: Iterable[Place], keys: Container[str]) -> None:
+        """Take over what an earlier driver left mounted below this root; the rest goes."""
+        self._find_devices()
+        for place in places:
+            key, path = place.volume_id, place.path
+            if not self.holds(key, path):
+                continue
+            self._places.setdefault(key, set()).add(path)
+            (self._staged if place.staged else self._shown)[path] = key
+            if place.capability.access == "block" and (key, place.readonly) in self._devices:
+                self._devices[key, place.readonly].targets.add(path)
+        self._sweep()
+        self._discard(keys)
+
+    def close(self, *, keep: bool = False) -> None:
+        """Unmount and detach everything, unless a later driver is to find it (`keep`)."""
+        if keep:
+            return
+        for path in list(self._staged):
+            with contextlib.suppress(Refused):
+                self.unstage(self._staged[path], path)
+        super().close()
+        self._places.clear()
+        self._staged.clear()
+        left, self._shown = self._shown, {}
+        self._sweep()
+        for target in left:  # what was busy is free now
+            with contextlib.suppress(Refused, OSError):
+                self._clear(target)
+
+    # inner -----------------------------------------------------------------------------------
+
+    def _source(self, key: str, capability: VolumeCapability, readonly: bool) -> str:
+        """What is bound: the directory, the file, or a device of its own for read-only use."""
+        if capability.access == "block" and self._with_devices:
+            return self._device(key, readonly).path
+        return self.layout.content(key, capability.access)
+
+    def _same(self, key: str, seen: os.stat_result) -> bool:
+        access: Access = "mount" if stat.S_ISDIR(seen.st_mode) else "block"
+        try:
+            content = os.lstat(self.layout.content(key, access))
+        except FileNotFoundError:
+            return False
+        return (seen.st_dev, seen.st_ino) == (content.st_dev, content.st_ino)
+
+    def _in_place(self, key: str, target: str, readonly: bool) -> bool:
+        # A repeated call finds its own work, also after a restart that lost the record.
+        if not self.holds(key, target):
+            return False
+        seen = os.lstat(target)
+        if stat.S_ISBLK(seen.st_mode):
+            device = self._devices.get((key, readonly))
+            return device is not None and device.number == seen.st_rdev
+        return bool(os.statvfs(target).f_flag & os.ST_RDONLY) == readonly
+
+    def _uncover(self, key: str, path: str) -> None:
+        while self.holds(key, path) and mounts.unmount(path):
+            continue
+        if path in self._shown and os.path.ismount(path):
+            raise Refused(
+                Code.FAILED_PRECONDITION,
+                f"something other than volume {key!r} is mounted at {path!r}; it was left alone, "
+                "unmount it and repeat the call",
+            )
+
+    def _forget(self, key: str, target: str) -> None:
+        self._shown.pop(target, None)
+        for identity, device in self._of(key):
+            device.targets.discard(target)
+            if not device.targets:
+                del self._devices[identity]
+                loops.detach(device.path)
+        self._leave(key, target)
+
+    def _leave(self, key: str, path: str) -> None:
+        paths = self._places.get(key)
+        if paths is None:
+            return
+        paths.discard(path)
+        if not paths:
+            del self._places[key]
+            self._idle(key)
+
+    def _idle(self, key: str) -> None:
+        """Called when the last place of a volume is gone."""
+
+    def _device(self, key: str, readonly: bool) -> _Device:
+        known = self._devices.get((key, readonly))
+        if known is not None:
+            return known
+        content = self.layout.content(key, "block")
+        with machine("attach a loop device", content):
+            path, descriptor = loops.attach(content, readonly=readonly)
+            number = os.fstat(descriptor).st_rdev
+            os.close(descriptor)
+        return self._devices.setdefault((key, readonly), _Device(path, number, set()))
+
+    def _of(self, key: str) -> list[tuple[tuple[str, bool], _Device]]:
+        identities = ((key, False), (key, True))
+        return [(i, self._devices[i]) for i in identities if i in self._devices]
+
+    def _find_devices(self) -> None:
+        keys = {self.layout.content(key, "block"): key for key in self.layout.known()}
+        for path, backing in loops.attached().items():
+            if backing in keys and not loops.autoclears(path):
+                identity = keys[backing], loops.is_readonly(path)
+                self._devices[identity] = _Device(path, os.stat(path).st_rdev, set())
+
+    def _kept(self) -> set[str]:
+        return {*self._staged, *self._shown}
+
+    def _sweep(self) -> None:
+        kept = self._kept()
+        for mount in reversed(self._mounted_from_here()):
+            if mount.point not in kept:
+                with contextlib.suppress(OSError):
+                    _force(mount.point)
+        in_use = {device.path for device in self._devices.values() if device.targets}
+        for path, backing in loops.attached().items():
+            if self.layout.owns(backing) and path not in in_use and not loops.autoclears(path):
+                with contextlib.suppress(OSError):
+                    loops.detach(path)
+        self._devices = {i: d for i, d in self._devices.items() if d.path in in_use}
+
+    def _mounted_from_here(self) -> list[mounts.Mount]:
+        table = mounts.table()
+        owned = {p for p, backing in loops.attached().items() if self.layout.owns(backing)}
+        below, device = mounts.inside(table, self.layout.root)
+        return [
+            mount
+            for mount in table
+            if (mount.device == device and mount.root.startswith(below + "/homes/"))
+            or mount.source in owned
+            or f"/dev/{mount.root.rpartition('/')[2]}" in owned
+        ]
+
+
+def _cover(source: str, target: str, access: Access, wanted: mounts.Options) -> None:
+    made = _make_point(target, access)
+    try:
+        mounts.bind(source, target, wanted)
+    except OSError:
+        if made:
+            (os.rmdir if access == "mount" else os.unlink)(target)
+        raise
+
+
+def _make_point(target: str, access: Access) -> bool:
+    try:
+        if access == "mount":
+            os.mkdir(target, 0o750)
+        else:
+            os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o640))
+    except FileExistsError:
+        # Some callers make the target themselves: an empty one of the right kind will do.
+        if not _usable(target, access):
+            raise Refused(
+                Code.FAILED_PRECONDITION,
+                f"target {target!r} exists and is not an empty "
+                f"{'directory' if access == 'mount' else 'file'}; it was left alone, remove it and "
+                "repeat the call",
+            ) from None
+        return False
+    return True
+
+
+def _usable(target: str, access: Access) -> bool:
+    status = os.lstat(target)
+    if access == "mount":
+        return stat.S_ISDIR(status.st_mode) and not os.listdir(target)
+    return stat.S_ISREG(status.st_mode) and not status.st_size
+
+
+def _force(point: str) -> None:
+    try:
+        mounts.unmount(point)
+    except OSError as error:
+        if error.errno != errno.EBUSY:
+            raise
+        mounts.unmount(point, lazy=True)

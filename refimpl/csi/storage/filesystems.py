@@ -1,0 +1,170 @@
+"""File systems inside an image: telling, formatting, growing and freezing them."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import shutil
+import struct
+import subprocess
+from collections.abc import Iterator, Mapping
+
+import attrs
+
+from refimpl.wire.status import Code, Refused
+
+__all__ = ["available", "fit", "format_image", "frozen", "grow", "least", "thaw", "type_of"]
+
+_EXT4_IOC_RESIZE_FS = 0x40086610
+_FIFREEZE = 0xC0045877
+_FITHAW = 0xC0045878
+_BLOCK = 4096
+_MIB = 1 << 20
+
+# Only what a fresh sparse image needs is written: 5 ms for 10 GiB instead of 14.
+_EXT = (
+    *("-q", "-F", "-m", "0", "-b", str(_BLOCK), "-O", "^resize_inode,meta_bg", "-E"),
+    "nodiscard,lazy_itable_init=1,lazy_journal_init=1",
+)
+
+
+@attrs.frozen
+class _Kind:
+    """How one file system is made and grown; `least` is the smallest image in bytes it fits in."""
+
+    make: tuple[str, ...]
+    grow: tuple[str, ...] = ()
+    least: int = _MIB
+
+
+_KINDS: Mapping[str, _Kind] = {
+    "ext2": _Kind(("mkfs.ext2", *_EXT)),
+    "ext3": _Kind(("mkfs.ext3", *_EXT), least=8 * _MIB),
+    "ext4": _Kind(("mkfs.ext4", *_EXT)),
+    "xfs": _Kind(("mkfs.xfs", "-q", "-f"), ("xfs_growfs",), 300 * _MIB),
+    "btrfs": _Kind(
+        ("mkfs.btrfs", "-q", "-f"), ("btrfs", "filesystem", "resize", "max"), 128 * _MIB
+    ),
+}
+# Magic numbers: offset, bytes, type. ext4 mounts its elder brothers as well.
+_MAGIC = ((1080, b"\x53\xef", "ext4"), (0, b"XFSB", "xfs"), (65600, b"_BHRfS_M", "btrfs"))
+_PATH = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"
+
+
+def available() -> frozenset[str]:
+    """The file systems this machine can make."""
+    return frozenset(name for name, kind in _KINDS.items() if _program(kind.make[0]))
+
+
+def least(fs_type: str) -> int:
+    """The smallest image in bytes for a file system of that type."""
+    return _KINDS[fs_type].least if fs_type in _KINDS else _MIB
+
+
+def type_of(image: str) -> str:
+    """The file system inside an image, "" for none that we know. Raises OSError."""
+    with open(image, "rb") as file:
+        for offset, magic, name in _MAGIC:
+            file.seek(offset)
+            if file.read(len(magic)) == magic:
+                return name
+    return ""
+
+
+def format_image(image: str, fs_type: str) -> None:
+    """Makes a file system in an empty image.
+
+    Raises INVALID_ARGUMENT for a type this machine cannot make, INTERNAL when the program fails.
+    """
+    kind = _KINDS.get(fs_type)
+    program = _program(kind.make[0]) if kind else None
+    if kind is None or program is None:
+        raise Refused(
+            Code.INVALID_ARGUMENT,
+            f"fs_type {fs_type!r} cannot be made on this machine: mkfs.{fs_type} is missing; known "
+            f"are {', '.join(sorted(available()))}",
+        )
+    _run([program, *kind.make[1:], image], f"format an image as {fs_type}")
+
+
+def fit(image: str) -> None:
+    """Grows an ext file system that nobody has mounted to the size of its image.
+
+    Others grow only while mounted: see `grow`. Raises OSError or Refused.
+    """
+    with open(image, "rb") as file:
+        file.seek(1024)
+        block = file.read(1024)
+    count, scale = struct.unpack_from("<I", block, 4)[0], struct.unpack_from("<I", block, 24)[0]
+    if count << (10 + scale) < os.stat(image).st_size & -_BLOCK:
+        # Forced: the check it asks for otherwise is for file systems that may be damaged.
+        _run([_program("resize2fs") or "resize2fs", "-f", image], "grow a volume")
+
+
+def grow(mounted: str, fs_type: str) -> None:
+    """Grows a mounted file system to the size of its device.
+
+    For ext this takes CAP_SYS_RESOURCE. Raises OSError or Refused.
+    """
+    if fs_type.startswith("ext"):
+        with _open(mounted) as descriptor:
+            blocks = _device_size(os.fstat(descriptor).st_dev) // _BLOCK
+            fcntl.ioctl(descriptor, _EXT4_IOC_RESIZE_FS, struct.pack("=Q", blocks))
+    elif kind := _KINDS.get(fs_type):
+        _run([_program(kind.grow[0]) or kind.grow[0], *kind.grow[1:], mounted], "grow a volume")
+
+
+@contextlib.contextmanager
+def frozen(mounted: str) -> Iterator[None]:
+    """Holds back every write to a mounted file system, so that its image is consistent."""
+    with _open(mounted) as descriptor:
+        try:
+            fcntl.ioctl(descriptor, _FIFREEZE, 0)
+        except OSError as error:
+            if error.errno != errno.EBUSY:  # frozen by somebody else: good enough for a copy
+                raise
+            yield
+            return
+        try:
+            yield
+        finally:
+            fcntl.ioctl(descriptor, _FITHAW, 0)
+
+
+def thaw(mounted: str) -> None:
+    """Lets writes through again after a driver died while it held them back."""
+    with _open(mounted) as descriptor, contextlib.suppress(OSError):
+        fcntl.ioctl(descriptor, _FITHAW, 0)
+
+
+@contextlib.contextmanager
+def _open(directory: str) -> Iterator[int]:
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _device_size(number: int) -> int:
+    # sysfs counts sectors of 512 bytes whatever the device says of itself.
+    path = f"/sys/dev/block/{os.major(number)}:{os.minor(number)}/size"
+    with open(path, encoding="ascii") as file:
+        return int(file.read()) * 512
+
+
+def _program(name: str) -> str | None:
+    return shutil.which(name, path=_PATH)
+
+
+def _run(command: list[str], doing: str) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        full = "No space left" in done.stderr
+        raise Refused(
+            Code.RESOURCE_EXHAUSTED if full else Code.INTERNAL,
+            f"cannot {doing}: {os.path.basename(command[0])} ended with {done.returncode}: "
+            f"{done.stderr.strip()[-400:]}",
+        )

@@ -1,0 +1,144 @@
+"""Where a storage keeps what: one marked home directory a volume or snapshot, below one root.
+
+    ROOT/.refimpl-csi.json          the mark of the root: what lies here is ours
+    ROOT/homes/NAME/.refimpl-csi.json   {"key": ..., "size": ...}
+    ROOT/homes/NAME/data            content of a mount volume
+    ROOT/homes/NAME/block           content of a block volume, a sparse file
+    ROOT/trash/                     homes on their way out
+
+NAME is the key itself where that makes a plain file name, else its hash: keys are free text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator
+
+from refimpl.csi.state.models import Access
+from refimpl.csi.storage import mounts
+from refimpl.csi.storage.machine import machine
+from refimpl.wire.status import Code, Refused
+
+__all__ = ["MARK", "Layout"]
+
+MARK = ".refimpl-csi.json"
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+
+
+class Layout:
+    """Paths below one root and the life of a home. Opening makes the root and empties the trash."""
+
+    def __init__(self, root: str) -> None:
+        self.root = os.path.realpath(root)
+        self._homes = os.path.join(self.root, "homes")
+        self._trash = os.path.join(self.root, "trash")
+        self._serial = itertools.count()
+        with machine("make the driver's directory", root):
+            os.makedirs(self._homes, mode=0o700, exist_ok=True)
+            os.makedirs(self._trash, mode=0o700, exist_ok=True)
+            _write(os.path.join(self.root, MARK), {"use": "volumes of a CSI driver"})
+        self.empty_trash()
+
+    def home(self, key: str) -> str:
+        """The directory of one volume or snapshot, whether it exists or not."""
+        if not _PLAIN.fullmatch(key):
+            key = "=" + hashlib.sha256(key.encode(errors="surrogatepass")).hexdigest()
+        return f"{self._homes}/{key}"
+
+    def content(self, key: str, access: Access) -> str:
+        """What of the home is shown to a workload."""
+        return self.home(key) + ("/block" if access == "block" else "/data")
+
+    def found(self, key: str) -> Access | None:
+        """The access type whose content exists, None for a key never used."""
+        home = self.home(key)
+        if os.path.isdir(home + "/data"):
+            return "mount"
+        return "block" if os.path.lexists(home + "/block") else None
+
+    def fresh(self, key: str) -> str:
+        """A new path inside the home for content under way; `settle` gives it its name."""
+        home = self.home(key)
+        os.makedirs(home, mode=0o700, exist_ok=True)
+        return f"{home}/new-{os.getpid()}-{next(self._serial)}"
+
+    def settle(self, key: str, fresh: str, content: str, size: int) -> None:
+        """Puts finished content in its place: a crash before this moment leaves none."""
+        self.note_size(key, size)
+        os.rename(fresh, content)
+
+    def note_size(self, key: str, size: int) -> None:
+        """Keeps the size in bytes that was promised for a directory, which cannot keep it."""
+        _write(f"{self.home(key)}/{MARK}", {"key": key, "size": size})
+
+    def size(self, key: str) -> int:
+        """The size last noted, 0 for none."""
+        try:
+            with open(f"{self.home(key)}/{MARK}", encoding="utf-8") as file:
+                return int(json.load(file)["size"])
+        except FileNotFoundError:
+            return 0
+
+    def known(self) -> Iterator[str]:
+        """Every volume and snapshot that has content."""
+        for entry in list(os.scandir(self._homes)):
+            try:
+                with open(f"{entry.path}/{MARK}", encoding="utf-8") as file:
+                    yield str(json.load(file)["key"])
+            except (FileNotFoundError, ValueError):  # a crash came before the mark
+                self._bury(entry.path)
+
+    def remove(self, key: str) -> None:
+        """Takes the home away; a home in which something is mounted is left untouched.
+
+        Raises FAILED_PRECONDITION in that case: the content of the mount is not ours to delete.
+        """
+        home = self.home(key)
+        if not os.path.isdir(home):
+            return
+        for mount in mounts.table():
+            if mount.point.startswith(home + "/"):
+                raise Refused(
+                    Code.FAILED_PRECONDITION,
+                    f"{mount.source} is mounted at {mount.point!r} inside volume {key!r}, which "
+                    "stays as it is; unmount it and delete again",
+                )
+        self._bury(home)
+
+    def _bury(self, home: str) -> None:
+        grave = f"{self._trash}/{os.getpid()}-{next(self._serial)}"
+        os.rename(home, grave)
+        _delete(grave)
+
+    def empty_trash(self) -> None:
+        """Deletes what an earlier run had no time to delete."""
+        for entry in os.scandir(self._trash):
+            _delete(entry.path)
+
+    def owns(self, path: str) -> bool:
+        """True for the root and everything below it."""
+        return path == self.root or path.startswith(self.root + "/")
+
+
+def _delete(grave: str) -> None:
+    try:
+        shutil.rmtree(grave)
+    except PermissionError:
+        # A workload may have left directories that even their owner cannot list.
+        for directory, _, _ in os.walk(grave):
+            for entry in os.scandir(directory):
+                if entry.is_dir(follow_symlinks=False):
+                    os.chmod(entry.path, 0o700)
+        shutil.rmtree(grave)
+
+
+def _write(path: str, content: dict[str, object]) -> None:
+    fresh = path + ".new"
+    with open(fresh, "w", encoding="utf-8") as file:
+        json.dump(content, file)
+    os.rename(fresh, path)

@@ -1,0 +1,193 @@
+"""Storage in which sizes are real: every volume is a sparse image behind a loop device.
+
+A mount volume is formatted when a node first uses it (about 5 ms) and mounted once below the
+driver's root; staging and publishing bind from there. So statfs tells the capacity, a full volume
+is full, the file system is the one asked for, its options hold, and an expansion can be seen.
+"""
+
+# ruff: noqa: ARG002  (a port: each implementation takes what any of them needs)
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Container, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+
+from refimpl.csi.state.models import Access, VolumeCapability
+from refimpl.csi.state.ports import Place, Usage
+from refimpl.csi.storage import filesystems, loops, mounts
+from refimpl.csi.storage.bind import BindStorage
+from refimpl.csi.storage.machine import machine
+from refimpl.wire.status import Code, Refused
+
+__all__ = ["LoopStorage"]
+
+_UNKNOWN_SIZE = 1 << 30
+
+
+class LoopStorage(BindStorage):
+    """Port `Storage` with an image a volume. Needs root, loop devices and a mkfs program.
+
+    `grows`: a file system can grow while it is mounted.
+    """
+
+    def __init__(self, root: str, *, grows: bool = True) -> None:
+        super().__init__(root, devices=True)
+        self.capabilities |= {"sizes", "fs_types"} | ({"growth"} if grows else set())
+
+    def provision(self, key: str, access: Access, size: int, source: str | None) -> None:
+        """An image of the size; of a volume of unknown size 1 GiB."""
+        super().provision(key, "block", size or _UNKNOWN_SIZE, source)
+
+    def destroy(self, key: str) -> None:
+        """Unmount what was left for a next use, then delete."""
+        self._idle(key)
+        super().destroy(key)
+
+    def resize(self, key: str, size: int) -> None:
+        """Grow image and devices; the file system inside follows with `fill` or its next mount."""
+        super().resize(key, size)
+        image = self.layout.content(key, "block")
+        with machine("grow the volume", image):
+            for device, backing in loops.attached().items():
+                if backing == image:
+                    loops.grow(device)
+
+    def fill(self, key: str) -> None:
+        """Grow the mounted file system to the size of its device.
+
+        FAILED_PRECONDITION where the process may mount but not grow: then the next mount does it.
+        """
+        base, image = self._base(key), self.layout.content(key, "block")
+        if not os.path.ismount(base):
+            return
+        with machine("grow the file system", base):
+            try:
+                filesystems.grow(base, filesystems.type_of(image))
+            except PermissionError:
+                raise Refused(
+                    Code.FAILED_PRECONDITION,
+                    f"a mounted file system grows only with CAP_SYS_RESOURCE; unpublish volume "
+                    f"{key!r} and stage it again, or give the driver that capability",
+                ) from None
+
+    def snapshot(self, key: str, source: str) -> None:
+        """Copy the image at one moment: writes wait meanwhile."""
+        image = self.layout.content(source, "block")
+        with machine("hold back writes to the volume", image), self._still(source):
+            super().snapshot(key, source)
+
+    def usage(self, key: str, path: str) -> Usage:
+        """What statfs says of the file system, the plain size of a block volume."""
+        base = self._base(key)
+        if not os.path.ismount(base):
+            return super().usage(key, path)
+        with machine("measure the volume", base):
+            seen = os.statvfs(base)
+        unit = seen.f_frsize
+        inodes = (seen.f_files, seen.f_files - seen.f_ffree, seen.f_favail)
+        return Usage(
+            (seen.f_blocks * unit, (seen.f_blocks - seen.f_bfree) * unit, seen.f_bavail * unit),
+            inodes if seen.f_files else None,
+        )
+
+    def adopt(self, places: Iterable[Place], keys: Container[str]) -> None:
+        """As for binds; file systems that nobody uses any more are unmounted, none stays frozen."""
+        super().adopt(places, keys)
+        for key in self._places:
+            if os.path.ismount(self._base(key)):
+                filesystems.thaw(self._base(key))
+
+    # inner -----------------------------------------------------------------------------------
+
+    def _base(self, key: str) -> str:
+        return self.layout.home(key) + "/fs"
+
+    def _source(self, key: str, capability: VolumeCapability, readonly: bool) -> str:
+        if capability.access == "block":
+            return super()._source(key, capability, readonly)
+        base, image = self._base(key), self.layout.content(key, "block")
+        if not os.path.ismount(base):
+            with machine("mount the volume", image):
+                self._mount(image, base, capability)
+        return base
+
+    def _mount(self, image: str, base: str, capability: VolumeCapability) -> None:
+        fs_type = capability.fs_type or filesystems.type_of(image) or "ext4"
+        _prepare(image, fs_type)
+        os.makedirs(base, mode=0o755, exist_ok=True)
+        device, descriptor = loops.attach(image, autoclear=True)
+        wanted = mounts.options(capability.mount_flags)
+        whole = wanted.set & (mounts.MS_SYNCHRONOUS | mounts.MS_DIRSYNC | mounts.MS_LAZYTIME)
+        try:
+            mounts.mount(device, base, fs_type, whole, mounts.file_system_words(wanted))
+        except OSError as error:
+            raise _unmountable(error, fs_type) from error
+        finally:
+            os.close(descriptor)
+        if not fs_type.startswith("ext"):
+            filesystems.grow(base, fs_type)
+
+    def _kept(self) -> set[str]:
+        return super()._kept() | {self._base(key) for key in self._places}
+
+    def _same(self, key: str, seen: os.stat_result) -> bool:
+        base = self._base(key)
+        if not os.path.ismount(base):
+            return False
+        own = os.lstat(base)
+        return (seen.st_dev, seen.st_ino) == (own.st_dev, own.st_ino)
+
+    def _idle(self, key: str) -> None:
+        base = self._base(key)
+        if key not in self._places and os.path.ismount(base):
+            with machine("unmount the volume", base):
+                mounts.unmount(base)
+
+    @contextmanager
+    def _still(self, key: str) -> Iterator[None]:
+        image = self.layout.content(key, "block")
+        with ExitStack() as stack:
+            base = self._base(key)
+            if os.path.ismount(base):
+                stack.enter_context(filesystems.frozen(base))
+            for _, device in self._of(key):
+                _flush(device.path)
+            if os.path.exists(image):
+                _flush(image)
+            yield
+
+
+def _prepare(image: str, fs_type: str) -> None:
+    # NodeStageVolume must never format what holds data, and a retry meets its own work.
+    if found := filesystems.type_of(image):
+        # A volume restored or expanded while nobody had it mounted holds a smaller file system.
+        if found == "ext4":
+            filesystems.fit(image)
+        return
+    room = filesystems.least(fs_type)
+    if os.stat(image).st_size < room:
+        os.truncate(image, room)
+    filesystems.format_image(image, fs_type)
+
+
+def _unmountable(error: OSError, fs_type: str) -> Refused | OSError:
+    if error.errno == errno.ENODEV:
+        return Refused(
+            Code.INVALID_ARGUMENT, f"fs_type {fs_type!r}: the kernel of this machine lacks it"
+        )
+    if error.errno != errno.EINVAL:
+        return error
+    # The flags themselves stay out of the text: a caller may have put anything there.
+    return Refused(
+        Code.INVALID_ARGUMENT,
+        f"the volume cannot be mounted as {fs_type!r} with these mount_flags; the volume may hold "
+        "another file system, or a flag is unknown to it",
+    )
+
+
+def _flush(path: str) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    with suppress(OSError):
+        os.fsync(descriptor)
+    os.close(descriptor)

@@ -1,0 +1,66 @@
+"""Storage that touches nothing: paths are only remembered. For controllers, oracles and speed."""
+
+# ruff: noqa: ARG002  (a port: each implementation takes what any of them needs)
+from __future__ import annotations
+
+from collections.abc import Container, Iterable
+
+from refimpl.csi.state.models import Access, VolumeCapability
+from refimpl.csi.state.ports import NoStorage, Place, Usage
+
+__all__ = ["MemoryStorage"]
+
+
+class MemoryStorage(NoStorage):
+    """Port `Storage` without content: volumes have a size, places a volume, and no file exists."""
+
+    def __init__(self) -> None:
+        self._sizes: dict[str, int] = {}
+        self._places: dict[str, str] = {}
+
+    def provision(self, key: str, access: Access, size: int, source: str | None) -> None:
+        """Remember the size in bytes."""
+        self._sizes.setdefault(key, size)
+
+    def destroy(self, key: str) -> None:
+        """Forget the size."""
+        self._sizes.pop(key, None)
+
+    def resize(self, key: str, size: int) -> None:
+        """Remember the larger size."""
+        if key in self._sizes:
+            self._sizes[key] = max(size, self._sizes[key])
+
+    def stage(self, key: str, path: str, capability: VolumeCapability) -> None:
+        """Remember the place."""
+        self._places[path] = key
+
+    def unstage(self, key: str, path: str) -> None:
+        """Forget the place."""
+        self._places.pop(path, None)
+
+    def publish(
+        self, key: str, target: str, capability: VolumeCapability, readonly: bool, staging: str
+    ) -> None:
+        """Remember the place."""
+        self._places[target] = key
+
+    def unpublish(self, key: str, target: str) -> None:
+        """Forget the place."""
+        self._places.pop(target, None)
+
+    def holds(self, key: str, path: str) -> bool:
+        """True for a place that was remembered."""
+        return self._places.get(path) == key
+
+    def usage(self, key: str, path: str) -> Usage:
+        """Nothing is ever used."""
+        size = self._sizes.get(key, 0)
+        return Usage((size, 0, size))
+
+    def adopt(self, places: Iterable[Place], keys: Container[str]) -> None:
+        """After a restart: every place still in use."""
+        self._places = {place.path: place.volume_id for place in places}
+
+    def close(self, *, keep: bool = False) -> None:
+        """Nothing to take away."""

@@ -1,0 +1,1 @@
+"""Schemas of device plugins and pod resources and the modules generated from them."""

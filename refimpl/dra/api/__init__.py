@@ -1,0 +1,1 @@
+"""Schemas of the DRA driver and health services and the modules generated from them."""

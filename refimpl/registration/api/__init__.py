@@ -1,0 +1,1 @@
+"""Schema of plugin registration and the modules generated from it."""

@@ -1,0 +1,1 @@
+"""What every gRPC interface shares: endpoint, server, client, status, journal, faults, control."""

@@ -1,0 +1,100 @@
+"""Why an endpoint cannot be called: one plain reason, found out without grpc's help."""
+
+from __future__ import annotations
+
+import socket
+import time
+
+from attrs import frozen
+
+from refimpl.wire.endpoint import Endpoint, probe
+
+__all__ = ["Obstacle", "obstacle"]
+
+_SETTINGS_TYPE = 4
+_FRAME_HEADER = 9
+_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, _SETTINGS_TYPE, 0, 0, 0, 0, 0])
+_FINAL = {
+    b"HTTP/1": "speaks HTTP/1, not gRPC (HTTP/2): it may be a control or metrics endpoint",
+    b"\x15\x03": "speaks TLS; node interfaces are served in the clear",
+}
+
+
+@frozen
+class Obstacle:
+    """What is in the way; `passing` if a server that is still starting would look the same."""
+
+    reason: str
+    passing: bool
+
+
+def obstacle(endpoint: Endpoint, timeout_s: float) -> Obstacle | None:
+    """Connects and exchanges the first HTTP/2 frame (RFC 9113, 3.4); None if that works.
+
+    Takes at most about `timeout_s`.
+    """
+    if endpoint.kind == "unix":
+        found = probe(endpoint, timeout_s)
+        if found == "absent":
+            return Obstacle("there is no such file: start the server, or correct the path", True)
+        if found == "not a socket":
+            return Obstacle("the file is no socket: give the path of the server's socket", False)
+    deadline = time.monotonic() + timeout_s
+    try:
+        with _connect(endpoint, timeout_s) as peer:
+            return _greet(peer, deadline, timeout_s)
+    except ConnectionRefusedError:
+        stale = endpoint.kind == "unix"
+        leftover = " (the socket is left over from one that has ended)" if stale else ""
+        return Obstacle(f"nobody listens there{leftover}: start the server", True)
+    except socket.gaierror as error:
+        return Obstacle(f"the host's name leads nowhere ({error.strerror})", True)
+    except PermissionError:
+        return Obstacle("this user may not connect to it", False)
+    except (ConnectionError, BrokenPipeError):
+        return Obstacle("it closes the connection at once: it is no gRPC server", True)
+    except TimeoutError:
+        return Obstacle(f"it accepted no connection within {timeout_s:g} s", True)
+    except OSError as error:
+        return Obstacle(f"it cannot be connected to ({error.strerror})", True)
+
+
+def _connect(endpoint: Endpoint, timeout_s: float) -> socket.socket:
+    if endpoint.kind != "unix":
+        return socket.create_connection((endpoint.host, endpoint.port), timeout_s)
+    peer = socket.socket(socket.AF_UNIX)
+    try:
+        peer.settimeout(timeout_s)
+        peer.connect(endpoint.path)
+    except BaseException:
+        peer.close()
+        raise
+    return peer
+
+
+def _greet(peer: socket.socket, deadline: float, timeout_s: float) -> Obstacle | None:
+    got = b""
+    try:
+        peer.sendall(_PREFACE)
+        while len(got) < _FRAME_HEADER:
+            peer.settimeout(max(deadline - time.monotonic(), 0.001))
+            more = peer.recv(_FRAME_HEADER - len(got))
+            if not more:
+                break
+            got += more
+    except TimeoutError:
+        if not got:
+            silent = f"it accepts connections but sent nothing within {timeout_s:g} s"
+            return Obstacle(f"{silent}: it hangs, or is no gRPC server", True)
+    return _judge(got)
+
+
+def _judge(got: bytes) -> Obstacle | None:
+    if len(got) == _FRAME_HEADER and got[3] == _SETTINGS_TYPE and not any(got[5:]):
+        return None
+    for start, reason in _FINAL.items():
+        if got.startswith(start):
+            return Obstacle(f"it {reason}", False)
+    if not got:
+        return Obstacle("it closes the connection at once: it is no gRPC server", True)
+    return Obstacle(f"it does not speak gRPC: it answers HTTP/2's greeting with {got!r}", False)
