@@ -13,7 +13,7 @@ from conformance.csi.paths import Paths
 from conformance.csi.requests import Requests
 from conformance.csi.undo import undo_all
 from conformance.engine.ledger import Ledger
-from conformance.engine.verdict import Broken, expect
+from conformance.engine.verdict import Broken, eventually, expect
 from refimpl.csi.api import csi_pb2 as pb, csi_pb2_grpc
 
 
@@ -51,6 +51,27 @@ class Acts(Requests):
             got=made,
         )
         return made
+
+    def snapshot(self, volume: pb.Volume, name: str | None = None) -> pb.Snapshot:
+        """A new snapshot that is ready to use, asked for again until it is."""
+        request = self.snapshot_request(volume.volume_id, name)
+
+        def ready() -> pb.Snapshot | None:
+            made = self.controller.CreateSnapshot(request).snapshot
+            return made if made.ready_to_use else None
+
+        return eventually(ready, 60.0, "a snapshot becomes ready to use")  # type: ignore[return-value]
+
+    def volumes(self) -> dict[str, pb.Volume]:
+        """All volumes the driver lists, by id."""
+        found: dict[str, pb.Volume] = {}
+        request = pb.ListVolumesRequest()
+        while True:
+            page = self.controller.ListVolumes(request)
+            found |= {entry.volume.volume_id: entry.volume for entry in page.entries}
+            if not page.next_token:
+                return found
+            request.starting_token = page.next_token
 
     def attach(
         self,
@@ -125,6 +146,19 @@ class Acts(Requests):
                 volume_id=mounted.volume.volume_id, target_path=mounted.target_path
             )
         )
+
+    def withdraw(self, mounted: Mounted) -> None:
+        """The whole way back of `mount`: node unpublish, unstage, controller unpublish."""
+        self.unmount(mounted)
+        volume_id = mounted.volume.volume_id
+        if mounted.staging_path:
+            self.node.NodeUnstageVolume(
+                pb.NodeUnstageVolumeRequest(
+                    volume_id=volume_id, staging_target_path=mounted.staging_path
+                )
+            )
+        if "controller:PUBLISH_UNPUBLISH_VOLUME" in self.offers:
+            self.controller.ControllerUnpublishVolume(self.unpublish_request(volume_id))
 
     def clean_up(self) -> None:
         """Undoes what the case made, newest first; raises Broken when the target refuses."""

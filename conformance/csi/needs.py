@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import attrs
 
+from conformance.csi.requests import Mode
 from conformance.csi.target import CsiTarget
 
 
@@ -80,6 +81,19 @@ class Has:
         return reason or None
 
 
+@attrs.frozen
+class Makes:
+    """Volumes of an access mode."""
+
+    mode: Mode.Mode.ValueType
+
+    def unmet(self, target: CsiTarget) -> str | None:
+        """See Need."""
+        if target.makes(self.mode):
+            return None
+        return f"the driver makes no volumes for {Mode.Mode.Name(self.mode)}"
+
+
 CONTROLLER, GROUP, NODE = Service("controller"), Service("group"), Service("node")
 REVISION_1_12, REVISION_1_13 = Revision("1.12"), Revision("1.13")
 
@@ -122,14 +136,25 @@ MOUNTS = Has("no_mounts")  # the driver really mounts, and the suite sees the mo
 ROOT = Has("no_root")
 BLOCK = Has("no_block")  # the driver makes block volumes
 MOUNT = Has("no_mount")  # the driver makes mount volumes
+MULTI_NODE_READER = Makes(Mode.MULTI_NODE_READER_ONLY)
+MULTI_NODE_ONE_WRITER = Makes(Mode.MULTI_NODE_SINGLE_WRITER)
+MULTI_NODE_WRITERS = Makes(Mode.MULTI_NODE_MULTI_WRITER)
+SINGLE_NODE_READER = Makes(Mode.SINGLE_NODE_READER_ONLY)
+NODE_ID = Has("no_node_id")  # the controller can publish to a node
+NODE_TOPOLOGY = Has("no_node_topology")  # the node tells where it is
+MAXIMUM_SIZE = Has("no_maximum_size")  # GetCapacity tells it
+MINIMUM_SIZE = Has("no_minimum_size")
+BACKING = Has("no_backing")  # the suite sees what volumes are made of
 TWO_NODES = Has("no_second_node")  # the controller knows a second node
 TWO_NODE_ENDPOINTS = Has("no_second_endpoint")
 TWO_ENDPOINTS = Has("no_split_endpoints")  # controller and node have an address each
 SUPERVISED = Has("no_command")  # the suite can start a driver of its own
 ATTACH_LIMIT = Has("no_attach_limit")
 SECRETS = Has("no_secrets")
+CREATE_SECRETS = Has("no_create_secrets")
 OTHER_PARAMETERS = Has("no_other_parameters")
 MUTABLE_PARAMETERS = Has("no_mutable_parameters")
+OTHER_MUTABLE_PARAMETERS = Has("no_other_mutable_parameters")
 BREAKABLE = Has("no_faults")  # a hook of the user, or our fake, breaks and repairs volumes
 BREAKABLE_STORAGE = Has("no_storage_faults")
 BREAKABLE_DEPENDENCY = Has("no_dependency_faults")

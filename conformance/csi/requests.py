@@ -165,6 +165,33 @@ class Requests:
             secrets=self.settings.secrets_for("NodePublishVolume"),
         )
 
+    def capacity_request(
+        self, parameters: Mapping[str, str] | None = None
+    ) -> pb.GetCapacityRequest:
+        """A GetCapacity for the volumes that `volume_request` asks for."""
+        made = pb.GetCapacityRequest(
+            volume_capabilities=[self.capability()],
+            parameters=self.settings.parameters if parameters is None else parameters,
+        )
+        if "plugin:VOLUME_ACCESSIBILITY_CONSTRAINTS" in self.offers and self.offers.topology:
+            made.accessible_topology.segments.update(self.offers.topology)
+        return made
+
     def unknown_volume_id(self) -> str:
         """An id the driver never gave; the user's choice where ids have a form of their own."""
         return self.settings.unknown_volume_id or self.fresh_name("unknown")
+
+    def unknown_snapshot_id(self) -> str:
+        """As unknown_volume_id, of a snapshot."""
+        return self.settings.unknown_snapshot_id or self.fresh_name("unknown")
+
+
+def from_snapshot(snapshot_id: str) -> pb.VolumeContentSource:
+    """The content source of a restore."""
+    made = pb.VolumeContentSource.SnapshotSource(snapshot_id=snapshot_id)
+    return pb.VolumeContentSource(snapshot=made)
+
+
+def from_volume(volume_id: str) -> pb.VolumeContentSource:
+    """The content source of a clone."""
+    return pb.VolumeContentSource(volume=pb.VolumeContentSource.VolumeSource(volume_id=volume_id))

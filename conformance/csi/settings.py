@@ -70,6 +70,8 @@ class CsiSettings(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     other_node_id: str = ""  # a second node the controller knows, where only one has an endpoint
     volume_id: str = ""  # a volume that exists, for drivers that make none
     unknown_volume_id: str = ""
+    unknown_snapshot_id: str = ""
+    backing_dir: str = ""  # where the driver keeps what volumes are made of, as this suite sees it
     ephemeral: bool = False  # inline ephemeral volumes are made
     volume_context: dict[str, str] = {}
     same_host: bool | None = None

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from conformance.csi.acts import Acts
+from conformance.csi.requests import Mode
 from conformance.engine.verdict import Broken
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.csi.kubelet import Driver
@@ -99,24 +100,71 @@ class Surroundings(Acts):
     @property
     def no_block(self) -> str:
         """Whether the driver makes block volumes."""
-        return "" if self._makes(block=True) else "the driver makes no block volumes"
+        return "" if self.makes(block=True) else "the driver makes no block volumes"
 
     @property
     def no_mount(self) -> str:
         """Whether the driver makes mount volumes."""
-        return "" if self._makes(block=False) else "the driver makes no mount volumes"
+        return "" if self.makes(block=False) else "the driver makes no mount volumes"
+
+    def makes(
+        self, mode: Mode.Mode.ValueType = Mode.SINGLE_NODE_WRITER, *, block: bool | None = None
+    ) -> bool:
+        """Whether the driver makes volumes for this access mode and type; each is tried once."""
+        return self._makes(mode, self.settings.access_type == "block" if block is None else block)
 
     @functools.cache  # noqa: B019 - one target lives as long as its process
-    def _makes(self, block: bool) -> bool:
+    def _makes(self, mode: Mode.Mode.ValueType, block: bool) -> bool:
         if "controller:CREATE_DELETE_VOLUME" not in self.offers:
-            return (self.settings.access_type == "block") == block
-        request = self.volume_request(capabilities=[self.capability(block=block)])
+            usual = mode == Mode.SINGLE_NODE_WRITER
+            return usual and (self.settings.access_type == "block") == block
+        request = self.volume_request(capabilities=[self.capability(mode, block=block)])
         try:
-            self.controller.CreateVolume(request)
+            made = self.controller.CreateVolume(request).volume
+            self.controller.DeleteVolume(self.delete_request(made.volume_id))
         except Refused as refusal:
             return refusal.code != Code.INVALID_ARGUMENT
-        self.clean_up_quietly()
         return True
+
+    @functools.cached_property
+    def told_capacity(self) -> pb.GetCapacityResponse:
+        """What GetCapacity first told, empty where the driver does not offer it or refused."""
+        if "controller:GET_CAPACITY" not in self.offers:
+            return pb.GetCapacityResponse()
+        try:
+            return self.controller.GetCapacity(self.capacity_request())
+        except Refused:
+            return pb.GetCapacityResponse()
+
+    @property
+    def no_maximum_size(self) -> str:
+        """Whether the driver tells how large a volume can be."""
+        told = self.told_capacity.HasField("maximum_volume_size")
+        return "" if told else "GetCapacity tells no maximum_volume_size"
+
+    @property
+    def no_minimum_size(self) -> str:
+        """Whether the driver tells how small a volume can be, and that is not any size."""
+        told = self.told_capacity.minimum_volume_size.value > 1
+        return "" if told else "GetCapacity tells no minimum_volume_size"
+
+    @property
+    def no_node_topology(self) -> str:
+        """Whether a place is known in which volumes can be made."""
+        if self.offers.topology:
+            return ""
+        return "the node tells no place of its own (NodeGetInfo, accessible_topology)"
+
+    @property
+    def no_node_id(self) -> str:
+        """Whether volumes can be published to a node."""
+        return "" if self.offers.node_id else "no node tells its id (NodeGetInfo)"
+
+    @property
+    def no_backing(self) -> str:
+        """Whether this process sees what volumes are made of."""
+        known = self.settings.backing_dir
+        return "" if known else "the driver's own directory is not configured (backing_dir)"
 
     @property
     def other_node_id(self) -> str:
@@ -166,6 +214,12 @@ class Surroundings(Acts):
         return "" if self.settings.secrets else "no secrets are configured (--csi.secrets)"
 
     @property
+    def no_create_secrets(self) -> str:
+        """Whether the driver wants secrets with CreateVolume."""
+        known = self.settings.secrets_for("CreateVolume")
+        return "" if known else "no secrets for CreateVolume are configured (--csi.secrets)"
+
+    @property
     def no_other_parameters(self) -> str:
         """Whether a second set of parameters is known."""
         if self.settings.other_parameters:
@@ -178,6 +232,13 @@ class Surroundings(Acts):
         if self.settings.mutable_parameters:
             return ""
         return "no mutable parameters are configured (--csi.testvolumemutableparameters)"
+
+    @property
+    def no_other_mutable_parameters(self) -> str:
+        """Whether other values of the mutable parameters are known."""
+        if self.settings.other_mutable_parameters:
+            return ""
+        return "no other mutable parameters are configured (other_mutable_parameters)"
 
     @property
     def no_faults(self) -> str:

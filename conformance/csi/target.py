@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from google.protobuf.message import Message
 
-from conformance.csi import undo
+from conformance.csi import known, undo
 from conformance.csi.offers import REVISIONS, ask
 from conformance.csi.paths import paths_for
 from conformance.csi.settings import CsiSettings, settings
@@ -158,7 +158,7 @@ def open_target(options: Options) -> CsiTarget:
     command = options.command or tuple(table.get("command", ()))
     if command:
         return _started(command, options, chosen)
-    if kind in ("fake", "mutant"):
+    if kind in ("fake", "mutant", "unbroken"):
         return _faked(kind, argument, options, chosen)
     where = table.get("endpoint", options.target)
     try:
@@ -174,20 +174,24 @@ def open_target(options: Options) -> CsiTarget:
 
 
 def _faked(kind: str, argument: str, options: Options, chosen: CsiSettings) -> CsiTarget:
-    """Our own fake in this process: `fake`, `fake:PROFILE`, or `mutant:NAME`."""
+    """Our own fake in this process: `fake`, `fake:PROFILE`, `mutant:NAME`, `unbroken:NAME`."""
     from refimpl.csi.fake import FakeDriver  # a real driver does not pay for it
 
     revision = _revision(options.revision) or "1.13"
-    if kind == "mutant":
+    if kind != "fake":
         mutant = mutants.load("csi", argument)
-        fake = mutants.fake(FakeDriver, mutant, revision=mutant.revision or revision)
-        command = mutants.command("csi", argument)
+        broken = kind == "mutant"
+        revision = mutant.revision or revision
+        options.revision = options.revision or f"csi-{revision}"
+        fake = mutants.fake(FakeDriver, mutant, broken=broken, revision=revision)
+        command = mutants.command("csi", argument, broken=broken)
     else:
         profile = argument or "default"
         fake = FakeDriver(profile=profile, revision=revision, nodes=2)
         command = [sys.executable, "-m", "refimpl", "serve", "csi", "{endpoint}"]
         command += ["--state-dir", "{dir}", "--profile", profile, "--revision", revision]
     fake.start()
+    chosen = known.of_fake(fake, chosen)
     return CsiTarget(fake.nodes, options, chosen, fake=fake, command=command)
 
 

@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from typing import Any
 import attrs
 import tomllib
 
-from conformance.engine import fixtures, mutants, run
+from conformance.engine import cases, fixtures, mutants, run
 from conformance.engine.events import CaseDone, End, Event
 from conformance.engine.options import CONFORMANT, Options
 from conformance.engine.session import Listener
@@ -26,6 +26,7 @@ from conformance.engine.target import INTERFACES
 
 FAKES = {"csi": "refimpl.csi.fake:FakeDriver"}
 KILLED = {"fail", "warn", "error"}
+Job = tuple[str, str, Sequence[str]]  # interface, target, ids (none: all)
 
 
 @attrs.frozen
@@ -65,7 +66,7 @@ def judge(interface: str, target: str, only: Sequence[str] = ()) -> Verdicts:
     )
 
 
-def judge_all(jobs: Sequence[tuple[str, str, Sequence[str]]], workers: int) -> Iterable[Verdicts]:
+def judge_all(jobs: Sequence[Job], workers: int) -> list[Verdicts]:
     """One forked process a target, `workers` at a time; results in the order of the jobs.
 
     Forking saves each run the imports; nothing of gRPC is alive in this process yet.
@@ -91,7 +92,7 @@ def judge_all(jobs: Sequence[tuple[str, str, Sequence[str]]], workers: int) -> I
     return [results[number] for number in range(len(jobs))]
 
 
-def _child(pipe: Connection, job: tuple[str, str, Sequence[str]]) -> None:
+def _child(pipe: Connection, job: Job) -> None:
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, 1)
     pipe.send(judge(*job))
@@ -110,43 +111,67 @@ def unkilled(interface: str) -> dict[str, str]:
 
 def check(interface: str, only: Sequence[str], workers: int, whole: bool) -> list[str]:
     """Runs everything, prints the matrix, and returns what is wrong as sentences."""
-    wrong: list[str] = []
     chosen = {
         name: kind for name, kind in mutants.classes(interface).items() if not only or name in only
     }
-    jobs: list[tuple[str, str, Sequence[str]]] = [(interface, "fake", ())]
-    jobs += [
+    unbroken: list[Job] = [(interface, "fake", ()), *_unbroken(interface, chosen)]
+    broken: list[Job] = [
         (interface, f"mutant:{name}", () if whole else sorted(kind.kills))
         for name, kind in chosen.items()
     ]
-    healthy, *verdicts = judge_all(jobs, workers)
-    if healthy.exit_code != CONFORMANT or healthy.killers:
-        wrong += [f"our fake fails {id}: {healthy.messages.get(id)}" for id in healthy.killers]
-        wrong += ["the suite did not come to its end on our fake"] * (healthy.exit_code < 0)
-    killed: set[str] = set()
-    for (name, kind), found in zip(chosen.items(), verdicts, strict=True):
-        named = set(kind.kills)
-        missed = sorted(named - found.killers)
-        killed |= named & found.killers
-        mark = "SURVIVES" if missed else "dies"
-        also = sorted(found.killers - named)
-        print(f"{mark:9}{name:44} {' '.join(sorted(named))}{_also(also)}")
-        for id in missed:
-            said = f"{found.outcomes.get(id, 'not run')}: {found.messages.get(id, '')}".strip(": ")
-            wrong.append(f"{name} survives {id} ({said})")
+    verdicts = judge_all([*unbroken, *broken], workers)
+    healthy, found = verdicts[: len(unbroken)], verdicts[len(unbroken) :]
+    wrong = [line for job, result in zip(unbroken, healthy, strict=True) for line in _sick(job, result)]
+    wrong += [
+        line
+        for (name, kind), result in zip(chosen.items(), found, strict=True)
+        for line in _row(name, kind, result)
+    ]
     if not only:
-        wrong += _without_killer(interface, healthy, killed)
+        killed = {id for kind, result in zip(chosen.values(), found, strict=True) for id in set(kind.kills) & result.killers}
+        wrong += _without_killer(interface, killed)
     return wrong
+
+
+def _unbroken(interface: str, chosen: Mapping[str, type[mutants.Mutant]]) -> list[Job]:
+    """The whole fake in each shape that mutants break: it has to pass what they are killed by."""
+    shapes: dict[str, tuple[str, set[str]]] = {}
+    for name, kind in chosen.items():
+        if kind.shape() != mutants.Mutant.shape():
+            shapes.setdefault(kind.shape(), (name, set()))[1].update(kind.kills)
+    return [(interface, f"unbroken:{name}", sorted(ids)) for name, ids in shapes.values()]
+
+
+def _sick(job: Job, result: Verdicts) -> list[str]:
+    """What is wrong with a fake that nothing was done to."""
+    _, target, only = job
+    wrong = [f"{target} fails {id}: {result.messages.get(id)}" for id in sorted(result.killers)]
+    if result.exit_code not in (CONFORMANT, *((1,) if wrong else ())):
+        wrong.append(f"{target}: the suite did not come to its end (exit code {result.exit_code})")
+    wrong += [
+        f"{target} skips {id}, so that its killer proves nothing: {result.messages.get(id)}"
+        for id in only
+        if result.outcomes.get(id) == "skip"
+    ]
+    return wrong
+
+
+def _row(name: str, kind: type[mutants.Mutant], result: Verdicts) -> list[str]:
+    """Prints the row of one mutant; returns what it survived."""
+    missed = sorted(set(kind.kills) - result.killers)
+    also = sorted(result.killers - set(kind.kills))
+    print(f"{'SURVIVES' if missed else 'dies':9}{name:44} {' '.join(sorted(kind.kills))}{_also(also)}")
+    told = {id: f"{result.outcomes.get(id, 'not run')} {result.messages.get(id, '')}" for id in missed}
+    return [f"{name} survives {id} ({said.strip()})" for id, said in told.items()]
 
 
 def _also(ids: list[str]) -> str:
     return f"  (+ {len(ids)}: {' '.join(ids[:4])}{' …' if len(ids) > 4 else ''})" if ids else ""
 
 
-def _without_killer(interface: str, healthy: Verdicts, killed: set[str]) -> list[str]:
-    explained = unkilled(interface)
-    ran = set(healthy.outcomes)
-    wrong = [f"no mutant kills {id}" for id in sorted(ran - killed - set(explained))]
+def _without_killer(interface: str, killed: set[str]) -> list[str]:
+    explained, known = unkilled(interface), set(cases.found(interface))
+    wrong = [f"no mutant kills {id}" for id in sorted(known - killed - set(explained))]
     wrong += [
         f"unkilled.toml lists {id}, but a mutant kills it; remove the entry"
         for id in sorted(set(explained) & killed)
@@ -154,18 +179,30 @@ def _without_killer(interface: str, healthy: Verdicts, killed: set[str]) -> list
     return wrong
 
 
-def serve(interface: str, name: str, endpoint: str, folder: str) -> None:
-    """Serves one mutant until SIGTERM, as `refimpl serve` serves a fake."""
-    module, _, attribute = FAKES[interface].partition(":")
+def serve(interface: str, target: str, endpoint: str, folder: str) -> None:
+    """Serves `mutant:NAME` or `unbroken:NAME` until SIGTERM, as `refimpl serve` serves a fake."""
+    kind, _, name = target.partition(":")
     mutant = mutants.load(interface, name)
-    kind = getattr(importlib.import_module(module), attribute)
-    made = mutants.fake(kind, mutant, endpoint=endpoint, state_dir=Path(folder))
+    made = mutants.fake(
+        fake_class(interface),
+        mutant,
+        broken=kind == "mutant",
+        endpoint=endpoint,
+        state_dir=Path(folder),
+        **({"revision": mutant.revision} if mutant.revision else {}),
+    )
     ended = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: ended.set())
     with made:
         print(f"ready {made.endpoint}", flush=True)
         ended.wait()
+
+
+def fake_class(interface: str) -> Any:
+    """The class of an interface's fake."""
+    module, _, attribute = FAKES[interface].partition(":")
+    return getattr(importlib.import_module(module), attribute)
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -175,14 +212,14 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("-i", "--interface", choices=list(INTERFACES), help="one interface only")
     parser.add_argument("-n", type=int, default=os.cpu_count() or 1, help="processes at a time")
     parser.add_argument("--whole", action="store_true", help="the whole suite against each mutant")
-    parser.add_argument("--serve", nargs=4, metavar=("IFACE", "MUTANT", "ENDPOINT", "DIR"))
+    parser.add_argument("--serve", nargs=4, metavar=("IFACE", "TARGET", "ENDPOINT", "DIR"))
     chosen: Any = parser.parse_args(words)
     if chosen.serve:
         serve(*chosen.serve)
         return 0
     wrong: list[str] = []
     for interface in [chosen.interface] if chosen.interface else INTERFACES:
-        importlib.import_module(FAKES[interface].partition(":")[0])
+        fake_class(interface)
         wrong += check(interface, chosen.only, chosen.n, chosen.whole)
     print()
     for line in wrong:

@@ -43,6 +43,12 @@ class Mutant:
 
     fake: Any = None
 
+    @classmethod
+    def shape(cls) -> str:
+        """The choices of the fake it breaks, as one text; mutants of one shape break one fake."""
+        settings = sorted(cls.settings.items())
+        return repr((cls.profile, cls.revision, sorted(cls.without), settings, cls.nodes))
+
     def started(self) -> None:
         """Called once the fake serves; for breaches of its state or its surroundings."""
 
@@ -59,19 +65,25 @@ class Interposed:
         return functools.partial(broken, real) if broken else real
 
 
-def fake(kind: Any, mutant: Mutant, **choices: Any) -> Any:
-    """The fake of class `kind` with the mutant between it and the wire; not started yet."""
+def fake(kind: Any, mutant: Mutant, *, broken: bool = True, **choices: Any) -> Any:
+    """The fake of class `kind` with the mutant between it and the wire; not started yet.
+
+    Not broken: the fake in the mutant's shape with nothing done to it.
+    """
 
     class Mutated(kind):  # type: ignore[misc]
         def services(self) -> Any:
-            return {key: Interposed(value, mutant) for key, value in super().services().items()}
+            return _between(super().services(), mutant)
+
+        def node_services(self, index: int) -> Any:  # of a fake with several nodes
+            return _between(super().node_services(index), mutant)
 
         def start(self) -> Any:
             started = super().start()
             mutant.started()
             return started
 
-    made = Mutated(
+    made = (Mutated if broken else kind)(
         profile=mutant.profile,
         nodes=mutant.nodes,
         without=tuple(mutant.without),
@@ -80,6 +92,10 @@ def fake(kind: Any, mutant: Mutant, **choices: Any) -> Any:
     )
     mutant.fake = made
     return made
+
+
+def _between(services: Mapping[Any, object], mutant: Mutant) -> dict[Any, object]:
+    return {key: Interposed(service, mutant) for key, service in services.items()}
 
 
 @functools.cache
@@ -115,7 +131,9 @@ def load(interface: str, name: str) -> Mutant:
     return classes(interface)[name]()
 
 
-def command(interface: str, name: str) -> list[str]:
+def command(interface: str, name: str, *, broken: bool = True) -> list[str]:
     """The command that serves the mutant, for cases that start and kill the target."""
-    words = ["-m", "conformance.engine.matrix", "--serve", interface, name, "{endpoint}", "{dir}"]
+    kind = "mutant" if broken else "unbroken"
+    words = ["-m", "conformance.engine.matrix", "--serve", interface, f"{kind}:{name}"]
+    words += ["{endpoint}", "{dir}"]
     return [sys.executable, *words]

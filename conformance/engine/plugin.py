@@ -1,4 +1,4 @@
-"""The pytest plugin: options only, so that it costs nothing in test runs that are not ours.
+"""The pytest plugin: options and marks only, so that it costs nothing in test runs that are not ours.
 
 It is loaded in every pytest run of an environment that has the package; what judges a target is in
 `session`, which `conformance/conftest.py` brings in when a case is collected.
@@ -30,3 +30,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption("--refimpl-report-dir", metavar="DIR", help="write events and reports here")
     group.addoption("--refimpl-options", help="all of it as JSON (what `refimpl test` passes)")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The marks of cases, known wherever a case is imported; xdist may be switched off."""
+    config.addinivalue_line("markers", "looks_back: judges the whole run, so it comes last")
+    config.addinivalue_line("markers", "xdist_group(name): cases of a group share a worker")

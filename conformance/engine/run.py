@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
-import io
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from conformance.engine import expectations, narrate, options as choices
-from conformance.engine.options import INTERNAL, BadOption, Options
+from conformance.engine import expectations, narrate, options as choices, session
+from conformance.engine.options import BadOption, Options
 from conformance.engine.reporting import ReportFolder
 from conformance.engine.runid import new_run_id
 from conformance.engine.target import INTERFACES, interface
@@ -35,12 +32,14 @@ def run(
     does not answer.
     """
     prepare(options)
-    quiet = io.StringIO()
-    with contextlib.redirect_stderr(quiet) if options.json else contextlib.nullcontext():
-        status = int(pytest.main([*arguments(options, workers, first), *extra], plugins=list(plugins)))
-    if status == INTERNAL and options.json:
-        sys.stderr.write(quiet.getvalue())
-    return status
+    return int(pytest.main([*arguments(options, workers, first), *extra], [_Attach(), *plugins]))
+
+
+class _Attach:
+    """Brings the engine in; for workers of xdist, conformance/conftest.py does it."""
+
+    def pytest_configure(self, config: pytest.Config) -> None:
+        session.attach(config)
 
 
 def prepare(options: Options) -> None:

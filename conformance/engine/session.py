@@ -31,7 +31,6 @@ def attach(config: pytest.Config) -> None:
     """Registers the judge in every process, the recorder in the one that controls the run."""
     if JUDGE in config.stash:
         return
-    config.addinivalue_line("markers", "looks_back: judges the whole run, so it comes last")
     try:
         options = from_pytest(config)
     except BadOption as error:

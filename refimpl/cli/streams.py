@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import io
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import click
 
 from refimpl.cli.errors import Usage
 
@@ -20,7 +19,7 @@ def load(name: str) -> list[Event]:
 
     try:
         if name == "-":
-            found = events.read(io.BytesIO(click.get_binary_stream("stdin").read()))
+            found = events.read(io.BytesIO(sys.stdin.buffer.read()))
         else:
             found = events.read(Path(name))
     except OSError as error:

@@ -28,15 +28,24 @@ class Call:
     when the call began, None without a deadline.
     """
 
-    __slots__ = ("_callbacks", "_context", "_over", "_pool", "_stopped", "deadline_s", "method")
+    __slots__ = (
+        "_callbacks",
+        "_context",
+        "_over",
+        "_pool",
+        "_stopped",
+        "_told",
+        "deadline_s",
+        "method",
+    )
 
     def __init__(self, method: str, context: grpc.ServicerContext, pool: Pool) -> None:
         left = context.time_remaining()
         self.method = method
         self.deadline_s = left if left is not None and left < _NO_DEADLINE_S else None
         self._context, self._pool = context, pool
-        self._over = self._stopped = False
-        self._callbacks: list[Callable[[], object]] | None = None
+        self._over = self._stopped = self._told = False
+        self._callbacks: list[Callable[[], object]] = []
 
     @property
     def peer(self) -> str:
@@ -62,9 +71,12 @@ class Call:
         It is not called for a call that ends by itself. It must not block.
         """
         with _CALLBACKS:
-            first = self._callbacks is None
-            self._callbacks = [*(self._callbacks or ()), callback]
-        if self._stopped or (first and not self._context.add_callback(self._ended)):
+            first, told = not self._callbacks, self._told
+            if not told:
+                self._callbacks.append(callback)
+        if told:
+            callback()
+        elif first and not self._context.add_callback(self._ended):
             self._ended()
 
     def stop(self) -> None:
@@ -86,7 +98,8 @@ class Call:
 
     def _ended(self) -> None:
         with _CALLBACKS:
-            callbacks, self._callbacks = self._callbacks or (), []
+            self._told = True
+            callbacks, self._callbacks = self._callbacks, []
         for callback in () if self._over else callbacks:
             callback()
 

@@ -22,7 +22,7 @@ import attrs
 import msgspec
 
 from refimpl.wire.endpoint import Endpoint, EndpointError, bound
-from refimpl.wire.faults import Faults, Rule
+from refimpl.wire.faults import FaultError, Faults, Rule, cut_connections
 from refimpl.wire.faults.config import read_rules
 from refimpl.wire.faults.document import LARGEST_TEXT
 from refimpl.wire.journal import Journal
@@ -48,6 +48,7 @@ class _Asked:
     path: str
     query: dict[str, str]
     body: bytes
+    form: bool
 
 
 class _AnswerError(Exception):
@@ -112,11 +113,11 @@ class Control:
         if server is not None:
             server.shutdown()
             server.thread.join()
+            cut_connections(server.endpoint)
             server.server_close()
 
     def __enter__(self) -> Control:
-        if self._running is None:
-            self.start()
+        self.start()
         return self
 
     def __exit__(self, *_exception: object) -> None:
@@ -127,8 +128,8 @@ class Control:
         name = f"{asked.method} {asked.path}"
         if name in self.routes:
             return self.routes[name](_object(asked.body))
-        if asked.path.startswith("/faults/"):
-            name = f"{asked.method} /faults"
+        if name.startswith("DELETE /faults/"):
+            name = "DELETE /faults"
         if name in self._built_in:
             return self._built_in[name](asked)
         there = sorted({*self._built_in, *self.routes})
@@ -158,9 +159,12 @@ class Control:
 
 
 def _rules(asked: _Asked) -> list[Rule]:
-    if asked.path != "/faults":
-        raise ValueError(f"{asked.method} {asked.path}: rules are sent to /faults")
-    return read_rules(asked.body)
+    try:
+        return read_rules(asked.body)
+    except FaultError as error:
+        # curl's -d takes the line ends away, and sends this type.
+        hint = " (with curl, use --data-binary instead of -d)" if asked.form else ""
+        raise FaultError(f"{error}{hint}") from error
 
 
 def _object(body: bytes) -> dict[str, Any]:
@@ -249,7 +253,7 @@ class _Exchange(http.server.BaseHTTPRequestHandler):
         else:
             self._send_lines(answer)
 
-    do_DELETE = do_PATCH = do_POST = do_PUT = do_GET
+    do_DELETE = do_PATCH = do_POST = do_PUT = do_GET  # noqa: N815  as http.server wants them
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """What http.server refuses by itself, in the form of all other errors."""
@@ -260,11 +264,13 @@ class _Exchange(http.server.BaseHTTPRequestHandler):
         """Says nothing: who steers gets an answer, and stderr is for what nobody asked for."""
 
     def _asked(self) -> _Asked:
+        body = self._body()  # read in any case: who still sends does not see an answer
         self._refuse_web_pages()
         url = urllib.parse.urlsplit(self.path)
         query = dict(urllib.parse.parse_qsl(url.query, keep_blank_values=True))
         path = "/" + urllib.parse.unquote(url.path).strip("/")
-        return _Asked(self.command, path, query, self._body())
+        form = self.headers.get_content_type() == "application/x-www-form-urlencoded"
+        return _Asked(self.command, path, query, body, form)
 
     def _refuse_web_pages(self) -> None:
         """A browser sends Origin, and after a rebound name a Host that is not ours."""

@@ -40,8 +40,9 @@ class Entry:
     """One call. Messages are kept as they were on the wire and decoded when looked at.
 
     `time` is in seconds since 1970, `deadline_s` what the caller left when the call began (None:
-    no deadline), `fault` the ids of the fault rules that acted, or "bug". A stream keeps its newest
-    1000 messages. `requests` and `replies` hold bytes where the type is unknown or does not fit.
+    no deadline), `details` what a client got beside a refusal (see `Refused`), `fault` the ids of
+    the fault rules that acted, or "bug". A stream keeps its newest 1000 messages. `requests` and
+    `replies` hold bytes where the type is unknown or does not fit.
     """
 
     method: str
@@ -52,6 +53,7 @@ class Entry:
     deadline_s: float | None = None
     code: Code = Code.OK
     message: str = ""
+    details: bytes = b""
     fault: str | None = None
     seq: int = 0
     request_type: type[Message] | None = None
@@ -262,7 +264,11 @@ _ENCODER = msgspec.json.Encoder()
 
 
 def _line(entry: Entry) -> bytes:
-    return _ENCODER.encode(entry.to_dict()) + b"\n"
+    try:
+        line = _ENCODER.encode(entry.to_dict())
+    except Exception as error:  # one call that cannot be written must not end the record
+        line = _ENCODER.encode({"seq": entry.seq, "unwritable": ascii(error)})
+    return line + b"\n"
 
 
 def _write_all(fd: int, data: bytes) -> None:

@@ -25,7 +25,7 @@ __all__ = ["Method", "StreamMethod", "UnaryMethod", "Unknown"]
 BUG = "bug"
 """What the journal has as the fault of a call whose implementation failed."""
 
-_MESSAGE_CHARS = 2000  # 8 KiB of headers is what a client takes, and each character may need three
+_MESSAGE_OCTETS = 6000  # clients take 8 KiB of headers, and refuse the whole call beyond that
 _STATUS = {Code(status.value[0]): status for status in grpc.StatusCode}
 
 
@@ -203,7 +203,16 @@ class Unknown:
 def _abort(context: grpc.ServicerContext, refused: Refused) -> NoReturn:
     if refused.details:
         context.set_trailing_metadata((("grpc-status-details-bin", refused.details),))
-    message = refused.message
-    if len(message) > _MESSAGE_CHARS:
-        message = message[:_MESSAGE_CHARS] + f"... ({len(message)} characters)"
-    context.abort(_STATUS[refused.code], message)
+    context.abort(_STATUS[refused.code], _fitting(refused.message))
+
+
+def _fitting(message: str) -> str:
+    if len(message) * 12 <= _MESSAGE_OCTETS:
+        return message
+    octets = 0
+    for index, char in enumerate(message):
+        # gRPC over HTTP/2, Status-Message: whatever is not printable ASCII is percent-encoded.
+        octets += 1 if " " <= char <= "~" and char != "%" else 3 * len(char.encode())
+        if octets > _MESSAGE_OCTETS:
+            return f"{message[:index]}... ({len(message)} characters)"
+    return message

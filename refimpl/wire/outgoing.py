@@ -111,6 +111,7 @@ class _Outgoing:
         entry.replies_are(*frames[1])
         if refused is not None:
             entry.code, entry.message = refused.code, refused.message
+            entry.details = refused.details
         self._caller.record(entry)
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import socket
+import stat
 import time
 
 from attrs import frozen
 
-from refimpl.wire.endpoint import Endpoint, probe
+from refimpl.wire.endpoint import Endpoint
 
 __all__ = ["Obstacle", "obstacle"]
 
@@ -33,12 +36,9 @@ def obstacle(endpoint: Endpoint, timeout_s: float) -> Obstacle | None:
 
     Takes at most about `timeout_s`.
     """
-    if endpoint.kind == "unix":
-        found = probe(endpoint, timeout_s)
-        if found == "absent":
-            return Obstacle("there is no such file: start the server, or correct the path", True)
-        if found == "not a socket":
-            return Obstacle("the file is no socket: give the path of the server's socket", False)
+    missing = _file_obstacle(endpoint.path) if endpoint.kind == "unix" else None
+    if missing is not None:
+        return missing
     deadline = time.monotonic() + timeout_s
     try:
         with _connect(endpoint, timeout_s) as peer:
@@ -51,12 +51,22 @@ def obstacle(endpoint: Endpoint, timeout_s: float) -> Obstacle | None:
         return Obstacle(f"the host's name leads nowhere ({error.strerror})", True)
     except PermissionError:
         return Obstacle("this user may not connect to it", False)
-    except (ConnectionError, BrokenPipeError):
-        return Obstacle("it closes the connection at once: it is no gRPC server", True)
     except TimeoutError:
         return Obstacle(f"it accepted no connection within {timeout_s:g} s", True)
     except OSError as error:
         return Obstacle(f"it cannot be connected to ({error.strerror})", True)
+
+
+def _file_obstacle(path: str) -> Obstacle | None:
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        return Obstacle("there is no such file: start the server, or correct the path", True)
+    except OSError as error:
+        return Obstacle(f"the path cannot be followed ({error.strerror})", False)
+    if not stat.S_ISSOCK(mode):
+        return Obstacle("the file is no socket: give the path of the server's socket", False)
+    return None
 
 
 def _connect(endpoint: Endpoint, timeout_s: float) -> socket.socket:
@@ -75,7 +85,8 @@ def _connect(endpoint: Endpoint, timeout_s: float) -> socket.socket:
 def _greet(peer: socket.socket, deadline: float, timeout_s: float) -> Obstacle | None:
     got = b""
     try:
-        peer.sendall(_PREFACE)
+        with contextlib.suppress(ConnectionError):  # it may have spoken before it hung up
+            peer.sendall(_PREFACE)
         while len(got) < _FRAME_HEADER:
             peer.settimeout(max(deadline - time.monotonic(), 0.001))
             more = peer.recv(_FRAME_HEADER - len(got))
@@ -86,6 +97,8 @@ def _greet(peer: socket.socket, deadline: float, timeout_s: float) -> Obstacle |
         if not got:
             silent = f"it accepts connections but sent nothing within {timeout_s:g} s"
             return Obstacle(f"{silent}: it hangs, or is no gRPC server", True)
+    except ConnectionError:
+        pass  # what it said until then counts
     return _judge(got)
 
 

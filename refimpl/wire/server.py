@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import attrs
 import grpc
-from google.protobuf.descriptor import ServiceDescriptor
+from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
 
 from refimpl.wire.call import Call, Serving
 from refimpl.wire.endpoint import RECEIVE_BYTES, Endpoint, EndpointError, bound
@@ -36,7 +36,8 @@ class Server:
     with a traceback on stderr and the fault "bug" in the journal. Nothing ends as UNKNOWN.
 
     `unary_threads` calls run at a time. Streams, at most `stream_threads`, and calls held by a
-    fault have threads of their own, so that they starve nobody.
+    fault have threads of their own, so that they starve nobody. Raises TypeError for a service
+    with a method that takes a stream of requests: no node interface has one.
     """
 
     def __init__(
@@ -52,6 +53,9 @@ class Server:
         self.journal = Journal() if journal is None else journal
         self.faults = Faults() if faults is None else faults
         self._services = dict(services)
+        for method in (each for service in services for each in service.methods):
+            if method.client_streaming:
+                raise TypeError(f"{method.full_name}: streams of requests cannot be served")
         self._unary_threads, self._stream_threads = unary_threads, stream_threads
         self._allow_remote = allow_remote
         self._running: _Running | None = None
@@ -133,9 +137,7 @@ class _Handlers(grpc.GenericRpcHandler):
         unknown = Unknown(details.method, self._names, self._serving)
         return grpc.stream_unary_rpc_method_handler(unknown.serve)
 
-    def _add(self, method: Any, service: object) -> None:
-        if method.client_streaming:
-            raise TypeError(f"{method.full_name}: streams of requests cannot be served")
+    def _add(self, method: MethodDescriptor, service: object) -> None:
         if method.server_streaming:
             stream = StreamMethod(method, service, self._serving)
             self._table[stream.path] = grpc.unary_stream_rpc_method_handler(stream.serve)

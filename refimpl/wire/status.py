@@ -43,7 +43,8 @@ class Refused(Exception):  # noqa: N818 - an answer of the protocol, not a failu
             raise ValueError(f"Refused(OK, {message!r}): OK is no refusal; return a reply instead")
         super().__init__(code, message)
         self.code = Code(code)
-        self.message = message
+        # A file name may hold what is no text; neither gRPC nor JSON can carry it.
+        self.message = message.encode("utf-8", "backslashreplace").decode("utf-8")
         self.details = details
 
     def __str__(self) -> str:

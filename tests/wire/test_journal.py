@@ -268,6 +268,17 @@ def test_a_file_that_hangs_costs_bounded_memory_and_is_reported(
     assert "3 calls are missing in it" in capfd.readouterr().err
 
 
+def test_a_call_that_cannot_be_written_leaves_a_line_that_says_so(tmp_path: Path) -> None:
+    """And those after it are written."""
+    with Journal(tmp_path / "calls.jsonl") as journal:
+        journal.add(entry("/a.B/\udcff"))
+        journal.add(entry(PROBE))
+    first, second = lines(tmp_path / "calls.jsonl")
+    assert first["seq"] == 1
+    assert "surrogates not allowed" in str(first["unwritable"])
+    assert second["method"] == PROBE
+
+
 def test_a_process_that_forgets_to_close_loses_nothing(tmp_path: Path) -> None:
     """Scripts end without ceremony."""
     path = tmp_path / "calls.jsonl"

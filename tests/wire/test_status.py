@@ -31,6 +31,12 @@ def test_a_refusal_has_no_details_unless_given() -> None:
     assert Refused(Code.ABORTED, "busy").details == b""
 
 
+def test_a_message_is_always_text_that_can_be_sent() -> None:
+    """Names of files and devices may hold bytes that are no UTF-8."""
+    name = b"vol-\xff".decode("utf-8", "surrogateescape")
+    assert Refused(Code.NOT_FOUND, f"no {name}").message == "no vol-\\udcff"
+
+
 def test_ok_is_no_refusal() -> None:
     """A reply that never comes with status OK would break the caller in obscure ways."""
     with pytest.raises(ValueError, match="return a reply"):

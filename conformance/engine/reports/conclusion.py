@@ -44,8 +44,7 @@ def conclude(digest: Digest) -> Conclusion:
     if code == NOTHING_SELECTED:
         return Conclusion("open", "Nothing was judged: no case matches what was selected", note)
     if code == UNREACHABLE:
-        reason = note.removeprefix("the run ended early: ") or "it does not answer"
-        return Conclusion("open", f"No verdict: the target is out of reach: {reason}")
+        return _lost(digest, note.removeprefix("the run ended early: ") or "it does not answer")
     if code == USAGE:
         return Conclusion("open", "No verdict: the run could not start", note)
     return _broken(digest, note)
@@ -112,6 +111,13 @@ def _broken(digest: Digest, note: str) -> Conclusion:
     if failed:
         return Conclusion("bad", f"Not conformant: {failed}, and {what}", note)
     return Conclusion("open", f"No verdict: {what}", note)
+
+
+def _lost(digest: Digest, reason: str) -> Conclusion:
+    if not digest.cases:
+        return Conclusion("open", f"No verdict: the target is out of reach: {reason}")
+    text = f"Unfinished: the target was lost after {_cases(digest)}; {_so_far(digest)}"
+    return Conclusion("open", text, reason)
 
 
 def _failed(digest: Digest) -> str:

@@ -74,7 +74,8 @@ def summary(digest: Digest, console: Console, *, verbose: int = 0, report_dir: s
     _known(out, digest, verbose)
     _skips(out, digest, verbose)
     took = f" in {duration(digest.end.duration_s)}" if digest.end else ""
-    out.line((f"{count(len(digest.cases), 'case')}{took}: {tally(digest)}", ""))
+    if digest.cases:
+        out.line((f"{count(len(digest.cases), 'case')}{took}: {tally(digest)}", ""))
     if report_dir:
         folder = report_dir.rstrip("/")
         out.line((f"reports: {folder}/report.html; JUnit, Markdown, badge, events beside it", ""))

@@ -30,20 +30,17 @@ _SHORT = 120
 def html(stream: Iterable[Event]) -> str:
     """The report as one document."""
     digest = Digest.of(stream)
+    counts = digest.counts
     text = resources.files(__package__).joinpath("report.html.j2").read_text(encoding="utf-8")
-    return (
-        _environment()
-        .from_string(text)
-        .render(
-            digest=digest,
-            conclusion=conclude(digest),
-            facts=facts(digest),
-            counts=[
-                (name, plural(name, digest.counts[name]), digest.counts[name]) for name in RANKED
-            ],
-            words=WORDS,
-        )
+    page = _environment().from_string(text)
+    made = page.render(
+        digest=digest,
+        conclusion=conclude(digest),
+        facts=facts(digest),
+        counts=[(name, plural(name, counts[name]), counts[name]) for name in RANKED],
+        words=WORDS,
     )
+    return made.strip() + "\n"
 
 
 def _environment() -> Environment:

@@ -131,13 +131,12 @@ def _text(text: str) -> str:
     """Text that stays text in Markdown: no markup, no HTML, no mention, no link."""
     escaped = _SPECIAL.sub(r"\\\1", _html(text))
     # An underscore within a word is none of Markdown's business, and common in names of statuses.
-    escaped = re.sub(r"(?<=\w)\\_(?=\w)", "_", escaped)
-    return escaped.replace("@", "@<!-- -->")
+    return re.sub(r"(?<=\w)\\_(?=\w)", "_", escaped)
 
 
 def _html(text: str) -> str:
-    escaped = one_line(text).replace("&", "&amp;")
-    return escaped.replace("<", "&lt;").replace(">", "&gt;")
+    escaped = one_line(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return escaped.replace("@", "@<!-- -->")  # an @ by itself mentions nobody
 
 
 def _code(text: str) -> str:

@@ -70,7 +70,9 @@ class Changes:
                 volume = tables.volume(volume_id)
                 self._check_use(volume, wanted, capability)
             volume = grow(tables, volume_id, wanted)
-        on_node = settings.has("node", "EXPAND_VOLUME") and volume.access == "mount"
+            on_node = settings.has("node", "EXPAND_VOLUME") and volume.access == "mount"
+            if not on_node:
+                tables.storage.fill(volume_id)
         return volume.capacity, on_node
 
     def modify(

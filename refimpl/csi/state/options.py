@@ -79,7 +79,7 @@ def _split(text: str) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()]
 
 
-_BY_TYPE: Mapping[str, Callable[[str], object]] = {
+BY_TYPE: Mapping[str, Callable[[str], object]] = {
     "int": size,
     "float": float,
     "bool": switch,
@@ -107,7 +107,7 @@ def parsed(kind: type[Settings], changes: Mapping[str, object]) -> dict[str, Any
 
 
 def _read(name: str, kind: str, value: object) -> object:
-    read = _BY_TYPE.get(kind)
+    read = BY_TYPE.get(kind)
     if not isinstance(value, str):
         return value
     if read is None:

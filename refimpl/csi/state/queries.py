@@ -87,9 +87,9 @@ class Queries:
         kind = sizes.kind_of(settings, parameters)
         modes = settings.controller_modes
         if kind is None or any(rules.unsupported(settings, modes, item) for item in capabilities):
-            return self._bounds(0)
+            return self._bounds(())
         with tables.lock:
-            return self._bounds(self._room(kind, place))
+            return self._bounds(self._rooms(kind, place))
 
     def validate(
         self,
@@ -119,7 +119,7 @@ class Queries:
         ):
             if not why and not sent.items() <= known.items():
                 why = f"{field} has entries that are not those of the volume"
-        return Confirmation(not why, why)
+        return Confirmation(not why, why[: rules.STRING_LIMIT])
 
     def _unsupported(self, volume: Volume, capabilities: Sequence[VolumeCapability]) -> str:
         settings = self._tables.settings
@@ -129,20 +129,21 @@ class Queries:
                 return why
         return ""
 
-    def _room(self, kind: str, place: Topology | None) -> int:
+    def _rooms(self, kind: str, place: Topology | None) -> tuple[int, ...]:
+        """Bytes left in each pool that serves the place."""
         tables = self._tables
         if place is not None and place.segments and place not in tables.places:
-            return 0
+            return ()
         if not tables.settings.pool_per_zone:
-            return sizes.room(tables, (kind, ""))
+            return (sizes.room(tables, (kind, "")),)
         wanted = [one for one in tables.places if place in (None, one, Topology())]
-        return sum(sizes.room(tables, (kind, one.segments[0][1])) for one in wanted)
+        return tuple(sizes.room(tables, (kind, one.segments[0][1])) for one in wanted)
 
-    def _bounds(self, available: int) -> Capacity:
+    def _bounds(self, rooms: Sequence[int]) -> Capacity:
         settings = self._tables.settings
         # A maximum that is told has to be one that CreateVolume can still make.
-        told = 0 < settings.maximum <= available
-        return Capacity(available, settings.maximum if told else None, settings.minimum or None)
+        told = 0 < settings.maximum <= max(rooms, default=0)
+        return Capacity(sum(rooms), settings.maximum if told else None, settings.minimum or None)
 
     def _entry(self, volume_id: str) -> VolumeEntry:
         tables = self._tables

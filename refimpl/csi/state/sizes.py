@@ -18,7 +18,7 @@ def fitting(settings: Settings, wanted: CapacityRange | None, floor: int = 0) ->
     """The smallest size in the range that the driver can make and that holds `floor` bytes of a
     source. OUT_OF_RANGE if there is none."""
     if wanted is None:
-        return rounded(settings, floor or settings.default_size)
+        return rounded(settings, max(floor or settings.default_size, settings.minimum))
     size = rounded(settings, max(wanted.required, floor, settings.minimum, 1))
     if wanted.limit and size > wanted.limit:
         raise Refused(

@@ -15,7 +15,7 @@ What can be observed at a path is told by `capabilities`, so that a suite skips 
     staging     the content is visible at the staging path of a mount volume, too
     devices     a block volume is a block device of its size
     sizes       statfs tells the capacity, a full volume is full
-    growth      an expansion can be seen while the volume is in use
+    growth      a mounted file system grows while files in it are open
     fs_types    the file system is the one asked for
 """
 
@@ -67,10 +67,7 @@ def open_storage(mode: Mode, root: str) -> OpenStorage:
 
 @functools.cache
 def best_mode() -> Literal["loop", "bind", "directory"]:
-    """Found by trying, once a process: one bind mount, one loop device.
-
-    Not "loop" without the right to grow a mounted file system, which NodeExpandVolume takes.
-    """
+    """Found by trying, once a process: one bind mount, one loop device."""
     try:
         from refimpl.csi.storage import privileged
     except (ImportError, AttributeError):
@@ -78,7 +75,7 @@ def best_mode() -> Literal["loop", "bind", "directory"]:
     with tempfile.TemporaryDirectory(prefix="refimpl-csi-") as trial:
         if not privileged.can_bind(trial):
             return "directory"
-        return "loop" if privileged.can_grow() and privileged.can_loop(trial) else "bind"
+        return "loop" if privileged.can_loop(trial) else "bind"
 
 
 def sweep(root: str) -> None:

@@ -9,30 +9,23 @@ lends them, else as the sparse file itself. Sizes stay bookkeeping: `loop.py` ma
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import stat
 from collections.abc import Container, Iterable
 
-import attrs
-
 from refimpl.csi.state.models import Access, VolumeCapability
 from refimpl.csi.state.ports import Place
-from refimpl.csi.storage import loops, mounts
+from refimpl.csi.storage import loops, mounts, points
+from refimpl.csi.storage.devices import Devices
 from refimpl.csi.storage.directory import DirectoryStorage
 from refimpl.csi.storage.machine import machine
 from refimpl.wire.status import Code, Refused
 
-__all__ = ["BindStorage"]
+__all__ = ["BindStorage", "flush"]
 
 
-@attrs.define
-class _Device:
-    """A loop device over one block volume, and the targets that show it."""
-
-    path: str
-    number: int
-    targets: set[str]
+# Where device nodes lie: on the machine itself, in containers.
+_DEVICE_FS = ("devtmpfs", "tmpfs")
 
 
 class BindStorage(DirectoryStorage):
@@ -41,13 +34,27 @@ class BindStorage(DirectoryStorage):
     def __init__(self, root: str, *, devices: bool = True) -> None:
         super().__init__(root)
         self._with_devices = devices
-        self._devices: dict[tuple[str, bool], _Device] = {}
+        self._devices = Devices()
         self._staged: dict[str, str] = {}
         self._places: dict[str, set[str]] = {}
         self.capabilities = frozenset(
             {"data", "readonly", "mounts", "mount_flags", "mount_group", "staging"}
             | ({"devices"} if devices else set())
         )
+
+    def resize(self, key: str, size: int) -> None:
+        """Grow content and the devices over it."""
+        super().resize(key, size)
+        for device in self._devices.of(key):
+            with machine("grow a device", device.path):
+                loops.grow(device.path)
+
+    def snapshot(self, key: str, source: str) -> None:
+        """Copy the present content, with what devices still hold back."""
+        for device in self._devices.of(source):
+            with machine("flush a device", device.path):
+                flush(device.path)
+        super().snapshot(key, source)
 
     def stage(self, key: str, path: str, capability: VolumeCapability) -> None:
         """Bind a mount volume at the staging directory; a block volume needs nothing there."""
@@ -83,13 +90,13 @@ class BindStorage(DirectoryStorage):
             with machine("publish", target):
                 if not self._in_place(key, target, readonly):
                     self._uncover(key, target)
-                    _cover(source, target, capability.access, wanted)
+                    points.cover(source, target, capability.access, wanted)
         except BaseException:
             self._forget(key, target)
             raise
         self._shown[target] = key
-        if capability.access == "block" and self._with_devices:
-            self._devices[key, readonly].targets.add(target)
+        if device := self._devices.get(key, readonly):
+            device.targets.add(target)
 
     def unpublish(self, key: str, target: str) -> None:
         """Unmount every layer of the volume and remove the mount point."""
@@ -97,7 +104,7 @@ class BindStorage(DirectoryStorage):
             self._outside(target)
         with machine("unpublish", target):
             self._uncover(key, target)
-            self._clear(target)
+            points.clear(target)
         self._forget(key, target)
 
     def holds(self, key: str, path: str) -> bool:
@@ -107,21 +114,21 @@ class BindStorage(DirectoryStorage):
         except (OSError, ValueError):
             return False
         if stat.S_ISBLK(seen.st_mode):
-            numbers = {device.number for (k, _), device in self._of(key)}
-            return seen.st_rdev in numbers
+            return seen.st_rdev in [device.number for device in self._devices.of(key)]
         return self._same(key, seen) and (path in self._shown or not self._inside(path))
 
     def adopt(self, places: Iterable[Place], keys: Container[str]) -> None:
         """Take over what an earlier driver left mounted below this root; the rest goes."""
-        self._find_devices()
+        keyed = {self.layout.content(key, "block"): key for key in self.layout.known()}
+        self._devices.find(keyed)
         for place in places:
             key, path = place.volume_id, place.path
             if not self.holds(key, path):
                 continue
             self._places.setdefault(key, set()).add(path)
             (self._staged if place.staged else self._shown)[path] = key
-            if place.capability.access == "block" and (key, place.readonly) in self._devices:
-                self._devices[key, place.readonly].targets.add(path)
+            if device := self._devices.get(key, place.readonly):
+                device.targets.add(path)
         self._sweep()
         self._discard(keys)
 
@@ -139,14 +146,15 @@ class BindStorage(DirectoryStorage):
         self._sweep()
         for target in left:  # what was busy is free now
             with contextlib.suppress(Refused, OSError):
-                self._clear(target)
+                points.clear(target)
 
     # inner -----------------------------------------------------------------------------------
 
     def _source(self, key: str, capability: VolumeCapability, readonly: bool) -> str:
         """What is bound: the directory, the file, or a device of its own for read-only use."""
         if capability.access == "block" and self._with_devices:
-            return self._device(key, readonly).path
+            content = self.layout.content(key, "block")
+            return self._devices.attached(key, content, readonly).path
         return self.layout.content(key, capability.access)
 
     def _same(self, key: str, seen: os.stat_result) -> bool:
@@ -163,7 +171,7 @@ class BindStorage(DirectoryStorage):
             return False
         seen = os.lstat(target)
         if stat.S_ISBLK(seen.st_mode):
-            device = self._devices.get((key, readonly))
+            device = self._devices.get(key, readonly)
             return device is not None and device.number == seen.st_rdev
         return bool(os.statvfs(target).f_flag & os.ST_RDONLY) == readonly
 
@@ -179,11 +187,7 @@ class BindStorage(DirectoryStorage):
 
     def _forget(self, key: str, target: str) -> None:
         self._shown.pop(target, None)
-        for identity, device in self._of(key):
-            device.targets.discard(target)
-            if not device.targets:
-                del self._devices[identity]
-                loops.detach(device.path)
+        self._devices.release(key, target)
         self._leave(key, target)
 
     def _leave(self, key: str, path: str) -> None:
@@ -198,28 +202,6 @@ class BindStorage(DirectoryStorage):
     def _idle(self, key: str) -> None:
         """Called when the last place of a volume is gone."""
 
-    def _device(self, key: str, readonly: bool) -> _Device:
-        known = self._devices.get((key, readonly))
-        if known is not None:
-            return known
-        content = self.layout.content(key, "block")
-        with machine("attach a loop device", content):
-            path, descriptor = loops.attach(content, readonly=readonly)
-            number = os.fstat(descriptor).st_rdev
-            os.close(descriptor)
-        return self._devices.setdefault((key, readonly), _Device(path, number, set()))
-
-    def _of(self, key: str) -> list[tuple[tuple[str, bool], _Device]]:
-        identities = ((key, False), (key, True))
-        return [(i, self._devices[i]) for i in identities if i in self._devices]
-
-    def _find_devices(self) -> None:
-        keys = {self.layout.content(key, "block"): key for key in self.layout.known()}
-        for path, backing in loops.attached().items():
-            if backing in keys and not loops.autoclears(path):
-                identity = keys[backing], loops.is_readonly(path)
-                self._devices[identity] = _Device(path, os.stat(path).st_rdev, set())
-
     def _kept(self) -> set[str]:
         return {*self._staged, *self._shown}
 
@@ -228,13 +210,8 @@ class BindStorage(DirectoryStorage):
         for mount in reversed(self._mounted_from_here()):
             if mount.point not in kept:
                 with contextlib.suppress(OSError):
-                    _force(mount.point)
-        in_use = {device.path for device in self._devices.values() if device.targets}
-        for path, backing in loops.attached().items():
-            if self.layout.owns(backing) and path not in in_use and not loops.autoclears(path):
-                with contextlib.suppress(OSError):
-                    loops.detach(path)
-        self._devices = {i: d for i, d in self._devices.items() if d.path in in_use}
+                    points.force(mount.point)
+        self._devices.sweep(self.layout.owns)
 
     def _mounted_from_here(self) -> list[mounts.Mount]:
         table = mounts.table()
@@ -245,50 +222,14 @@ class BindStorage(DirectoryStorage):
             for mount in table
             if (mount.device == device and mount.root.startswith(below + "/homes/"))
             or mount.source in owned
-            or f"/dev/{mount.root.rpartition('/')[2]}" in owned
+            or (mount.fs_type in _DEVICE_FS and Devices.shown_at(mount.point, owned))
         ]
 
 
-def _cover(source: str, target: str, access: Access, wanted: mounts.Options) -> None:
-    made = _make_point(target, access)
+def flush(path: str) -> None:
+    """Writes out what the kernel holds back for a file or device. Raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY)
     try:
-        mounts.bind(source, target, wanted)
-    except OSError:
-        if made:
-            (os.rmdir if access == "mount" else os.unlink)(target)
-        raise
-
-
-def _make_point(target: str, access: Access) -> bool:
-    try:
-        if access == "mount":
-            os.mkdir(target, 0o750)
-        else:
-            os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o640))
-    except FileExistsError:
-        # Some callers make the target themselves: an empty one of the right kind will do.
-        if not _usable(target, access):
-            raise Refused(
-                Code.FAILED_PRECONDITION,
-                f"target {target!r} exists and is not an empty "
-                f"{'directory' if access == 'mount' else 'file'}; it was left alone, remove it and "
-                "repeat the call",
-            ) from None
-        return False
-    return True
-
-
-def _usable(target: str, access: Access) -> bool:
-    status = os.lstat(target)
-    if access == "mount":
-        return stat.S_ISDIR(status.st_mode) and not os.listdir(target)
-    return stat.S_ISREG(status.st_mode) and not status.st_size
-
-
-def _force(point: str) -> None:
-    try:
-        mounts.unmount(point)
-    except OSError as error:
-        if error.errno != errno.EBUSY:
-            raise
-        mounts.unmount(point, lazy=True)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -11,15 +11,12 @@ Staging is remembered by the caller and leaves no trace.
 from __future__ import annotations
 
 import contextlib
-import grp
 import os
-import stat
-import struct
 from collections.abc import Container, Iterable, Iterator
 
 from refimpl.csi.state.models import Access, VolumeCapability
 from refimpl.csi.state.ports import Place, Usage
-from refimpl.csi.storage import mounts, sparse
+from refimpl.csi.storage import group, mounts, points, sparse
 from refimpl.csi.storage.layout import Layout
 from refimpl.csi.storage.machine import machine
 from refimpl.wire.status import Code, Refused
@@ -107,7 +104,7 @@ class DirectoryStorage:
         self._outside(target)
         with machine("publish", target):
             if _link(target) != content:
-                self._clear(target, capability.access)
+                points.clear(target, capability.access)
                 os.symlink(content, target)
         self._shown[target] = key
 
@@ -118,7 +115,7 @@ class DirectoryStorage:
             if self.holds(key, target):
                 os.unlink(target)
             else:
-                self._clear(target)
+                points.clear(target)
         self._shown.pop(target, None)
 
     def holds(self, key: str, path: str) -> bool:
@@ -208,33 +205,9 @@ class DirectoryStorage:
         parent, name = os.path.split(path)
         return self.layout.owns(os.path.join(os.path.realpath(parent), name))
 
-    def _clear(self, target: str, access: Access | None = None) -> None:
-        # NodeUnpublishVolume must leave nothing of ours and delete nothing of others: an empty
-        # directory (for a block volume: file) is what we or the caller made for this volume.
-        try:
-            status = os.lstat(target)
-        except FileNotFoundError:
-            return
-        if access != "block" and stat.S_ISDIR(status.st_mode):
-            with contextlib.suppress(OSError):
-                return os.rmdir(target)
-        if access != "mount" and stat.S_ISREG(status.st_mode) and not status.st_size:
-            return os.unlink(target)
-        raise Refused(
-            Code.FAILED_PRECONDITION,
-            f"at target {target!r} lies {_kind(status)} that this driver did not make; nothing "
-            "was deleted, move it away and repeat the call",
-        )
-
-    def _set_group(self, content: str, group: str) -> None:
-        if not group or not os.path.isdir(content):
-            return
-        gid = _group_id(group)
-        with machine("set the group of the volume", content):
-            with contextlib.suppress(PermissionError):  # only root may give to any group
-                os.chown(content, -1, gid)
-            os.chmod(content, stat.S_IMODE(os.stat(content).st_mode) | 0o2070)
-            _open_to_group(content)
+    def _set_group(self, content: str, wanted: str) -> None:
+        if wanted and os.path.isdir(content):
+            group.give(content, wanted)
 
 
 def _link(path: str) -> str:
@@ -249,12 +222,6 @@ def _lengthen(path: str, size: int) -> None:
         os.truncate(path, size)
 
 
-def _kind(status: os.stat_result) -> str:
-    if stat.S_ISLNK(status.st_mode):
-        return "a symbolic link"
-    return "a directory with content" if stat.S_ISDIR(status.st_mode) else "a file"
-
-
 def _usage_of_a_tree(content: str, size: int) -> Usage:
     used, count = sparse.tree_size(content)
     below = os.statvfs(content)
@@ -263,24 +230,3 @@ def _usage_of_a_tree(content: str, size: int) -> Usage:
     free = min(total - used, below.f_bavail * below.f_frsize)
     inodes = (count + below.f_favail, count, below.f_favail) if below.f_files else None
     return Usage((total, used, free), inodes)
-
-
-def _group_id(group: str) -> int:
-    if group.isascii() and group.isdigit():
-        return int(group)
-    try:
-        return grp.getgrnam(group).gr_gid
-    except KeyError:
-        raise Refused(
-            Code.INVALID_ARGUMENT,
-            f"volume_mount_group {group!r} is neither a number nor a group of this machine",
-        ) from None
-
-
-def _open_to_group(content: str) -> None:
-    # Files made below must be readable and writable by the group whatever the maker's umask
-    # (VolumeCapability.volume_mount_group): a default ACL user::rwx group::rwx other::r-x.
-    entries = ((1, 7), (4, 7), (32, 5))
-    acl = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", t, p, 2**32 - 1) for t, p in entries)
-    with contextlib.suppress(OSError):
-        os.setxattr(content, "system.posix_acl_default", acl)

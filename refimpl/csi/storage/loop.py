@@ -8,10 +8,10 @@ is full, the file system is the one asked for, its options hold, and an expansio
 # ruff: noqa: ARG002  (a port: each implementation takes what any of them needs)
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
-from collections.abc import Container, Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Container, Iterable
 
 from refimpl.csi.state.models import Access, VolumeCapability
 from refimpl.csi.state.ports import Place, Usage
@@ -33,6 +33,7 @@ class LoopStorage(BindStorage):
 
     def __init__(self, root: str, *, grows: bool = True) -> None:
         super().__init__(root, devices=True)
+        self._mounted_as: dict[str, VolumeCapability] = {}
         self.capabilities |= {"sizes", "fs_types"} | ({"growth"} if grows else set())
 
     def provision(self, key: str, access: Access, size: int, source: str | None) -> None:
@@ -45,18 +46,19 @@ class LoopStorage(BindStorage):
         super().destroy(key)
 
     def resize(self, key: str, size: int) -> None:
-        """Grow image and devices; the file system inside follows with `fill` or its next mount."""
+        """Grow image and devices; a file system inside follows with `fill` or its next mount."""
         super().resize(key, size)
         image = self.layout.content(key, "block")
         with machine("grow the volume", image):
             for device, backing in loops.attached().items():
-                if backing == image:
+                if backing == image and loops.autoclears(device):
                     loops.grow(device)
 
     def fill(self, key: str) -> None:
         """Grow the mounted file system to the size of its device.
 
-        FAILED_PRECONDITION where the process may mount but not grow: then the next mount does it.
+        A process that may mount but not grow unmounts it for that moment; FAILED_PRECONDITION if
+        somebody has files open there.
         """
         base, image = self._base(key), self.layout.content(key, "block")
         if not os.path.ismount(base):
@@ -65,16 +67,14 @@ class LoopStorage(BindStorage):
             try:
                 filesystems.grow(base, filesystems.type_of(image))
             except PermissionError:
-                raise Refused(
-                    Code.FAILED_PRECONDITION,
-                    f"a mounted file system grows only with CAP_SYS_RESOURCE; unpublish volume "
-                    f"{key!r} and stage it again, or give the driver that capability",
-                ) from None
+                self._grow_aside(key, base, image)
 
     def snapshot(self, key: str, source: str) -> None:
-        """Copy the image at one moment: writes wait meanwhile."""
-        image = self.layout.content(source, "block")
-        with machine("hold back writes to the volume", image), self._still(source):
+        """Copy the image at one moment: writes to its file system wait meanwhile."""
+        base = self._base(source)
+        with machine("hold back writes to the volume", base), contextlib.ExitStack() as stack:
+            if os.path.ismount(base):
+                stack.enter_context(filesystems.frozen(base))
             super().snapshot(key, source)
 
     def usage(self, key: str, path: str) -> Usage:
@@ -93,10 +93,13 @@ class LoopStorage(BindStorage):
 
     def adopt(self, places: Iterable[Place], keys: Container[str]) -> None:
         """As for binds; file systems that nobody uses any more are unmounted, none stays frozen."""
-        super().adopt(places, keys)
-        for key in self._places:
-            if os.path.ismount(self._base(key)):
-                filesystems.thaw(self._base(key))
+        known = list(places)
+        super().adopt(known, keys)
+        for place in known:
+            base = self._base(place.volume_id)
+            if os.path.ismount(base):
+                filesystems.thaw(base)
+                self._mounted_as.setdefault(place.volume_id, place.capability)
 
     # inner -----------------------------------------------------------------------------------
 
@@ -110,6 +113,7 @@ class LoopStorage(BindStorage):
         if not os.path.ismount(base):
             with machine("mount the volume", image):
                 self._mount(image, base, capability)
+        self._mounted_as.setdefault(key, capability)
         return base
 
     def _mount(self, image: str, base: str, capability: VolumeCapability) -> None:
@@ -119,14 +123,36 @@ class LoopStorage(BindStorage):
         device, descriptor = loops.attach(image, autoclear=True)
         wanted = mounts.options(capability.mount_flags)
         whole = wanted.set & (mounts.MS_SYNCHRONOUS | mounts.MS_DIRSYNC | mounts.MS_LAZYTIME)
+        words = (*wanted.words, *filesystems.words(fs_type))
         try:
-            mounts.mount(device, base, fs_type, whole, mounts.file_system_words(wanted))
+            mounts.mount(device, base, fs_type, whole, mounts.file_system_words(words))
         except OSError as error:
             raise _unmountable(error, fs_type) from error
         finally:
             os.close(descriptor)
         if not fs_type.startswith("ext"):
             filesystems.grow(base, fs_type)
+
+    def _grow_aside(self, key: str, base: str, image: str) -> None:
+        places = {path: mounts.options_at(path) for path in self._places.get(key, ())}
+        taken: list[str] = []
+        try:
+            for path in (*places, base):
+                mounts.unmount(path)
+                taken.append(path)
+            filesystems.fit(image)
+        except OSError as error:
+            raise Refused(
+                Code.FAILED_PRECONDITION,
+                f"volume {key!r} has files open, and a file system grows in use only with "
+                "CAP_SYS_RESOURCE; close them and repeat the call, or give the driver that right",
+            ) from error
+        finally:
+            if base in taken:
+                self._mount(image, base, self._mounted_as[key])
+            for path in taken:
+                if path != base:
+                    mounts.bind(base, path, places[path])
 
     def _kept(self) -> set[str]:
         return super()._kept() | {self._base(key) for key in self._places}
@@ -140,22 +166,12 @@ class LoopStorage(BindStorage):
 
     def _idle(self, key: str) -> None:
         base = self._base(key)
-        if key not in self._places and os.path.ismount(base):
+        if key in self._places:
+            return
+        self._mounted_as.pop(key, None)
+        if os.path.ismount(base):
             with machine("unmount the volume", base):
                 mounts.unmount(base)
-
-    @contextmanager
-    def _still(self, key: str) -> Iterator[None]:
-        image = self.layout.content(key, "block")
-        with ExitStack() as stack:
-            base = self._base(key)
-            if os.path.ismount(base):
-                stack.enter_context(filesystems.frozen(base))
-            for _, device in self._of(key):
-                _flush(device.path)
-            if os.path.exists(image):
-                _flush(image)
-            yield
 
 
 def _prepare(image: str, fs_type: str) -> None:
@@ -184,10 +200,3 @@ def _unmountable(error: OSError, fs_type: str) -> Refused | OSError:
         f"the volume cannot be mounted as {fs_type!r} with these mount_flags; the volume may hold "
         "another file system, or a flag is unknown to it",
     )
-
-
-def _flush(path: str) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    with suppress(OSError):
-        os.fsync(descriptor)
-    os.close(descriptor)

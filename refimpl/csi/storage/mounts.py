@@ -17,7 +17,19 @@ import attrs
 
 from refimpl.wire.status import Code, Refused
 
-__all__ = ["Mount", "Options", "bind", "inside", "mount", "options", "remount", "table", "unmount"]
+__all__ = [
+    "Mount",
+    "Options",
+    "bind",
+    "file_system_words",
+    "inside",
+    "mount",
+    "options",
+    "options_at",
+    "remount",
+    "table",
+    "unmount",
+]
 
 MS_RDONLY = 1
 MS_NOSUID = 2
@@ -115,10 +127,10 @@ def options(flags: Iterable[str]) -> Options:
     return Options(bits, clear, tuple(words))
 
 
-def file_system_words(wanted: Options) -> str:
+def file_system_words(words: Iterable[str]) -> str:
     """The words as mount(2) takes them; SELinux labels are dropped where SELinux is off."""
     labels = Path("/sys/fs/selinux/enforce").exists()
-    kept = (w for w in wanted.words if labels or w.split("=", 1)[0] not in _SELINUX)
+    kept = (w for w in words if labels or w.split("=", 1)[0] not in _SELINUX)
     return ",".join(kept)
 
 
@@ -149,10 +161,15 @@ def remount(target: str, wanted: Options) -> None:
 
     Inside a user namespace inherited flags are locked, so that they must be repeated.
     """
-    now = os.statvfs(target).f_flag
+    bits = wanted.applied(options_at(target).set)
+    mount(None, target, None, MS_REMOUNT | MS_BIND | (bits & _OF_A_BIND))
+
+
+def options_at(point: str) -> Options:
+    """What the mount at `point` has set. Raises OSError."""
+    now = os.statvfs(point).f_flag
     bits = now & (MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_NOATIME | MS_NODIRATIME)
-    bits |= MS_RELATIME if now & _ST_RELATIME else 0
-    mount(None, target, None, MS_REMOUNT | MS_BIND | (wanted.applied(bits) & _OF_A_BIND))
+    return Options(bits | (MS_RELATIME if now & _ST_RELATIME else 0))
 
 
 def unmount(target: str, *, lazy: bool = False) -> bool:

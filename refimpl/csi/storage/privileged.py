@@ -49,7 +49,7 @@ def can_bind(directory: str) -> bool:
 
 
 def can_grow() -> bool:
-    """True if a mounted ext4 may be grown: containers with the right to mount often lack that."""
+    """True if a file system may be grown in use: containers that may mount often may not."""
     with open("/proc/self/status", encoding="ascii") as file:
         masks = [int(line.split()[1], 16) for line in file if line.startswith("CapEff")]
     return bool(masks and masks[0] >> _CAP_SYS_RESOURCE & 1)

@@ -49,7 +49,6 @@ class Expand:
     volume_id: str
     path: str
     wanted: CapacityRange | None = None
-    staging: str = ""
     capability: VolumeCapability | None = None
     secrets: Strings = _NONE
 

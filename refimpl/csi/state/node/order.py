@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from refimpl.csi.state import rules
 from refimpl.csi.state.models import Publication, Staging, Volume, VolumeCapability
 from refimpl.csi.state.node.asked import Expand, Publish
+from refimpl.csi.state.requests import unusable
 from refimpl.csi.state.settings import Settings
 from refimpl.csi.state.tables import Tables
 from refimpl.wire.status import Code, Refused
@@ -25,17 +26,8 @@ def usable(tables: Tables, volume: Volume, node_id: str, capability: VolumeCapab
     settings = tables.settings
     if why := rules.unsupported(settings, settings.node_modes, capability):
         raise _precondition(f"{why}; volume_capability must be one the volume was made for")
-    if capability.access != volume.access:
-        raise _precondition(
-            f"volume {rules.quoted(volume.id)} is of access type {volume.access} and cannot be "
-            f"used as {capability.access}"
-        )
-    if not rules.covered(volume.modes, capability.mode):
-        made = ", ".join(mode.name for mode in volume.modes)
-        raise _precondition(
-            f"volume {rules.quoted(volume.id)} was made for {made} and cannot be used in "
-            f"{capability.mode.name}"
-        )
+    if why := unusable(volume, capability):
+        raise _precondition(f"volume {rules.quoted(volume.id)} cannot be used so: {why}")
     _attached(tables, volume, node_id)
 
 

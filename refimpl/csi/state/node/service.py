@@ -86,8 +86,8 @@ class NodeState:
         with self._alone(asked.volume_id, path):
             with tables.lock:
                 volume = tables.volume(asked.volume_id)
-                order.usable(tables, volume, self.node_id, capability)
                 repeat = order.staged_before(tables, new)
+                order.usable(tables, volume, self.node_id, capability)
             if not tables.storage.is_directory(path):
                 raise order.no_directory(path)
             self._provision(volume)
@@ -132,8 +132,8 @@ class NodeState:
                 inline = volume is None and order.wants_inline(self._settings, asked)
                 if volume is None:
                     volume = self._inline(asked) if inline else tables.volume(asked.volume_id)
-                order.publishable(tables, volume, new)
                 repeat = first_or_repeat(self._publications(volume.id), new)
+                order.publishable(tables, volume, new)
                 readonly = effective_readonly(tables, new)
             self._show(volume, new, readonly, repeat=repeat, inline=inline)
 

@@ -1,0 +1,37 @@
+"""What a user has to say of a driver, said of our fake by its own settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from conformance.csi.settings import SECRET_KEYS, CsiSettings
+
+if TYPE_CHECKING:
+    from refimpl.csi.fake import FakeDriver
+
+# Two values each of the keys our fake knows (refimpl/csi/state/settings.py, `mutable`).
+_MUTABLE = {"iops": ("100", "200"), "tier": ("gold", "silver")}
+
+
+def of_fake(fake: FakeDriver, chosen: CsiSettings) -> CsiSettings:
+    """The settings with everything filled in that the user left open and the fake can tell."""
+    told: dict[str, Any] = {
+        "other_parameters": _other_pool(fake),
+        "mutable_parameters": _mutable(fake, 0),
+        "other_mutable_parameters": _mutable(fake, 1),
+        "secrets": {SECRET_KEYS[rpc]: dict(own) for rpc, own in fake.settings.secrets.items()},
+    }
+    missing = {name: value for name, value in told.items() if not getattr(chosen, name)}
+    return msgspec.structs.replace(chosen, **missing)
+
+
+def _other_pool(fake: FakeDriver) -> Mapping[str, str]:
+    names = list(fake.settings.pools)
+    return {fake.settings.pool_parameter: names[1]} if len(names) > 1 else {}
+
+
+def _mutable(fake: FakeDriver, choice: int) -> Mapping[str, str]:
+    return {key: _MUTABLE[key][choice] for key in fake.settings.mutable if key in _MUTABLE}

@@ -1,0 +1,120 @@
+"""The RPCs of CSI, by reflection, and what a driver has to advertise before each may be called."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
+
+from conformance.csi.offers import Offers
+from refimpl.csi.api import csi_pb2 as pb
+from refimpl.csi.kubelet import Driver
+
+# The stub of each service, and what tells that a driver has the service.
+_STUBS = {
+    "Identity": "identity",
+    "Controller": "controller",
+    "GroupController": "group",
+    "SnapshotMetadata": "metadata",
+    "Node": "node",
+}
+_HOLDS = {"Controller": "controller", "GroupController": "group", "Node": "node"}
+
+# CSI, "RPC Interface" and the sections of the RPCs: the capabilities of which one opens an RPC.
+# What is not listed comes with its service.
+_OPENED_BY: dict[str, tuple[str, ...]] = {
+    "CreateVolume": ("controller:CREATE_DELETE_VOLUME",),
+    "DeleteVolume": ("controller:CREATE_DELETE_VOLUME",),
+    "ControllerPublishVolume": ("controller:PUBLISH_UNPUBLISH_VOLUME",),
+    "ControllerUnpublishVolume": ("controller:PUBLISH_UNPUBLISH_VOLUME",),
+    "ListVolumes": ("controller:LIST_VOLUMES",),
+    "ControllerListVolumeHealth": ("controller:LIST_VOLUME_HEALTH",),
+    "ControllerGetVolumeHealth": (
+        "controller:GET_VOLUME_HEALTH",
+        "controller:LIST_VOLUME_HEALTH",
+    ),
+    "GetCapacity": ("controller:GET_CAPACITY",),
+    "CreateSnapshot": ("controller:CREATE_DELETE_SNAPSHOT",),
+    "DeleteSnapshot": ("controller:CREATE_DELETE_SNAPSHOT",),
+    "ListSnapshots": ("controller:LIST_SNAPSHOTS",),
+    "GetSnapshot": ("controller:GET_SNAPSHOT",),
+    "ControllerExpandVolume": ("controller:EXPAND_VOLUME",),
+    "ControllerGetVolume": ("controller:GET_VOLUME",),
+    "ControllerModifyVolume": ("controller:MODIFY_VOLUME",),
+    "CreateVolumeGroupSnapshot": ("group:CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT",),
+    "DeleteVolumeGroupSnapshot": ("group:CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT",),
+    "GetVolumeGroupSnapshot": ("group:CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT",),
+    "NodeStageVolume": ("node:STAGE_UNSTAGE_VOLUME",),
+    "NodeUnstageVolume": ("node:STAGE_UNSTAGE_VOLUME",),
+    "NodeGetVolumeStats": ("node:GET_VOLUME_STATS", "node:VOLUME_CONDITION"),
+    "NodeGetVolumeHealth": ("node:GET_VOLUME_HEALTH",),
+    "NodeGetStorageHealth": ("node:GET_STORAGE_HEALTH",),
+    "NodeExpandVolume": ("node:EXPAND_VOLUME",),
+}
+# CSI, NodeGetInfo: due with this one only, but nothing forbids it without.
+_FREE_WITHOUT = {"NodeGetInfo": "controller:PUBLISH_UNPUBLISH_VOLUME"}
+
+
+@attrs.frozen
+class Rpc:
+    """One RPC: its service, its name, the type of its request, and whether it streams replies."""
+
+    service: str
+    name: str
+    request: type[Message]
+    streams: bool
+
+    @property
+    def method(self) -> str:
+        """The whole name, as it travels: /csi.v1.Controller/CreateVolume."""
+        return f"/csi.v1.{self.service}/{self.name}"
+
+    def served(self, offers: Offers) -> bool:
+        """Whether the driver has the service of the RPC."""
+        if self.service == "SnapshotMetadata":
+            return "plugin:SNAPSHOT_METADATA_SERVICE" in offers
+        return self.service == "Identity" or _HOLDS[self.service] in offers.services
+
+    def opened(self, offers: Offers) -> bool:
+        """Whether the driver has the service and advertises the RPC where that is needed."""
+        names = _OPENED_BY.get(self.name, ())
+        return self.served(offers) and (not names or any(name in offers for name in names))
+
+    def due(self, offers: Offers) -> bool:
+        """Whether the driver must not answer UNIMPLEMENTED."""
+        needed = _FREE_WITHOUT.get(self.name)
+        return self.opened(offers) and (needed is None or needed in offers)
+
+
+@functools.cache
+def every() -> Sequence[Rpc]:
+    """All RPCs of all services, in the order of the schema."""
+    return [
+        Rpc(name, method.name, GetMessageClass(method.input_type), method.server_streaming)
+        for name, service in pb.DESCRIPTOR.services_by_name.items()
+        for method in service.methods
+    ]
+
+
+@functools.cache
+def named(name: str) -> Rpc:
+    """The RPC of that name; RPC names are unique across the services."""
+    return next(rpc for rpc in every() if rpc.name == name)
+
+
+def of(*services: str) -> Sequence[Rpc]:
+    """The RPCs of these services."""
+    return [rpc for rpc in every() if rpc.service in services]
+
+
+def call(driver: Driver, rpc: Rpc, request: Message) -> Any:
+    """Calls the RPC at this endpoint; returns the reply, of a stream the list of all replies.
+
+    Raises Refused.
+    """
+    reply = getattr(getattr(driver, _STUBS[rpc.service]), rpc.name)(request)
+    return list(reply) if rpc.streams else reply

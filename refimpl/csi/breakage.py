@@ -1,0 +1,93 @@
+"""Breaking and repairing what a fake driver tells, from Python and over the control socket."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from refimpl.csi.state import DriverState
+from refimpl.csi.state.models import VolumeCapability
+from refimpl.wire.control import Route
+
+
+class Breakable:
+    """Part of `fake.FakeDriver`: the health its state is to tell."""
+
+    @property
+    def state(self) -> DriverState:
+        """The state of the driver."""
+        raise NotImplementedError
+
+    def break_volume(
+        self,
+        volume_id: str,
+        status: str = "DEGRADED",
+        reason: str = "Broken",
+        message: str = "",
+        node: str | int | None = None,
+    ) -> None:
+        """Let a volume be told as sick, by all or by one node (number or id). ValueError for what
+        the interface cannot carry, Refused NOT_FOUND."""
+        self.state.health.break_volume(volume_id, status, reason, message, _node_id(node) or "")
+
+    def repair_volume(
+        self, volume_id: str, reason: str = "", node: str | int | None = None
+    ) -> None:
+        """Take faults of a volume away: those with the reason and node given, else all."""
+        self.state.health.repair_volume(volume_id, reason, _node_id(node))
+
+    def break_storage(
+        self,
+        status: str = "STORAGE_DEGRADED",
+        reason: str = "Broken",
+        message: str = "",
+        node: str | int | None = None,
+        capability: VolumeCapability | None = None,
+    ) -> None:
+        """Let the storage behind all volumes be told as sick; as `break_volume`."""
+        node_id = _node_id(node) or ""
+        self.state.health.break_storage(status, reason, message, node_id, capability)
+
+    def repair_storage(self, reason: str = "", node: str | int | None = None) -> None:
+        """Take faults of the storage away: those with the reason and node given, else all."""
+        self.state.health.repair_storage(reason, _node_id(node))
+
+    def routes(self) -> Mapping[str, Route]:
+        """GET, POST and DELETE /health: what is broken, break, repair. With a volume_id of a
+        volume, else of the storage; the other keys are the arguments of the methods."""
+        return {
+            "GET /health": self._told_health,
+            "POST /health": self._break,
+            "DELETE /health": self._repair,
+        }
+
+    def _told_health(self, _body: dict[str, Any]) -> dict[str, Any]:
+        tables = self.state.tables
+        with tables.lock:
+            volumes = [attrs.asdict(health) for health in tables.health.values()]
+            faults = [attrs.asdict(fault) for fault in tables.storage_faults]
+        for fault in [*faults, *(one for health in volumes for one in health["faults"])]:
+            fault["status"] = fault["status"].name
+        return {"volumes": volumes, "storage": faults}
+
+    def _break(self, body: dict[str, Any]) -> dict[str, Any]:
+        known = _known(body, "volume_id", "status", "reason", "message", "node")
+        (self.break_volume if "volume_id" in known else self.break_storage)(**known)
+        return {}
+
+    def _repair(self, body: dict[str, Any]) -> dict[str, Any]:
+        known = _known(body, "volume_id", "reason", "node")
+        (self.repair_volume if "volume_id" in known else self.repair_storage)(**known)
+        return {}
+
+
+def _node_id(node: str | int | None) -> str | None:
+    return f"node-{node}" if isinstance(node, int) else node
+
+
+def _known(body: dict[str, Any], *names: str) -> dict[str, Any]:
+    if strange := body.keys() - set(names):
+        raise ValueError(f"{', '.join(sorted(strange))}: known are {', '.join(names)}")
+    return body

@@ -1,0 +1,226 @@
+"""A whole CSI driver: state, storage, services and sockets put together."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+import attrs
+from google.protobuf.descriptor import ServiceDescriptor
+
+from refimpl.csi import ids
+from refimpl.csi.api import csi_pb2 as pb
+from refimpl.csi.breakage import Breakable
+from refimpl.csi.persist import Log, restore
+from refimpl.csi.profiles import settings_of
+from refimpl.csi.services.controller import Controller
+from refimpl.csi.services.group import GroupController
+from refimpl.csi.services.identity import Identity
+from refimpl.csi.services.metadata import SnapshotMetadata
+from refimpl.csi.services.node import Node
+from refimpl.csi.state import DriverState
+from refimpl.csi.state.capabilities import Revision
+from refimpl.csi.state.node import NodeState
+from refimpl.csi.state.ports import ChangeKind, Clock
+from refimpl.csi.state.settings import Settings
+from refimpl.csi.storage import Mode, OpenStorage, open_storage
+from refimpl.wire.endpoint import Endpoint
+from refimpl.wire.fake import Fake, Where
+from refimpl.wire.faults import Faults
+from refimpl.wire.journal import Journal
+from refimpl.wire.server import Server
+
+__all__ = ["FakeDriver"]
+
+_SERVICES = pb.DESCRIPTOR.services_by_name
+
+
+class FakeDriver(Breakable, Fake):
+    """A driver with a controller and `nodes` nodes, at one socket and one more per further node.
+
+    `split` puts the first node on a socket of its own, too, as where controller and node run in
+    different pods.
+    `profile`, `without` (capabilities) and `settings` choose what it does, see `csi.profiles`.
+    `state_dir` is remembered over a restart; without it nothing is left behind. `mode` of storage:
+    see `csi.storage`. Raises ValueError for choices that do not exist or contradict each other.
+    """
+
+    socket_name: ClassVar[str] = "csi.sock"
+
+    def __init__(
+        self,
+        endpoint: Where | None = None,
+        *,
+        profile: str | Settings = "default",
+        revision: Revision = "1.13",
+        nodes: int = 1,
+        split: bool = False,
+        state_dir: str | os.PathLike[str] | None = None,
+        storage: Mode = "auto",
+        without: Iterable[str] = (),
+        settings: Mapping[str, object] | None = None,
+        clock: Clock = time.time,
+        faults: Faults | None = None,
+        journal: Journal | Path | str | None = None,
+        control: Where | None = None,
+        allow_remote: bool = False,
+    ) -> None:
+        super().__init__(
+            endpoint, faults=faults, journal=journal, control=control, allow_remote=allow_remote
+        )
+        chosen = settings_of(profile, revision) if isinstance(profile, str) else profile
+        self.settings = chosen.without(*without).with_(**(settings or {}))
+        if nodes < 1:
+            raise ValueError(f"nodes={nodes}: a driver has at least one node")
+        self._node_count = nodes
+        self._split = split
+        self._state_dir = None if state_dir is None else Path(state_dir)
+        self._mode: Mode = storage
+        self._clock = clock
+        self._running: _Running | None = None
+
+    @property
+    def state(self) -> DriverState:
+        """What the driver knows; RuntimeError while it is not started."""
+        return self._started().state
+
+    @property
+    def nodes(self) -> list[Endpoint]:
+        """Where the Node service of each node is."""
+        own = [server.endpoint for server in self._started().servers]
+        return own if self._split else [self.endpoint, *own]
+
+    @property
+    def storage(self) -> OpenStorage:
+        """Where the content lies; its `capabilities` tell what can be observed."""
+        return self._started().storage
+
+    # -- life ---------------------------------------------------------------------------------
+
+    def start(self) -> Endpoint:
+        """Serve. Raises what `Fake.start` does, and StateError for an unusable state directory."""
+        if self._running is None:
+            self._running = self._opened()
+        try:
+            endpoint = super().start()
+            self._start_nodes(self._running)
+        except BaseException:
+            self.stop()
+            raise
+        return endpoint
+
+    def stop(self, grace_s: float = 1.0) -> None:
+        """End, and leave nothing behind but what `state_dir` is to remember."""
+        running, self._running = self._running, None
+        for server in running.servers if running else ():
+            server.server.stop(grace_s)
+        super().stop(grace_s)
+        if running:
+            running.storage.close(keep=self._state_dir is not None)
+            running.close()
+
+    def services(self) -> Mapping[ServiceDescriptor, object]:
+        """All five services; those the driver does not offer refuse by themselves."""
+        state, point = self.state, self.faults.point
+        served: dict[ServiceDescriptor, object] = {
+            _SERVICES["Identity"]: Identity(state),
+            _SERVICES["Controller"]: Controller(state, point),
+            _SERVICES["GroupController"]: GroupController(state, point),
+            _SERVICES["SnapshotMetadata"]: SnapshotMetadata(state),
+        }
+        if not self._split:
+            served[_SERVICES["Node"]] = Node(NodeState(state.tables, "node-0"), point)
+        return served
+
+    def node_services(self, index: int) -> Mapping[ServiceDescriptor, object]:
+        """What the socket of a node serves: the same identity, and that node."""
+        node = NodeState(self.state.tables, f"node-{index}")
+        return {
+            _SERVICES["Identity"]: Identity(self.state),
+            _SERVICES["Node"]: Node(node, self.faults.point),
+        }
+
+    # -- parts --------------------------------------------------------------------------------
+
+    def _started(self) -> _Running:
+        if self._running is None:
+            raise RuntimeError("the driver is not started; call start() or use it in a with block")
+        return self._running
+
+    def _opened(self) -> _Running:
+        with contextlib.ExitStack() as stack:
+            log = None
+            if self._state_dir is None:
+                root = tempfile.mkdtemp(prefix="refimpl-csi-")
+                stack.callback(shutil.rmtree, root, ignore_errors=True)
+            else:
+                log = Log(self._state_dir)
+                stack.callback(log.close)
+                root = str(self._state_dir / "storage")
+            opened = open_storage(self._mode, root)
+            state = DriverState(
+                self.settings,
+                clock=self._clock,
+                ids=ids.style(self.settings.ids),
+                storage=opened,
+                on_change=self._written(log),
+                nodes=self._node_count,
+            )
+            if log:
+                restore(state.tables, log, opened)
+            return _Running(state, opened, stack.pop_all())
+
+    def _written(self, log: Log | None) -> Any:
+        """OnChange with a crash point on both sides of the writing."""
+        point = self.faults.point
+
+        def write(kind: ChangeKind, key: str, record: object | None) -> None:
+            point(f"{kind}.before_write")
+            if log:
+                log.append(kind, key, record)
+            point(f"{kind}.after_write")
+
+        return write
+
+    def _start_nodes(self, running: _Running) -> None:
+        for index in range(0 if self._split else 1, self._node_count):
+            server = Server(
+                self.node_services(index),
+                journal=self.journal,
+                faults=self.faults,
+                allow_remote=self._allow_remote,
+            )
+            running.servers.append(_NodeServer(server, server.start(self._beside(index))))
+
+    def _beside(self, index: int) -> Endpoint:
+        first = self.endpoint
+        if first.kind != "unix":
+            return attrs.evolve(first, port=0)
+        path = Path(first.path)
+        return attrs.evolve(first, path=str(path.with_name(f"{path.stem}-{index}{path.suffix}")))
+
+
+@attrs.define
+class _NodeServer:
+    server: Server
+    endpoint: Endpoint
+
+
+@attrs.define
+class _Running:
+    """What exists between start and stop."""
+
+    state: DriverState
+    storage: OpenStorage
+    stack: contextlib.ExitStack
+    servers: list[_NodeServer] = attrs.field(factory=list)
+
+    def close(self) -> None:
+        """Give back directories and files."""
+        self.stack.close()

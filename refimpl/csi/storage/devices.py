@@ -1,0 +1,89 @@
+"""The loop devices over block volumes: one for writers, one for readers, each while somebody looks.
+
+A volume published read-only gets a device of its own, since a device is read-only as a whole.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from collections.abc import Callable, Iterable, Mapping
+
+import attrs
+
+from refimpl.csi.storage import loops
+from refimpl.csi.storage.machine import machine
+
+__all__ = ["Device", "Devices"]
+
+
+@attrs.define
+class Device:
+    """A loop device over one block volume, and the targets that show it."""
+
+    path: str
+    number: int
+    targets: set[str] = attrs.field(factory=set)
+
+
+class Devices:
+    """Devices by volume and by the right to write."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, bool], Device] = {}
+
+    def of(self, key: str) -> list[Device]:
+        """The devices of one volume."""
+        both = (self._known.get((key, readonly)) for readonly in (False, True))
+        return [device for device in both if device is not None]
+
+    def get(self, key: str, readonly: bool) -> Device | None:
+        """The device for writers or readers, if there is one."""
+        return self._known.get((key, readonly))
+
+    def attached(self, key: str, content: str, readonly: bool) -> Device:
+        """The same, attached over the file `content` if need be. Raises Refused."""
+        if known := self.get(key, readonly):
+            return known
+        with machine("attach a loop device", content):
+            path, descriptor = loops.attach(content, readonly=readonly)
+            number = os.fstat(descriptor).st_rdev
+            os.close(descriptor)
+        return self._known.setdefault((key, readonly), Device(path, number))
+
+    def release(self, key: str, target: str) -> None:
+        """Takes a target out; a device without targets goes. Raises OSError."""
+        for readonly in (False, True):
+            device = self._known.get((key, readonly))
+            if device is None:
+                continue
+            device.targets.discard(target)
+            if not device.targets:
+                del self._known[key, readonly]
+                loops.detach(device.path)
+
+    def find(self, contents: Mapping[str, str]) -> None:
+        """Learns what an earlier process attached; `contents`: file -> volume."""
+        for path, backing in loops.attached().items():
+            if backing in contents and not loops.autoclears(path):
+                identity = contents[backing], loops.is_readonly(path)
+                self._known[identity] = Device(path, os.stat(path).st_rdev)
+
+    def sweep(self, owns: Callable[[str], bool]) -> None:
+        """Detaches every device over a file of ours that no target shows."""
+        self._known = {i: device for i, device in self._known.items() if device.targets}
+        used = {device.path for device in self._known.values()}
+        for path, backing in loops.attached().items():
+            if owns(backing) and path not in used and not loops.autoclears(path):
+                with contextlib.suppress(OSError):
+                    loops.detach(path)
+
+    @staticmethod
+    def shown_at(point: str, paths: Iterable[str]) -> bool:
+        """True if one of the devices is what a mount shows at `point`."""
+        with contextlib.suppress(OSError):
+            seen = os.lstat(point)
+            if stat.S_ISBLK(seen.st_mode):
+                return seen.st_rdev in {os.stat(path).st_rdev for path in paths}
+        return False

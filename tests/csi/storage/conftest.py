@@ -1,0 +1,52 @@
+"""Storage in every mode this machine allows, with proof that nothing is left behind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from refimpl.csi.state.models import Access, AccessMode, VolumeCapability
+from refimpl.csi.storage import Mode, OpenStorage, loops, mounts, open_storage
+from refimpl.wire.status import Refused
+
+Open = Callable[[Mode], OpenStorage]
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[Open]:
+    """Opens storage below tmp_path/root, skips where the machine does not allow the mode, and
+    fails the test that leaves a mount or a loop device."""
+    storages: list[OpenStorage] = []
+
+    def storage(mode: Mode) -> OpenStorage:
+        try:
+            storages.append(open_storage(mode, str(tmp_path / "root")))
+        except Refused as refused:
+            pytest.skip(refused.message)
+        return storages[-1]
+
+    yield storage
+    for one in storages:
+        one.close()
+    left = [m.point for m in mounts.table() if m.point.startswith(f"{tmp_path}/")]
+    devices = [d for d, file in loops.attached().items() if file.startswith(f"{tmp_path}/")]
+    assert (left, devices) == ([], [])
+
+
+@pytest.fixture
+def mounted() -> Callable[..., VolumeCapability]:
+    """A capability of access type mount: mounted("noatime", fs_type="ext4")."""
+
+    def capability(*flags: str, fs_type: str = "", group: str = "") -> VolumeCapability:
+        mode = AccessMode.MULTI_NODE_MULTI_WRITER
+        return VolumeCapability("mount", mode, fs_type, flags, group)
+
+    return capability
+
+
+@pytest.fixture
+def capability() -> Callable[[Access], VolumeCapability]:
+    """The plainest capability of an access type."""
+    return lambda access: VolumeCapability(access, AccessMode.MULTI_NODE_MULTI_WRITER)

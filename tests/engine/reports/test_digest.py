@@ -1,0 +1,66 @@
+"""How a stream is sorted, and which requirements count as met."""
+
+from typing import Any
+
+from conformance.engine.reports.digest import Digest
+
+
+def test_cases_are_in_the_order_of_the_contract(sample: Any, case: Any) -> None:
+    """Workers finish in any order; two reports of one target must be comparable."""
+    digest = Digest.of(sample(only=[case(5), case(1), case(2), case(3)]))
+    assert [done.id for done in digest.cases] == [
+        "CSI-CTRL-003",
+        "CSI-LV-001",
+        "CSI-NPUB-002",
+        "CSI-NPUB-005",
+    ]
+    assert list(digest.sections("pass")) == [
+        "CreateVolume / DeleteVolume",
+        "Lists, capacity, GetVolume, health",
+        "Node service",
+    ]
+
+
+def test_a_known_failure_is_not_met_and_a_skip_not_judged(sample: Any, case: Any) -> None:
+    """The score must not look better than the target is, nor count what it does not offer."""
+    outcomes = ("pass", "fail", "warn", "skip", "xfail", "xpass", "error")
+    digest = Digest.of(sample(only=[case(n, name) for n, name in enumerate(outcomes)]))
+    assert digest.musts == (3, 6)
+
+
+def test_softer_levels_are_no_part_of_the_score(sample: Any, case: Any) -> None:
+    """A failed SHOULD under --strict is no failed MUST."""
+    digest = Digest.of(sample(only=[case(1), case(2, "fail", "SHOULD"), case(3, "pass", "MAY")]))
+    assert digest.musts == (1, 1)
+
+
+def test_skips_are_grouped_by_reason_the_costliest_first(sample: Any, case: Any) -> None:
+    """It tells which one capability would let most cases be judged."""
+    reasons = ("no CLONE", "no SNAPSHOT", "no SNAPSHOT", "")
+    skipped = [case(n, "skip", message=reason) for n, reason in enumerate(reasons)]
+    skips = Digest.of(sample(only=skipped)).skips()
+    assert [(reason, len(cases)) for reason, cases in skips.items()] == [
+        ("no SNAPSHOT", 2),
+        ("no CLONE", 1),
+        ("no reason", 1),
+    ]
+
+
+def test_the_choices_read_like_the_command_line(sample: Any) -> None:
+    """A verdict on a selection has to say on which."""
+    config = {"only": ["CSI-CTRL-*", "CSI-LV-*"], "skip_re": "slow", "level": "may"}
+    choices = Digest.of(sample(config=config)).choices
+    assert choices == "--only CSI-CTRL-* --only CSI-LV-* --skip-re slow"
+
+
+def test_a_run_over_all_interfaces_tells_them_apart_by_id(sample: Any, case: Any) -> None:
+    """One stream can hold the cases of several interfaces."""
+    digest = Digest.of(sample(interface="all", only=[case(1), case(2, id="CRI-SB-001")]))
+    assert {digest.interface(done) for done in digest.cases} == {"csi", "cri"}
+    assert digest.subject == "Node interface"
+
+
+def test_a_stream_without_anything_is_still_a_stream() -> None:
+    """A run killed at once must not crash who looks at it."""
+    digest = Digest.of([])
+    assert (digest.cases, digest.end, digest.musts) == ((), None, (0, 0))

@@ -1,0 +1,84 @@
+"""Known failures of a real target."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from conformance.engine import expectations, fixtures
+from conformance.engine.options import BadOption
+
+ENTRY = """
+[[known]]
+id = "CSI-LV-006"
+reason = "lists everything"
+rule = "CSI ListVolumes"
+"""
+
+
+def _file(folder: Path, text: str, name: str = "known.toml") -> Path:
+    path = folder / name
+    path.write_text(f'target = "x"\n{text}')
+    return path
+
+
+def test_entries_are_found_by_id(tmp_path: Path) -> None:
+    """Several files add up."""
+    other = ENTRY.replace("006", "008")
+    paths = [_file(tmp_path, ENTRY), _file(tmp_path, other, "more.toml")]
+    assert set(expectations.load(paths)) == {"CSI-LV-006", "CSI-LV-008"}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("known = 1", "known"),
+        ("[[known]]\nid = 'CSI-LV-006'", "reason"),
+        (ENTRY + "whim = 1", "whim"),
+        (ENTRY + ENTRY, "listed twice"),
+        ("[[", "invalid"),
+    ],
+)
+def test_a_file_that_says_too_little_or_too_much_is_refused(
+    tmp_path: Path, text: str, said: str
+) -> None:
+    """The message names file and field."""
+    with pytest.raises(BadOption, match=r"known\.toml") as bad:
+        expectations.load([_file(tmp_path, text)])
+    assert said in str(bad.value).lower()
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    """With the option it was given to."""
+    with pytest.raises(BadOption, match="--expect .*nowhere"):
+        expectations.load([tmp_path / "nowhere.toml"])
+
+
+@pytest.mark.parametrize(
+    ("versions", "version", "holds"),
+    [
+        ("", "1.2", True),
+        (">=1.17", "", True),
+        (">=1.17", "v1.17.0", True),
+        (">=1.17,<2", "2.0", False),
+        ("==1.17", "1.17.0", True),
+        ("<1.17", "1.9", True),
+        ("!=1.17", "1.17", False),
+    ],
+)
+def test_a_range_of_versions_compares_numbers(versions: str, version: str, holds: bool) -> None:
+    """1.9 is older than 1.17."""
+    assert expectations.applies(versions, version) is holds
+
+
+def test_a_range_of_another_form_is_refused() -> None:
+    """Not silently true."""
+    with pytest.raises(BadOption, match="about 1"):
+        expectations.applies("about 1", "1.2")
+
+
+def test_our_own_files_can_be_read() -> None:
+    """They travel in the wheel."""
+    for path in sorted((fixtures.folder() / "expectations").glob("*.toml")):
+        assert expectations.load([path])

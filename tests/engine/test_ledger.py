@@ -1,0 +1,135 @@
+"""What a run has made and must undo."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+from conformance.csi.undo import REQUESTS, TABLE
+from conformance.engine import ledger
+from conformance.engine.ledger import Ledger
+from refimpl.csi.api import csi_pb2 as pb
+from refimpl.wire.status import Code, Refused
+
+CREATE, DELETE = "/csi.v1.Controller/CreateVolume", "/csi.v1.Controller/DeleteVolume"
+PUBLISH = "/csi.v1.Node/NodePublishVolume"
+
+
+def _created(id: str) -> pb.CreateVolumeResponse:
+    return pb.CreateVolumeResponse(volume=pb.Volume(volume_id=id))
+
+
+def _create(book: Ledger, name: str = "a", id: str = "1") -> None:
+    request = pb.CreateVolumeRequest(name=name, secrets={"key": "hidden"})
+    book.perform(CREATE, request, lambda _: _created(id))
+
+
+def _refuse(code: Code) -> Any:
+    def call(_: Any) -> NoReturn:
+        raise Refused(code, "no")
+
+    return call
+
+
+def test_what_was_made_is_open_until_it_is_undone() -> None:
+    """The delete may come from the case itself."""
+    book = Ledger(TABLE)
+    _create(book)
+    assert [made.method for made in book.open_calls()] == [CREATE]
+    book.perform(DELETE, pb.DeleteVolumeRequest(volume_id="1"), lambda _: None)
+    assert not book.open_calls()
+
+
+def test_an_undo_with_secrets_counts_like_one_without() -> None:
+    """Secrets say who asks, not what is meant."""
+    book = Ledger(TABLE)
+    _create(book)
+    request = pb.DeleteVolumeRequest(volume_id="1", secrets={"key": "hidden"})
+    book.perform(DELETE, request, lambda _: None)
+    assert not book.open_calls()
+
+
+def test_repeats_of_one_call_are_undone_once() -> None:
+    """Idempotency cases would clean up ten times otherwise."""
+    book = Ledger(TABLE)
+    _create(book)
+    _create(book)
+    _create(book, "b", "2")
+    assert len(book.open_calls()) == 2
+
+
+def test_a_refused_call_made_nothing() -> None:
+    """There is nothing to delete."""
+    book = Ledger(TABLE)
+    with pytest.raises(Refused):
+        book.perform(CREATE, pb.CreateVolumeRequest(name="a"), _refuse(Code.OUT_OF_RANGE))
+    assert not book.open_calls()
+
+
+def test_a_call_without_an_answer_may_have_made_something() -> None:
+    """It is the reason why a sweep repeats creates."""
+    book = Ledger(TABLE)
+    with pytest.raises(Refused):
+        book.perform(CREATE, pb.CreateVolumeRequest(name="a"), _refuse(Code.DEADLINE_EXCEEDED))
+    assert [made.reply for made in book.open_calls()] == [None]
+
+
+def test_the_newest_is_undone_first() -> None:
+    """Unpublish before delete."""
+    book = Ledger(TABLE)
+    _create(book)
+    request = pb.NodePublishVolumeRequest(volume_id="1", target_path="/t")
+    book.perform(PUBLISH, request, lambda _: pb.NodePublishVolumeResponse())
+    assert [made.method for made in book.open_calls()] == [PUBLISH, CREATE]
+
+
+def test_the_file_of_a_killed_run_tells_what_is_left(tmp_path: Path) -> None:
+    """Requests and replies, without secrets."""
+    path = tmp_path / "ledger.jsonl"
+    book = Ledger(TABLE, path)
+    _create(book, "a", "1")
+    _create(book, "b", "2")
+    book.perform(DELETE, pb.DeleteVolumeRequest(volume_id="1"), lambda _: None)
+    left = ledger.read(path, TABLE, REQUESTS)
+    book.close()
+    assert [made.request for made in left] == [pb.CreateVolumeRequest(name="b")]
+    assert [made.reply for made in left] == [_created("2")]
+    assert "hidden" not in path.read_text()
+
+
+def test_the_intention_is_written_before_the_call(tmp_path: Path) -> None:
+    """A kill in the middle of a call loses nothing."""
+    path = tmp_path / "ledger.jsonl"
+    seen: list[int] = []
+    book = Ledger(TABLE, path)
+
+    def create(_: object) -> pb.CreateVolumeResponse:
+        seen.append(len(ledger.read(path, TABLE, REQUESTS)))
+        return _created("1")
+
+    book.perform(CREATE, pb.CreateVolumeRequest(name="a"), create)
+    book.close()
+    assert seen == [1]
+
+
+def test_a_torn_last_line_is_a_call_never_made(tmp_path: Path) -> None:
+    """The line is whole before the call begins."""
+    path = tmp_path / "ledger.jsonl"
+    book = Ledger(TABLE, path)
+    _create(book)
+    book.close()
+    with path.open("a") as file:
+        file.write('{"n": 1, "met')
+    assert len(ledger.read(path, TABLE, REQUESTS)) == 1
+
+
+def test_the_file_goes_when_nothing_is_left(tmp_path: Path) -> None:
+    """A clean run leaves nothing to sweep."""
+    path = tmp_path / "ledger.jsonl"
+    book = Ledger(TABLE, path)
+    _create(book)
+    book.forget(book.open_calls()[0])
+    book.close()
+    assert not path.exists()

@@ -1,0 +1,67 @@
+"""Targets that we start ourselves."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from conformance.engine.options import BadOption
+from conformance.engine.supervise import Supervised, fill
+from refimpl.wire.client import Unreachable
+
+FAKE = (sys.executable, "-m", "refimpl", "serve", "csi", "{endpoint}", "--state-dir", "{dir}")
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[object]:
+    """Starts commands and ends what is still running."""
+    started: list[Supervised] = []
+
+    def run(command: Sequence[str]) -> Supervised:
+        folder = tmp_path / str(len(started))
+        folder.mkdir()
+        started.append(Supervised(command, folder=folder).start())
+        return started[-1]
+
+    yield run
+    for process in started:
+        process.close()
+
+
+def test_a_driver_is_started_and_ends_when_told(start: object) -> None:
+    """With its socket, its directory and CSI_ENDPOINT filled in."""
+    process = start(FAKE).ready()  # type: ignore[operator]
+    assert process.running()
+    assert Path(process.endpoint.path).is_socket()
+    assert process.terminate() == 0
+    assert not Path(process.endpoint.path).exists()
+
+
+def test_a_killed_driver_is_started_again_at_the_same_place(start: object) -> None:
+    """That is what crash cases do."""
+    process = start(FAKE).ready()  # type: ignore[operator]
+    process.kill()
+    assert process.status() == -9
+    assert process.start().ready().running()
+
+
+def test_a_command_that_ends_at_once_is_reported_with_its_last_words(start: object) -> None:
+    """A wrong flag is the usual reason."""
+    process = start([sys.executable, "-c", "raise SystemExit('no such flag: --x')"])  # type: ignore[operator]
+    with pytest.raises(Unreachable, match="ended with 1") as reached:
+        process.ready()
+    assert "no such flag: --x" in str(reached.value)
+
+
+def test_a_command_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:
+    """Exit code 4, before the run."""
+    with pytest.raises(BadOption, match="no-such-driver"):
+        Supervised(["./no-such-driver"], folder=tmp_path).start()
+
+
+def test_only_our_own_braces_are_filled_in() -> None:
+    """A driver may take JSON."""
+    assert fill('{"a":{dir}}', {"dir": "/d"}) == '{"a":/d}'

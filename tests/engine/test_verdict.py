@@ -1,0 +1,83 @@
+"""How a case says what it wanted."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import NoReturn
+
+import pytest
+
+from conformance.engine.verdict import (
+    Broken,
+    Doubtful,
+    eventually,
+    expect,
+    expect_status,
+    should,
+    timeout,
+)
+from refimpl.wire.status import Code, Refused
+
+
+def _refuse() -> NoReturn:
+    raise Refused(Code.ABORTED, "busy")
+
+
+def test_an_accepted_reply_is_returned() -> None:
+    """The case goes on with it."""
+    assert expect_status(lambda: "reply", {Code.OK, Code.ABORTED}, "rule") == "reply"
+
+
+def test_an_accepted_refusal_is_no_reply() -> None:
+    """None: there is nothing to look at."""
+    assert expect_status(_refuse, {Code.OK, Code.ABORTED}, "rule") is None
+
+
+def test_another_status_breaks_the_rule() -> None:
+    """The message names both sides."""
+    with pytest.raises(Broken) as broken:
+        expect_status(_refuse, {Code.INVALID_ARGUMENT, Code.OUT_OF_RANGE}, "the rule")
+    assert broken.value.rule == "the rule"
+    assert broken.value.wanted == "INVALID_ARGUMENT or OUT_OF_RANGE"
+    assert broken.value.got == "ABORTED: busy"
+
+
+def test_a_reply_where_a_refusal_was_due_breaks_the_rule() -> None:
+    """OK is a status like any other."""
+    with pytest.raises(Broken) as broken:
+        expect_status(lambda: "a volume", {Code.NOT_FOUND}, "the rule")
+    assert broken.value.got == "OK, a volume"
+
+
+def test_a_long_answer_is_shortened() -> None:
+    """A report of one line a finding stays readable."""
+    with pytest.raises(Broken) as broken:
+        expect(False, "rule", wanted="x", got="y" * 1000)
+    assert len(broken.value.got) == 300
+
+
+def test_the_softer_half_is_doubtful() -> None:
+    """It warns in a MUST case."""
+    with pytest.raises(Doubtful):
+        should(False, "rule", wanted=1, got=2)
+    should(True, "rule", wanted=1, got=1)
+    expect(True, "rule", wanted=1, got=1)
+
+
+def test_eventually_returns_the_first_true_answer() -> None:
+    """It asks again until then."""
+    numbers = count()
+    assert eventually(lambda: next(numbers) > 3, 5, "counts up")
+    assert next(numbers) == 5
+
+
+def test_eventually_gives_up_with_the_last_answer() -> None:
+    """A broken target costs the deadline, not for ever."""
+    with pytest.raises(Broken, match="still"):
+        eventually(lambda: [], 0.01, "fills up")
+
+
+def test_deadlines_are_scaled_by_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slow machines exist."""
+    monkeypatch.setenv("REFIMPL_TIMEOUT_FACTOR", "3")
+    assert timeout(2) == 6

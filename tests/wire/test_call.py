@@ -1,0 +1,131 @@
+"""An implementation learns who calls, with how much time, and when the caller has gone."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from queue import SimpleQueue
+from types import SimpleNamespace
+from typing import Any
+
+import grpc
+import pytest
+
+from refimpl.csi.api import csi_pb2, csi_pb2_grpc
+from refimpl.wire.endpoint import Endpoint
+from refimpl.wire.server import Call, Server
+
+WAIT_S = 10.0
+REQUEST = csi_pb2.ProbeRequest()
+Probe = Callable[[Any, Call], Any]
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., Any]]:
+    """Serves an implementation of Probe over TCP; returns plain grpc's way to call it."""
+    with ExitStack() as stack:
+
+        def start(probe: Probe, **options: Any) -> Any:
+            identity = csi_pb2.DESCRIPTOR.services_by_name["Identity"]
+            server = Server({identity: SimpleNamespace(Probe=probe)}, **options)
+            stack.callback(server.stop, 0)
+            endpoint = server.start(Endpoint.parse("tcp://127.0.0.1:0"))
+            channel = stack.enter_context(grpc.insecure_channel(endpoint.target))
+            called = csi_pb2_grpc.IdentityStub(channel).Probe
+            called.server = server  # type: ignore[attr-defined]
+            return called
+
+        yield start
+
+
+def test_a_call_knows_its_caller(serve: Callable[..., Any]) -> None:
+    """Method, address, deadline and headers, as the caller sent them."""
+    seen: list[Call] = []
+    facts: list[Any] = []
+
+    def probe(_request: Any, call: Call) -> Any:
+        seen.append(call)
+        facts.extend([call.peer, dict(call.metadata)["x-run"], call.cancelled()])
+        return csi_pb2.ProbeResponse()
+
+    serve(probe)(REQUEST, timeout=WAIT_S, metadata=(("x-run", "7"),))
+    (call,) = seen
+    assert call.method == "/csi.v1.Identity/Probe"
+    assert call.deadline_s == pytest.approx(WAIT_S, abs=5)
+    assert facts[0].startswith("ipv4:127.0.0.1:")
+    assert facts[1:] == ["7", False]
+
+
+def test_a_call_without_a_deadline_says_so(serve: Callable[..., Any]) -> None:
+    """Judging a client means telling "none" from "very long"."""
+    left: list[float | None] = []
+
+    def probe(_request: Any, call: Call) -> Any:
+        left.append(call.deadline_s)
+        return csi_pb2.ProbeResponse()
+
+    serve(probe)(REQUEST)
+    assert left == [None]
+
+
+def waiting(events: "SimpleQueue[str]", over: threading.Event) -> Probe:
+    """Waits until it is cancelled."""
+
+    def probe(_request: Any, call: Call) -> Any:
+        call.on_cancel(over.set)
+        events.put("waits")
+        assert over.wait(WAIT_S)
+        events.put(f"cancelled: {call.cancelled()}")
+        call.on_cancel(lambda: events.put("told at once"))
+        return csi_pb2.ProbeResponse()
+
+    return probe
+
+
+@pytest.mark.parametrize("way", ["cancelled by its caller", "past its deadline"])
+def test_a_waiting_call_is_told_when_nobody_waits_for_it(
+    serve: Callable[..., Any], way: str
+) -> None:
+    """Also one that asks only after it happened."""
+    events: SimpleQueue[str] = SimpleQueue()
+    called = serve(waiting(events, threading.Event()))
+    future = called.future(REQUEST, timeout=0.2 if way == "past its deadline" else WAIT_S)
+    assert events.get(timeout=WAIT_S) == "waits"
+    if way == "cancelled by its caller":
+        future.cancel()
+    found = [events.get(timeout=WAIT_S) for _ in range(2)]
+    assert found == ["cancelled: True", "told at once"]
+
+
+def test_a_call_that_ends_by_itself_was_not_cancelled(serve: Callable[..., Any]) -> None:
+    """grpc tells of both ends alike; whoever cleans up on cancelling must not do so on success."""
+    told: list[str] = []
+    ended = threading.Event()
+
+    def probe(_request: Any, call: Call) -> Any:
+        call.on_cancel(lambda: told.append("cancelled"))
+        call._context.add_callback(ended.set)
+        return csi_pb2.ProbeResponse()
+
+    serve(probe)(REQUEST, timeout=WAIT_S)
+    assert ended.wait(WAIT_S)
+    assert told == []
+
+
+def test_a_long_wait_takes_no_thread_from_others(serve: Callable[..., Any]) -> None:
+    """A fake runtime waits for real processes inside its calls."""
+    go, second = threading.Event(), threading.Event()
+
+    def probe(_request: Any, call: Call) -> Any:
+        if dict(call.metadata).get("x-wait"):
+            with call.waiting():
+                assert go.wait(WAIT_S)
+        else:
+            second.set()
+        return csi_pb2.ProbeResponse()
+
+    called = serve(probe, unary_threads=1)
+    slow = called.future(REQUEST, timeout=WAIT_S, metadata=(("x-wait", "1"),))
+    called(REQUEST, timeout=WAIT_S)
+    assert second.is_set()
+    go.set()
+    assert slow.result() == csi_pb2.ProbeResponse()
