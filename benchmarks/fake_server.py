@@ -61,7 +61,7 @@ def serve_bare(path: str, pipe: Pipe) -> None:
             return pb.DeleteVolumeResponse()
 
     server = grpc.server(futures.ThreadPoolExecutor(4))
-    csi_pb2_grpc.add_ControllerServicer_to_server(Controller(), server)  # type: ignore[no-untyped-call]
+    csi_pb2_grpc.add_ControllerServicer_to_server(Controller(), server)  # type: ignore[abstract]
     server.add_insecure_port(f"unix:{path}")
     server.start()
     _obey(pipe)
@@ -91,15 +91,15 @@ def _client(path: str, number: int, seconds: float, pipe: Pipe) -> None:
 
     capability = pb.VolumeCapability(
         mount=pb.VolumeCapability.MountVolume(fs_type="ext4"),
-        access_mode=pb.VolumeCapability.AccessMode(mode="SINGLE_NODE_WRITER"),
+        access_mode=pb.VolumeCapability.AccessMode(
+            mode=pb.VolumeCapability.AccessMode.SINGLE_NODE_WRITER
+        ),
     )
     size = pb.CapacityRange(required_bytes=1 << 30)
 
     def life(stub: Any, name: str) -> None:
         made = stub.CreateVolume(
-            pb.CreateVolumeRequest(
-                name=name, capacity_range=size, volume_capabilities=[capability]
-            )
+            pb.CreateVolumeRequest(name=name, capacity_range=size, volume_capabilities=[capability])
         )
         volume = made.volume.volume_id
         stub.ControllerPublishVolume(

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.csi.fake import FakeDriver
 from refimpl.csi.kubelet import Driver
 from refimpl.wire.client import Channel
 
+T = TypeVar("T")
 PAGE, REPEATS, BATCH = 100, 7, 100
 _CAPABILITY = pb.VolumeCapability(
     mount=pb.VolumeCapability.MountVolume(),
-    access_mode=pb.VolumeCapability.AccessMode(mode="SINGLE_NODE_WRITER"),
+    access_mode=pb.VolumeCapability.AccessMode(
+        mode=pb.VolumeCapability.AccessMode.SINGLE_NODE_WRITER
+    ),
 )
 
 
@@ -59,35 +63,40 @@ class Filled:
 
 
 def measure(sizes: Sequence[int]) -> dict[str, dict[int, float]]:
-    """Microseconds a call over the socket, the best of several batches, by kind of call and size."""
+    """Microseconds a call over the socket, the best of several batches, by call and size."""
     found: dict[str, dict[int, float]] = {}
-    with FakeDriver(storage="memory", settings={"attach_limit": 0}) as fake:
-        with Channel(fake.endpoint) as channel:
-            filled = Filled(Driver.over(channel))
-            for size in sizes:
-                while filled.count < size:
-                    filled.create()
-                for name, cost in _costs(filled).items():
-                    found.setdefault(name, {})[size] = cost
+    fake = FakeDriver(storage="memory", settings={"attach_limit": 0})
+    with fake, Channel(fake.endpoint) as channel:
+        filled = Filled(Driver.over(channel))
+        for size in sizes:
+            while filled.count < size:
+                filled.create()
+            for name, cost in _costs(filled).items():
+                found.setdefault(name, {})[size] = cost
     return found
 
 
 def _costs(filled: Filled) -> dict[str, float]:
     batches: dict[str, list[float]] = {}
     for _ in range(REPEATS):
-        volumes: list[str] = []
-        _time(batches, "CreateVolume", lambda _, v=volumes: v.append(filled.create()))
-        _time(batches, "ControllerPublishVolume", lambda n, v=volumes: filled.publish(v[n]))
-        _time(batches, "ControllerUnpublishVolume", lambda n, v=volumes: filled.unpublish(v[n]))
-        _time(batches, "DeleteVolume", lambda n, v=volumes: filled.delete(v[n]))
+        volumes = _time(batches, "CreateVolume", [()] * BATCH, filled.create)
+        each = [(volume,) for volume in volumes]
+        _time(batches, "ControllerPublishVolume", each, filled.publish)
+        _time(batches, "ControllerUnpublishVolume", each, filled.unpublish)
+        _time(batches, "DeleteVolume", each, filled.delete)
         filled.count -= len(volumes)
         token = filled.page("") if filled.count > 2 * PAGE else ""
-        _time(batches, f"ListVolumes, page of {PAGE}", lambda _, t=token: filled.page(t))
+        _time(batches, f"ListVolumes, page of {PAGE}", [(token,)] * BATCH, filled.page)
     return {name: min(times) for name, times in batches.items()}
 
 
-def _time(batches: dict[str, list[float]], name: str, call: Callable[[int], object]) -> None:
+def _time(
+    batches: dict[str, list[float]],
+    name: str,
+    arguments: Sequence[tuple[str, ...]],
+    call: Callable[..., T],
+) -> list[T]:
     began = time.perf_counter()
-    for number in range(BATCH):
-        call(number)
-    batches.setdefault(name, []).append((time.perf_counter() - began) / BATCH * 1e6)
+    made = [call(*each) for each in arguments]
+    batches.setdefault(name, []).append((time.perf_counter() - began) / len(arguments) * 1e6)
+    return made

@@ -24,6 +24,7 @@ from conformance.engine.events import CaseDone
 from conformance.engine.supervise import Supervised
 
 ROUNDS = 5
+REFIMPL = (sys.executable, "-m", "refimpl")
 
 
 @attrs.frozen
@@ -43,8 +44,7 @@ def ours(endpoint: str, folder: Path) -> Timed:
     """`refimpl test csi ENDPOINT`."""
     began = time.monotonic()
     subprocess.run(
-        [sys.executable, "-m", "refimpl", "test", "csi", endpoint, "-q"]
-        + ["--report-dir", str(folder)],
+        [*REFIMPL, "test", "csi", endpoint, "-q", "--report-dir", str(folder)],
         capture_output=True,
         check=False,
     )
@@ -58,8 +58,14 @@ def sanity(program: str, endpoint: str, folder: Path, words: Sequence[str]) -> T
     report = folder / "sanity.json"
     began = time.monotonic()
     subprocess.run(
-        [program, f"--csi.endpoint={endpoint}", f"--csi.mountdir={folder}/target"]
-        + [f"--csi.stagingdir={folder}/staging", f"--ginkgo.json-report={report}", *words],
+        [
+            program,
+            f"--csi.endpoint={endpoint}",
+            f"--csi.mountdir={folder}/target",
+            f"--csi.stagingdir={folder}/staging",
+            f"--ginkgo.json-report={report}",
+            *words,
+        ],
         capture_output=True,
         check=False,
     )

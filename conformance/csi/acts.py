@@ -1,9 +1,12 @@
-"""What cases do over and over: bring a volume to a state of its life cycle (CSI, "Volume Lifecycle").
+"""What cases do over and over: bring a volume to a state of its life cycle.
+
+CSI, section "Volume Lifecycle".
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import attrs
@@ -14,12 +17,13 @@ from conformance.csi.requests import Requests
 from conformance.csi.undo import undo_all
 from conformance.engine.ledger import Ledger
 from conformance.engine.verdict import Broken, eventually, expect
-from refimpl.csi.api import csi_pb2 as pb, csi_pb2_grpc
+from refimpl.csi.api import csi_pb2 as pb
+from refimpl.csi.api import csi_pb2_grpc
 
 
 @attrs.frozen
 class Mounted:
-    """A volume published on the first node: where, and with what it was published."""
+    """A volume published on the first node, or ready for it: where, and by which request."""
 
     volume: pb.Volume
     target_path: str
@@ -35,11 +39,11 @@ class Acts(Requests):
     node: csi_pb2_grpc.NodeStub
     paths: Paths | None
     ledger: Ledger
-    _released: list[str]
+    _afterwards: list[Callable[[], None]]
 
     def volume(self, request: pb.CreateVolumeRequest | None = None) -> pb.Volume:
         """A new volume, or the user's own one where the driver makes none."""
-        if "controller:CREATE_DELETE_VOLUME" not in self.offers and request is None:
+        if "controller:CREATE_DELETE_VOLUME" not in self.offers and self.settings.volume_id:
             return pb.Volume(
                 volume_id=self.settings.volume_id, volume_context=self.settings.volume_context
             )
@@ -61,17 +65,6 @@ class Acts(Requests):
             return made if made.ready_to_use else None
 
         return eventually(ready, 60.0, "a snapshot becomes ready to use")  # type: ignore[return-value]
-
-    def volumes(self) -> dict[str, pb.Volume]:
-        """All volumes the driver lists, by id."""
-        found: dict[str, pb.Volume] = {}
-        request = pb.ListVolumesRequest()
-        while True:
-            page = self.controller.ListVolumes(request)
-            found |= {entry.volume.volume_id: entry.volume for entry in page.entries}
-            if not page.next_token:
-                return found
-            request.starting_token = page.next_token
 
     def attach(
         self,
@@ -109,9 +102,7 @@ class Acts(Requests):
             return ""
         path = self.staging_path()
         self.node.NodeStageVolume(
-            self.stage_request(
-                volume, path, capability=capability, publish_context=publish_context
-            )
+            self.stage_request(volume, path, capability=capability, publish_context=publish_context)
         )
         return path
 
@@ -123,6 +114,18 @@ class Acts(Requests):
         readonly: bool = False,
     ) -> Mounted:
         """The whole way: create, controller publish, stage, node publish."""
+        place = self.ready(volume, capability=capability, readonly=readonly)
+        self.node.NodePublishVolume(place.request)
+        return place
+
+    def ready(
+        self,
+        volume: pb.Volume | None = None,
+        *,
+        capability: pb.VolumeCapability | None = None,
+        readonly: bool = False,
+    ) -> Mounted:
+        """All of `mount` but its last step: `request` is left to be sent."""
         if volume is None:
             asked = [capability] if capability else None
             volume = self.volume(self.volume_request(capabilities=asked))
@@ -136,7 +139,6 @@ class Acts(Requests):
             readonly=readonly,
             publish_context=context,
         )
-        self.node.NodePublishVolume(request)
         return Mounted(volume, request.target_path, staging, context, request)
 
     def unmount(self, mounted: Mounted) -> None:
@@ -163,9 +165,8 @@ class Acts(Requests):
     def clean_up(self) -> None:
         """Undoes what the case made, newest first; raises Broken when the target refuses."""
         refused = undo_all(self.ledger, self.call_with_secrets)
-        for path in reversed(self._released):
-            self._paths().release(path)
-        self._released.clear()
+        while self._afterwards:
+            self._afterwards.pop()()
         if refused:
             raise refused[0]
 
@@ -180,8 +181,12 @@ class Acts(Requests):
         """One call by its full method name."""
         raise NotImplementedError
 
+    def afterwards(self, act: Callable[[], None]) -> None:
+        """Called when the case has ended and what it made is undone; the last one comes first."""
+        self._afterwards.append(act)
+
     def _kept(self, path: str) -> str:
-        self._released.append(path)
+        self.afterwards(partial(self._paths().release, path))
         return path
 
     def _paths(self) -> Paths:

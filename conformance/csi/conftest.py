@@ -9,6 +9,7 @@ import pytest
 
 from conformance.csi.target import CsiTarget
 from conformance.engine.session import judge_of
+from conformance.engine.supervise import Supervised
 
 
 @pytest.fixture
@@ -17,3 +18,13 @@ def csi(request: pytest.FixtureRequest) -> Iterator[CsiTarget]:
     target = cast("CsiTarget", judge_of(request.config).target("csi"))
     yield target
     target.clean_up()
+
+
+@pytest.fixture
+def process(csi: CsiTarget) -> Iterator[Supervised]:
+    """A driver process of the case's own, started and answering; it ends with the case."""
+    started = Supervised(csi.command)
+    try:
+        yield started.start().ready()
+    finally:
+        started.close()

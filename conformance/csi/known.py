@@ -19,9 +19,12 @@ _MUTABLE = {"iops": ("100", "200"), "tier": ("gold", "silver")}
 def of_fake(fake: FakeDriver, chosen: CsiSettings) -> CsiSettings:
     """The settings with everything filled in that the user left open and the fake can tell."""
     told: dict[str, Any] = {
+        "volume_id": next(iter(fake.settings.preprovisioned), ""),
+        "ephemeral": fake.settings.ephemeral,
         "other_parameters": _other_pool(fake),
         "mutable_parameters": _mutable(fake, 0),
         "other_mutable_parameters": _mutable(fake, 1),
+        "backing_dir": _backing(fake),
         "secrets": {SECRET_KEYS[rpc]: dict(own) for rpc, own in fake.settings.secrets.items()},
     }
     missing = {name: value for name, value in told.items() if not getattr(chosen, name)}
@@ -35,3 +38,8 @@ def _other_pool(fake: FakeDriver) -> Mapping[str, str]:
 
 def _mutable(fake: FakeDriver, choice: int) -> Mapping[str, str]:
     return {key: _MUTABLE[key][choice] for key in fake.settings.mutable if key in _MUTABLE}
+
+
+def _backing(fake: FakeDriver) -> str:
+    layout = getattr(fake.storage, "layout", None)  # a storage in memory has none
+    return str(layout.root) if layout else ""

@@ -91,7 +91,7 @@ class Makes:
         """See Need."""
         if target.makes(self.mode):
             return None
-        return f"the driver makes no volumes for {Mode.Mode.Name(self.mode)}"
+        return f"the driver makes no volumes for access mode {Mode.Mode.Name(self.mode)}"
 
 
 CONTROLLER, GROUP, NODE = Service("controller"), Service("group"), Service("node")
@@ -131,15 +131,20 @@ STORAGE_HEALTH = Offered("node:GET_STORAGE_HEALTH")
 VOLUMES = Has("no_volumes")  # the driver makes volumes, or the user named one
 SAME_HOST = Has("no_paths")  # the suite can make the directories volumes are staged and published in
 FILES = Has("no_files")  # ... and sees itself what the driver puts there
+KINDS = Has("no_kinds")  # ... or a command of the user tells what it is
 DATA = Has("no_data")  # what is written at a target lies on the volume
 MOUNTS = Has("no_mounts")  # the driver really mounts, and the suite sees the mounts
 ROOT = Has("no_root")
 BLOCK = Has("no_block")  # the driver makes block volumes
 MOUNT = Has("no_mount")  # the driver makes mount volumes
+SHARING = Has("no_sharing")  # a volume can be published at several targets of a node
 MULTI_NODE_READER = Makes(Mode.MULTI_NODE_READER_ONLY)
 MULTI_NODE_ONE_WRITER = Makes(Mode.MULTI_NODE_SINGLE_WRITER)
 MULTI_NODE_WRITERS = Makes(Mode.MULTI_NODE_MULTI_WRITER)
 SINGLE_NODE_READER = Makes(Mode.SINGLE_NODE_READER_ONLY)
+SINGLE_NODE_WRITER = Makes(Mode.SINGLE_NODE_WRITER)
+ONE_WRITER = Makes(Mode.SINGLE_NODE_SINGLE_WRITER)
+WRITERS = Makes(Mode.SINGLE_NODE_MULTI_WRITER)
 NODE_ID = Has("no_node_id")  # the controller can publish to a node
 NODE_TOPOLOGY = Has("no_node_topology")  # the node tells where it is
 MAXIMUM_SIZE = Has("no_maximum_size")  # GetCapacity tells it

@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 REVISIONS = ("1.12", "1.13")
 
-# Any of these is spoken of by CSI 1.13 only, VOLUME_CONDITION by 1.12 only (CSI 1.13 release notes).
+# Any of these is known to CSI 1.13 only, VOLUME_CONDITION to 1.12 only.
 _NEW = {
     "plugin:SNAPSHOT_ACCESSIBILITY_CONSTRAINTS",
     "controller:GET_VOLUME_HEALTH",
@@ -28,7 +28,7 @@ _OLD = {"controller:VOLUME_CONDITION", "node:VOLUME_CONDITION"}
 
 @attrs.frozen
 class Offers:
-    """A driver's own description: name, version, capabilities as `controller:GET_CAPACITY`, node."""
+    """What a driver says of itself; capabilities are such as `controller:GET_CAPACITY`."""
 
     name: str = ""
     version: str = ""
@@ -62,12 +62,26 @@ def ask(driver: Driver, node: Driver) -> Offers:
             told.add(f"expansion:{_name(kind, capability.volume_expansion.type)}")
     if "plugin:CONTROLLER_SERVICE" in told:
         services.add("controller")
-        told |= _rpcs("controller", _try(lambda: driver.controller.ControllerGetCapabilities(
-            pb.ControllerGetCapabilitiesRequest())), pb.ControllerServiceCapability.RPC.Type)
+        told |= _rpcs(
+            "controller",
+            _try(
+                lambda: driver.controller.ControllerGetCapabilities(
+                    pb.ControllerGetCapabilitiesRequest()
+                )
+            ),
+            pb.ControllerServiceCapability.RPC.Type,
+        )
     if "plugin:GROUP_CONTROLLER_SERVICE" in told:
         services.add("group")
-        told |= _rpcs("group", _try(lambda: driver.group.GroupControllerGetCapabilities(
-            pb.GroupControllerGetCapabilitiesRequest())), pb.GroupControllerServiceCapability.RPC.Type)
+        told |= _rpcs(
+            "group",
+            _try(
+                lambda: driver.group.GroupControllerGetCapabilities(
+                    pb.GroupControllerGetCapabilitiesRequest()
+                )
+            ),
+            pb.GroupControllerServiceCapability.RPC.Type,
+        )
     on_node = _try(lambda: node.node.NodeGetCapabilities(pb.NodeGetCapabilitiesRequest()))
     if on_node is not None:
         services.add("node")

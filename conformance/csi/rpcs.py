@@ -61,11 +61,12 @@ _FREE_WITHOUT = {"NodeGetInfo": "controller:PUBLISH_UNPUBLISH_VOLUME"}
 
 @attrs.frozen
 class Rpc:
-    """One RPC: its service, its name, the type of its request, and whether it streams replies."""
+    """One RPC: its service, its name, its types, and whether it streams replies."""
 
     service: str
     name: str
     request: type[Message]
+    reply: type[Message]
     streams: bool
 
     @property
@@ -94,7 +95,13 @@ class Rpc:
 def every() -> Sequence[Rpc]:
     """All RPCs of all services, in the order of the schema."""
     return [
-        Rpc(name, method.name, GetMessageClass(method.input_type), method.server_streaming)
+        Rpc(
+            name,
+            method.name,
+            GetMessageClass(method.input_type),
+            GetMessageClass(method.output_type),
+            method.server_streaming,
+        )
         for name, service in pb.DESCRIPTOR.services_by_name.items()
         for method in service.methods
     ]

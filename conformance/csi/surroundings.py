@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 from collections.abc import Sequence
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from refimpl.csi.fake import FakeDriver
 
 MOUNTINFO = Path("/proc/self/mountinfo")
+_SHARED = (Mode.MULTI_NODE_MULTI_WRITER, Mode.MULTI_NODE_SINGLE_WRITER)
 
 
 class Surroundings(Acts):
@@ -53,15 +55,27 @@ class Surroundings(Acts):
         return ""
 
     @property
+    def no_kinds(self) -> str:
+        """Whether it can be told what lies at a path where the driver is."""
+        if self.paths is None or not (self.paths.visible or self.settings.check_path):
+            return "what the driver puts at a path cannot be seen from here (--csi.checkpathcmd)"
+        return ""
+
+    @property
     def no_root(self) -> str:
         """Whether this process may do what root may."""
         return "" if os.geteuid() == 0 else "needs root"
 
     @property
+    def no_node(self) -> str:
+        """Whether there is a node to publish volumes on."""
+        return "" if "node" in self.offers.services else "no node service"
+
+    @property
     def no_mounts(self) -> str:
         """Whether a published volume is a mount that this process sees."""
-        if self.no_files or self.no_volumes:
-            return self.no_files or self.no_volumes
+        if lacking := self.no_files or self.no_volumes or self.no_node:
+            return lacking
         if self._published_as in ("mount", "unknown"):
             return ""
         return "the driver makes no mounts that can be seen from here"
@@ -69,8 +83,8 @@ class Surroundings(Acts):
     @property
     def no_data(self) -> str:
         """Whether a published path leads to the volume's data."""
-        if self.no_files or self.no_volumes:
-            return self.no_files or self.no_volumes
+        if lacking := self.no_files or self.no_volumes or self.no_node:
+            return lacking
         if self._published_as in ("mount", "link", "unknown"):
             return ""
         return "the driver publishes plain directories without a volume behind them"
@@ -92,10 +106,8 @@ class Surroundings(Acts):
 
     def clean_up_quietly(self) -> None:
         """Cleans up after a trial; what cannot be removed stays on the ledger for the next case."""
-        try:
+        with contextlib.suppress(Broken):
             self.clean_up()
-        except Broken:
-            pass
 
     @property
     def no_block(self) -> str:
@@ -107,24 +119,36 @@ class Surroundings(Acts):
         """Whether the driver makes mount volumes."""
         return "" if self.makes(block=False) else "the driver makes no mount volumes"
 
-    def makes(
-        self, mode: Mode.Mode.ValueType = Mode.SINGLE_NODE_WRITER, *, block: bool | None = None
-    ) -> bool:
-        """Whether the driver makes volumes for this access mode and type; each is tried once."""
-        return self._makes(mode, self.settings.access_type == "block" if block is None else block)
+    def makes(self, *modes: Mode.Mode.ValueType, block: bool | None = None) -> bool:
+        """Whether the driver makes a volume for these access modes at once; tried once for each."""
+        wanted = modes or (Mode.SINGLE_NODE_WRITER,)
+        return self._makes(wanted, self.settings.access_type == "block" if block is None else block)
 
     @functools.cache  # noqa: B019 - one target lives as long as its process
-    def _makes(self, mode: Mode.Mode.ValueType, block: bool) -> bool:
+    def _makes(self, modes: tuple[Mode.Mode.ValueType, ...], block: bool) -> bool:
         if "controller:CREATE_DELETE_VOLUME" not in self.offers:
-            usual = mode == Mode.SINGLE_NODE_WRITER
+            usual = modes == (Mode.SINGLE_NODE_WRITER,)
             return usual and (self.settings.access_type == "block") == block
-        request = self.volume_request(capabilities=[self.capability(mode, block=block)])
+        wanted = [self.capability(mode, block=block) for mode in modes]
         try:
-            made = self.controller.CreateVolume(request).volume
+            made = self.controller.CreateVolume(self.volume_request(capabilities=wanted)).volume
             self.controller.DeleteVolume(self.delete_request(made.volume_id))
         except Refused as refusal:
             return refusal.code != Code.INVALID_ARGUMENT
         return True
+
+    @property
+    def no_sharing(self) -> str:
+        """Whether a volume can be published at several targets of one node."""
+        return "" if self.sharing_mode() else "the driver makes no volumes for several targets"
+
+    def sharing_mode(self, *, block: bool | None = None) -> Mode.Mode.ValueType:
+        """A mode that writes to one volume at several targets of a node, UNKNOWN for none."""
+        fine = all(f"{side}:SINGLE_NODE_MULTI_WRITER" in self.offers for side in ("controller", "node"))
+        for mode in (*([Mode.SINGLE_NODE_MULTI_WRITER] if fine else []), *_SHARED):
+            if self.makes(mode, block=block):
+                return mode
+        return Mode.UNKNOWN
 
     @functools.cached_property
     def told_capacity(self) -> pb.GetCapacityResponse:
@@ -135,6 +159,16 @@ class Surroundings(Acts):
             return self.controller.GetCapacity(self.capacity_request())
         except Refused:
             return pb.GetCapacityResponse()
+
+    @property
+    def small_size(self) -> int:
+        """Bytes of a volume that only has to exist."""
+        return max(1 << 20, self.told_capacity.minimum_volume_size.value)
+
+    @property
+    def data_size(self) -> int:
+        """Bytes of a volume that is written to: little, and enough for any file system of size."""
+        return max(64 << 20, self.told_capacity.minimum_volume_size.value)
 
     @property
     def no_maximum_size(self) -> str:
@@ -267,7 +301,7 @@ class Surroundings(Acts):
     @property
     def no_ephemeral(self) -> str:
         """Whether the driver makes inline ephemeral volumes."""
-        if self.fake or self.settings.ephemeral:
+        if self.settings.ephemeral:
             return ""
         return "inline ephemeral volumes are not declared (ephemeral = true)"
 

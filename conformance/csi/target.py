@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,7 +56,7 @@ class CsiTarget(Surroundings):
         self.journal = Journal(keep=_KEEP)
         self.ledger = Ledger(undo.TABLE, self._ledger_path())
         self._channels: dict[str, Channel] = {}
-        self._released: list[str] = []
+        self._afterwards: list[Callable[[], None]] = []
         self._connect()
         self.offers = ask(self.driver, self.nodes[0])
         self.name = self.offers.name or "a CSI driver"
@@ -82,6 +82,10 @@ class CsiTarget(Surroundings):
 
     def _driver(self, endpoint: Endpoint) -> Driver:
         return Driver.over(LedgerChannel(self._channels[str(endpoint)], self.ledger))
+
+    def channel(self, endpoint: Endpoint) -> Channel:
+        """The connection to one of the endpoints, for calls that no stub makes."""
+        return self._channels[str(endpoint)]
 
     def call(self, method: str, request: Message) -> Any:
         """One call by its full method name, at the endpoint that serves it."""
@@ -111,7 +115,9 @@ class CsiTarget(Surroundings):
 
     def lost(self) -> str:
         """See Target. A driver that we started is started again: its next case gets its chance."""
-        if all(probe(endpoint) == "live" for endpoint in self._endpoints() if endpoint.kind == "unix"):
+        if all(
+            probe(endpoint) == "live" for endpoint in self._endpoints() if endpoint.kind == "unix"
+        ):
             return ""
         if self.process and not self.process.running():
             ended = f"it ended with {self.process.status()}{self.process.last_words()}"
@@ -177,7 +183,7 @@ def _faked(kind: str, argument: str, options: Options, chosen: CsiSettings) -> C
     """Our own fake in this process: `fake`, `fake:PROFILE`, `mutant:NAME`, `unbroken:NAME`."""
     from refimpl.csi.fake import FakeDriver  # a real driver does not pay for it
 
-    revision = _revision(options.revision) or "1.13"
+    revision: Any = _revision(options.revision) or "1.13"
     if kind != "fake":
         mutant = mutants.load("csi", argument)
         broken = kind == "mutant"
@@ -215,11 +221,9 @@ def _target_file(path: Path) -> dict[str, Any]:
         raise BadOption(f"{path}: {error}") from error
 
 
-def _revision(text: str) -> str:
+def _revision(text: str) -> Any:
     """`csi-1.12` or `1.12` as 1.12; empty stays empty."""
     revision = text.removeprefix("csi-")
     if revision and revision not in REVISIONS:
         raise BadOption(f"--revision {text}: there is csi-{', csi-'.join(REVISIONS)}")
     return revision
-
-

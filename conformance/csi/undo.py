@@ -1,4 +1,4 @@
-"""How each CSI call that makes something is undone; the clean-up of cases and the sweep share it."""
+"""How each CSI call that makes something is undone: for the clean-up of cases and the sweep."""
 
 from __future__ import annotations
 

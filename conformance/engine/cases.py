@@ -78,13 +78,15 @@ def record(entry: Found) -> dict[str, Any]:
 
 def need_name(need: object) -> str:
     """A need in one word: `controller:GET_CAPACITY`, `root`, `revision 1.13`."""
-    fields = attrs.asdict(need, recurse=False)  # type: ignore[call-overload]
+    fields: dict[str, Any] = attrs.asdict(need, recurse=False)  # type: ignore[arg-type]
     kind = type(need).__name__
     if kind == "AnyOf":
         return " or ".join(need_name(part) for part in fields["needs"])
     value = str(next(iter(fields.values())))
     named = {"Absent": "without {}", "Revision": "revision {}", "Service": "{} service"}
-    return named.get(kind, "{}").format(value.removeprefix("no_").replace("_", " ") if kind == "Has" else value)
+    return named.get(kind, "{}").format(
+        value.removeprefix("no_").replace("_", " ") if kind == "Has" else value
+    )
 
 
 def explanation(id: str) -> str:
@@ -107,9 +109,7 @@ def explanation(id: str) -> str:
     }
     lines = [id]
     for name, text in facts.items():
-        lines += textwrap.wrap(
-            text, 78, initial_indent=f"  {name:8}", subsequent_indent=" " * 10
-        )
+        lines += textwrap.wrap(text, 78, initial_indent=f"  {name:8}", subsequent_indent=" " * 10)
     return "\n".join(lines)
 
 
@@ -128,5 +128,3 @@ def deviations(id: str) -> list[str]:
         table = tomllib.loads(path.read_text())
         said += [f"{table['target']}: {row['reason']}" for row in table["known"] if row["id"] == id]
     return said
-
-

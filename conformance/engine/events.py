@@ -6,11 +6,11 @@ controls the run and flushed line by line, so that a killed run keeps what it ha
 
 from __future__ import annotations
 
-import io
+import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import IO, Any, Literal
 
 import msgspec
 
@@ -85,7 +85,7 @@ class EventStream:
 
     def emit(self, event: Event) -> None:
         """Records one event. A full disk is remembered in `lost`, the run goes on."""
-        line = msgspec.json.encode(event) + b"\n"
+        line = _encode(event) + b"\n"
         if self._file and not self.lost:
             try:
                 self._file.write(line)
@@ -107,8 +107,8 @@ class EventStream:
                 self.lost = self.lost or f"{self._file.name}: {error.strerror}"
 
 
-def read(source: Path | io.BufferedIOBase) -> list[Event]:
-    """All events of a stream; raises UnreadableStream. A torn last line (killed run) is left out."""
+def read(source: Path | IO[bytes]) -> list[Event]:
+    """All events of a stream; raises UnreadableStream. A torn last line is left out."""
     data = source.read_bytes() if isinstance(source, Path) else source.read()
     name = str(source) if isinstance(source, Path) else "the stream"
     return list(_parse(data, name))
@@ -120,16 +120,29 @@ def _parse(data: bytes, name: str) -> Iterator[Event]:
         if not line.strip():
             continue
         try:
-            yield _decoder.decode(line)
+            event = _decoder.decode(line)
         except msgspec.MsgspecError as error:
             if number == len(lines):
                 return
             raise UnreadableStream(f"{name}, line {number}: no event of ours: {error}") from error
+        if isinstance(event, Run) and event.schema > SCHEMA:
+            raise UnreadableStream(
+                f"{name}: schema {event.schema}, this version reads {SCHEMA}; use a newer refimpl"
+            )
+        yield event
+
+
+def _encode(event: Event) -> bytes:
+    try:
+        return msgspec.json.encode(event)
+    except UnicodeEncodeError:
+        # Half of a surrogate pair, from a target's output that was no UTF-8.
+        return json.dumps(msgspec.to_builtins(event)).encode().replace(b"\\ud", b"\\\\ud")
 
 
 def counts(cases: Iterable[CaseDone]) -> dict[str, int]:
     """How many cases ended in which way, every outcome named."""
-    found = dict.fromkeys(OUTCOMES, 0)
+    found: dict[str, int] = dict.fromkeys(OUTCOMES, 0)
     for done in cases:
         found[done.outcome] += 1
     return found

@@ -46,4 +46,5 @@ def section(id: str) -> str:
     interface = id.partition("-")[0].lower()
     if not (folder() / "catalogue" / f"{interface}.json").is_file():
         return ""
-    return str(catalogue(interface).get(id, {}).get("section", ""))
+    title = str(catalogue(interface).get(id, {}).get("section", ""))
+    return title.partition(" ")[2] if title[:1].isdigit() else title

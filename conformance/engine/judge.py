@@ -1,4 +1,4 @@
-"""Turns what pytest saw into the verdict on a case; runs where the case runs (each xdist worker)."""
+"""Turns what pytest saw into the verdict on a case; runs where the case runs."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ class Judge:
         self, config: pytest.Config, items: list[pytest.Item]
     ) -> None:
         """Leaves out what the options leave out; cases that need the node alone share a worker."""
-        kept, dropped = [], []
+        kept: list[pytest.Item] = []
+        dropped: list[pytest.Item] = []
         for item in items:
             case = item_case(item)
             (kept if case is None or self._selected(case) else dropped).append(item)
@@ -64,7 +65,8 @@ class Judge:
         self._check_expectations({case.id for item in kept + dropped if (case := item_case(item))})
 
     def _selected(self, case: Case) -> bool:
-        heavy = not case.heavy or self.options.heavy or self.options.target == "fake"
+        ours = self.options.target.partition(":")[0] in ("fake", "mutant", "unbroken")
+        heavy = not case.heavy or self.options.heavy or ours
         return heavy and self.options.selects(case)
 
     def _check_expectations(self, ids: set[str]) -> None:
@@ -108,7 +110,11 @@ class Judge:
         if known:
             outcome = _expected(outcome, report.when)
         found: dict[str, Any] = {"case": narrate.case_fields(case), "outcome": outcome}
-        found["target"] = {"name": target.name, "version": target.version, "revision": target.revision}
+        found["target"] = {
+            "name": target.name,
+            "version": target.version,
+            "revision": target.revision,
+        }
         found["known"] = bool(known)
         if outcome == "skip":
             found["message"] = str(error)
@@ -171,4 +177,3 @@ def _tell_pytest(report: pytest.TestReport, outcome: str, message: str) -> None:
     elif outcome == "xpass":
         report.outcome = "failed"
         report.longrepr = message
-

@@ -13,9 +13,10 @@ import json
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import attrs
+from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
 from refimpl.wire.secrets import is_secret
@@ -116,8 +117,11 @@ class Ledger:
         with self._lock:
             made.reply = reply
             earlier = self._keys.get(key)
-            if earlier is not None and self._open.pop(earlier, None):
-                self._write({"n": earlier, "gone": True})  # a repeat: one undo serves both
+            if earlier in self._open:
+                # A repeat: one undo serves both, after that of all that was made in between.
+                del self._open[made.number]
+                self._write({"n": made.number, "gone": True})
+                return
             self._keys[key] = made.number
             self._write({"n": made.number, "reply": _pack(reply)})
 
@@ -132,7 +136,9 @@ class Ledger:
             self._file.flush()
 
 
-def read(path: Path, table: Mapping[str, Undo], requests: Mapping[str, type[Message]]) -> list[Made]:
+def read(
+    path: Path, table: Mapping[str, Undo], requests: Mapping[str, type[Message]]
+) -> list[Made]:
     """What the ledger file of a killed run leaves to be undone, newest first.
 
     A torn last line is a call that was never made: it is written before the call.
@@ -156,7 +162,7 @@ def read(path: Path, table: Mapping[str, Undo], requests: Mapping[str, type[Mess
 
 def without_secrets(message: M) -> M:
     """A copy of a request with its secret fields cleared."""
-    secret = [field.name for field in message.DESCRIPTOR.fields if is_secret(field)]
+    secret = [field.name for field in message.DESCRIPTOR.fields if is_secret(cast("FieldDescriptor", field))]
     copy = type(message).FromString(message.SerializeToString())
     for name in secret:
         copy.ClearField(name)

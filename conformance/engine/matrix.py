@@ -10,13 +10,13 @@ import signal
 import sys
 import threading
 import time
+import tomllib
 from collections.abc import Mapping, Sequence
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
 import attrs
-import tomllib
 
 from conformance.engine import cases, fixtures, mutants, run
 from conformance.engine.events import CaseDone, End, Event
@@ -121,14 +121,20 @@ def check(interface: str, only: Sequence[str], workers: int, whole: bool) -> lis
     ]
     verdicts = judge_all([*unbroken, *broken], workers)
     healthy, found = verdicts[: len(unbroken)], verdicts[len(unbroken) :]
-    wrong = [line for job, result in zip(unbroken, healthy, strict=True) for line in _sick(job, result)]
+    wrong = [
+        line for job, result in zip(unbroken, healthy, strict=True) for line in _sick(job, result)
+    ]
     wrong += [
         line
         for (name, kind), result in zip(chosen.items(), found, strict=True)
         for line in _row(name, kind, result)
     ]
     if not only:
-        killed = {id for kind, result in zip(chosen.values(), found, strict=True) for id in set(kind.kills) & result.killers}
+        killed = {
+            id
+            for kind, result in zip(chosen.values(), found, strict=True)
+            for id in set(kind.kills) & result.killers
+        }
         wrong += _without_killer(interface, killed)
     return wrong
 
@@ -160,8 +166,12 @@ def _row(name: str, kind: type[mutants.Mutant], result: Verdicts) -> list[str]:
     """Prints the row of one mutant; returns what it survived."""
     missed = sorted(set(kind.kills) - result.killers)
     also = sorted(result.killers - set(kind.kills))
-    print(f"{'SURVIVES' if missed else 'dies':9}{name:44} {' '.join(sorted(kind.kills))}{_also(also)}")
-    told = {id: f"{result.outcomes.get(id, 'not run')} {result.messages.get(id, '')}" for id in missed}
+    print(
+        f"{'SURVIVES' if missed else 'dies':9}{name:44} {' '.join(sorted(kind.kills))}{_also(also)}"
+    )
+    told = {
+        id: f"{result.outcomes.get(id, 'not run')} {result.messages.get(id, '')}" for id in missed
+    }
     return [f"{name} survives {id} ({said.strip()})" for id, said in told.items()]
 
 
@@ -207,7 +217,9 @@ def fake_class(interface: str) -> Any:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Exit code 0 when every mutant dies and every case has a killer."""
-    parser = argparse.ArgumentParser(prog="python -m conformance.engine.matrix", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m conformance.engine.matrix", description=__doc__
+    )
     parser.add_argument("only", nargs="*", metavar="MUTANT", help="these mutants only")
     parser.add_argument("-i", "--interface", choices=list(INTERFACES), help="one interface only")
     parser.add_argument("-n", type=int, default=os.cpu_count() or 1, help="processes at a time")

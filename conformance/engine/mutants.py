@@ -119,9 +119,9 @@ def _in_file(path: Path) -> Iterator[type[Mutant]]:
     sys.modules[name] = module
     spec.loader.exec_module(module)
     for value in vars(module).values():
-        if inspect.isclass(value) and issubclass(value, Mutant) and value.__module__ == name:
-            if value.kills:
-                yield value
+        own = inspect.isclass(value) and value.__module__ == name and issubclass(value, Mutant)
+        if own and value.kills:
+            yield value
 
 
 def load(interface: str, name: str) -> Mutant:

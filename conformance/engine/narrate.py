@@ -20,7 +20,8 @@ _CALLS_SHOWN = 12
 
 def finding(target: Target, error: BaseException, calls: Sequence[Entry]) -> dict[str, Any]:
     """message, wanted, got, calls and reproduce of a failed case."""
-    found: dict[str, Any] = {"message": _sentence(error)}
+    refused = next((call.rpc for call in reversed(calls) if call.code), "a call")
+    found: dict[str, Any] = {"message": _sentence(error, refused)}
     if isinstance(error, Broken):
         found |= {"wanted": error.wanted, "got": error.got}
     elif isinstance(error, Refused):
@@ -31,11 +32,11 @@ def finding(target: Target, error: BaseException, calls: Sequence[Entry]) -> dic
     return found
 
 
-def _sentence(error: BaseException) -> str:
+def _sentence(error: BaseException, refused: str) -> str:
     if isinstance(error, Broken):
         return error.rule
     if isinstance(error, Refused):
-        return f"a call that had to succeed was refused: {error}"
+        return f"{refused} has to succeed here"
     if isinstance(error, Unreachable | AssertionError):
         return str(error) or "an assertion failed"
     return f"{type(error).__name__}: {error}"

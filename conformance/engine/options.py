@@ -19,7 +19,7 @@ class BadOption(ValueError):
 
 
 class Options(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """The choices of a run. `target` is the text of the command line, `command` what follows `--`."""
+    """The choices of a run. `command` is what follows `--` on the command line."""
 
     interface: str = ""
     target: str = "fake"
@@ -52,6 +52,11 @@ class Options(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
             and (not self.focus or bool(re.search(self.focus, text)))
             and not (self.skip_re and re.search(self.skip_re, text))
         )
+
+    @property
+    def shown_target(self) -> str:
+        """The target as a report names it."""
+        return " ".join(self.command) or self.target
 
     def check(self) -> None:
         """Raises BadOption for what only shows when it is used: levels and patterns."""

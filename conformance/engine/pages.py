@@ -1,4 +1,4 @@
-"""`python -m conformance.engine.pages`: the pages of docs/catalogue, made from the cases themselves.
+"""`python -m conformance.engine.pages`: the pages of docs/catalogue, made from the cases.
 
 `--check` changes nothing and fails when a page is not what the cases say.
 """
@@ -18,11 +18,21 @@ def page(interface: str) -> str:
     """The catalogue of one interface: a table a section, then what has no case yet."""
     found = cases.all_cases(interface)
     title = INTERFACES[interface].title
-    lines = [f"# Cases: {title}", "", f"{len(found)} cases. `refimpl explain ID` tells the rest.", ""]
+    lines = [
+        f"# Cases: {title}",
+        "",
+        f"{len(found)} cases. `refimpl explain ID` tells the rest.",
+        "",
+    ]
     records = [cases.record(entry) for entry in found]
     records.sort(key=lambda record: (record["section"], record["id"]))
     for section, members in groupby(records, key=lambda record: record["section"]):
-        lines += [f"## {section}", "", "| id | level | rule | source | needs |", "|---|---|---|---|---|"]
+        lines += [
+            f"## {section}",
+            "",
+            "| id | level | rule | source | needs |",
+            "|---|---|---|---|---|",
+        ]
         for record in members:
             needs = ", ".join(record["needs"])
             cells = [record["id"], record["level"], record["title"], record["source"], needs]

@@ -1,7 +1,7 @@
-"""The pytest plugin: options and marks only, so that it costs nothing in test runs that are not ours.
+"""The pytest plugin: options and marks only, to cost nothing in test runs that are not ours.
 
 It is loaded in every pytest run of an environment that has the package; what judges a target is in
-`session`, which `conformance/conftest.py` brings in when a case is collected.
+`session`: it comes in when one of our options is used, or with `conformance/conftest.py`.
 """
 
 from __future__ import annotations
@@ -33,6 +33,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """The marks of cases, known wherever a case is imported; xdist may be switched off."""
+    """Makes the marks of cases known wherever one is imported, also where xdist is switched off;
+    brings the engine in where a target is named, in the process that controls workers, too.
+    """
     config.addinivalue_line("markers", "looks_back: judges the whole run, so it comes last")
     config.addinivalue_line("markers", "xdist_group(name): cases of a group share a worker")
+    if config.getoption("refimpl_target") or config.getoption("refimpl_options"):
+        from conformance.engine import session
+
+        session.attach(config)

@@ -14,9 +14,7 @@ from conformance.engine.options import (
     INTERNAL,
     INTERRUPTED,
     NOT_CONFORMANT,
-    NOTHING_SELECTED,
     UNREACHABLE,
-    USAGE,
     Options,
 )
 from refimpl import __version__
@@ -35,16 +33,12 @@ class Recorder:
         self.done: list[CaseDone] = []
         self._config = config
         self._phases: dict[str, list[pytest.TestReport]] = {}
-        self._begun: float = 0
+        self._begun = time.time()
         self._open = False
         self._lost = ""
         self._unused: set[str] = set()
         self._internal = ""
         self._stopped = ""
-
-    def pytest_sessionstart(self) -> None:
-        """The clock of the run starts; the run record waits for the target to tell who it is."""
-        self._begun = time.time()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Collects a phase; the teardown completes a case."""
@@ -71,11 +65,13 @@ class Recorder:
 
     def _complete(self, phases: list[pytest.TestReport]) -> None:
         facts = [phase.refimpl for phase in phases]  # type: ignore[attr-defined]
-        self._announce(facts[0]["target"])
+        self._announce(facts[0]["target"], facts[0]["case"]["id"].partition("-")[0].lower())
         worst = max(facts, key=lambda found: _WEIGHT.index(found["outcome"]))
         self._lost = self._lost or worst.get("lost", "")
-        made = next((found["calls"] for found in facts if "calls" in found), [])
-        told = {key: worst[key] for key in ("message", "wanted", "got", "reproduce") if key in worst}
+        made: list[dict[str, Any]] = next((found["calls"] for found in facts if "calls" in found), [])
+        told = {
+            key: worst[key] for key in ("message", "wanted", "got", "reproduce") if key in worst
+        }
         path, line, _ = phases[0].location
         done = CaseDone(
             **worst["case"],
@@ -90,15 +86,15 @@ class Recorder:
         self.done.append(done)
         self.stream.emit(done)
 
-    def _announce(self, target: dict[str, str]) -> None:
+    def _announce(self, target: dict[str, str], interface: str = "") -> None:
         if self._open:
             return
         self._open = True
-        name = f"{target['name']} {target['version']}".strip()
+        words = (target["name"], target["version"], "at", self.options.shown_target)
         self.stream.emit(
             Run(
-                interface=self.options.interface,
-                target=f"{name} at {self.options.target}",
+                interface=self.options.interface or interface,
+                target=" ".join(filter(None, words)).removeprefix("at "),
                 revision=target["revision"],
                 suite=__version__,
                 seed=self.options.seed,
@@ -112,20 +108,23 @@ class Recorder:
         """Writes the end record and sets pytest's exit status to ours."""
         if session.config.option.collectonly:
             return
+        self.end(self._exit_code(int(exitstatus)), self._message(session))
+        session.exitstatus = self.exit_code
+
+    def end(self, exit_code: int, message: str) -> None:
+        """Writes the end record."""
         if not self._open:
             self._announce({"name": "", "version": "", "revision": self.options.revision})
-        message = self._message(session)
-        self.exit_code = self._exit_code(int(exitstatus))
+        self.exit_code = exit_code
         self.stream.emit(
             End(
                 counts=events.counts(self.done),
-                exit_code=self.exit_code,
+                exit_code=exit_code,
                 duration_s=round(time.time() - self._begun, 3),
                 message=message,
             )
         )
         self.stream.close()
-        session.exitstatus = self.exit_code
 
     def _message(self, session: pytest.Session) -> str:
         if self._internal:
@@ -143,12 +142,11 @@ class Recorder:
             return INTERNAL
         if self._lost:
             return UNREACHABLE
-        if status in (INTERRUPTED, INTERNAL, USAGE, NOTHING_SELECTED, UNREACHABLE):
-            # pytest says 2 as well when -x ended the run, which is a verdict and no interruption.
-            if not (status == INTERRUPTED and found["fail"]):
-                return status
+        # pytest says 2 as well when -x ended the run, which is a verdict and no interruption.
+        verdict = status == INTERRUPTED and found["fail"]
+        if status >= INTERRUPTED and not verdict:
+            return status
         if found["error"]:
             return INTERNAL
         bad = found["fail"] or found["xpass"] or self._unused
         return NOT_CONFORMANT if bad or status == 1 else CONFORMANT
-

@@ -1,4 +1,4 @@
-"""The report folder: prepared before a run starts, filled when it ends, also when it is cut short."""
+"""The report folder: proven writable before a run starts, filled however it ends."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from pathlib import Path
 import attrs
 import pytest
 
-from conformance.engine import events, reports
+from conformance.engine import events as stream_of
+from conformance.engine import reports
 from conformance.engine.options import BadOption
 
 
@@ -38,13 +39,13 @@ class ReportFolder:
     @pytest.hookimpl(trylast=True)
     def pytest_unconfigure(self) -> None:
         """Makes the reports of the stream that was just closed."""
-        stream = events.read(self.events)
+        stream = stream_of.read(self.events)
         if stream:
             self.write(stream)
 
-    def write(self, stream: list[events.Event]) -> None:
+    def write(self, stream: list[stream_of.Event]) -> None:
         """Every report of one stream; raises OSError."""
-        interface = next((e.interface for e in stream if isinstance(e, events.Run)), "") or "all"
+        interface = next((e.interface for e in stream if isinstance(e, stream_of.Run)), "") or "all"
         for name, text in {
             f"junit_{interface}.xml": reports.junit(stream),
             "report.html": reports.html(stream),

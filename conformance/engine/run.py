@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from conformance.engine import expectations, narrate, options as choices, session
+from conformance.engine import expectations, narrate, session
+from conformance.engine import options as choices
 from conformance.engine.options import BadOption, Options
 from conformance.engine.reporting import ReportFolder
 from conformance.engine.runid import new_run_id
@@ -31,15 +32,12 @@ def run(
     Raises BadOption before anything runs for what cannot be used, Unreachable for a target that
     does not answer.
     """
-    prepare(options)
-    return int(pytest.main([*arguments(options, workers, first), *extra], [_Attach(), *plugins]))
-
-
-class _Attach:
-    """Brings the engine in; for workers of xdist, conformance/conftest.py does it."""
-
-    def pytest_configure(self, config: pytest.Config) -> None:
-        session.attach(config)
+    try:
+        prepare(options)
+    except Unreachable as error:
+        session.record_unreachable(options, str(error))
+        raise
+    return int(pytest.main([*arguments(options, workers, first), *extra], list(plugins)))
 
 
 def prepare(options: Options) -> None:
@@ -79,5 +77,3 @@ def _folder(package: str) -> Path:
     assert found is not None
     assert found.origin is not None
     return Path(found.origin).parent
-
-

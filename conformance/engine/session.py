@@ -11,10 +11,11 @@ import pytest
 from conformance.engine import options as choices
 from conformance.engine.events import Event, EventStream
 from conformance.engine.judge import Judge
-from conformance.engine.options import BadOption, Options
+from conformance.engine.options import UNREACHABLE, BadOption, Options
 from conformance.engine.recorder import Recorder
 from conformance.engine.reporting import ReportFolder
 from conformance.engine.runid import new_run_id
+
 
 class Listener:
     """Handed to pytest.main as a plugin, it hears every event of the run."""
@@ -59,6 +60,16 @@ def _record(config: pytest.Config, options: Options) -> None:
     config.pluginmanager.register(recorder, "refimpl-recorder")
     if folder:
         config.pluginmanager.register(folder, "refimpl-reports")
+
+
+def record_unreachable(options: Options, message: str) -> None:
+    """The stream and the reports of a run that could not begin."""
+    folder = ReportFolder.prepare(options.report_dir) if options.report_dir else None
+    stream = EventStream(folder.events if folder else None, stdout=options.json)
+    recorder = Recorder(options, stream, shown(options))
+    recorder.end(UNREACHABLE, message)
+    if folder:
+        folder.pytest_unconfigure()
 
 
 def shown(options: Options) -> dict[str, Any]:

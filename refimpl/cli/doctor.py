@@ -6,10 +6,8 @@ import textwrap
 
 import click
 
-from refimpl.cli.errors import Command
 
-
-@click.command(cls=Command)
+@click.command()
 def command() -> None:
     """Say what this machine can test, and what to install for more. Exit code 1 when something
     is missing without which nothing works.

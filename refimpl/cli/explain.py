@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from refimpl.cli.errors import Command, Usage
+from refimpl.cli.errors import Usage
 
 
-@click.command(cls=Command, epilog="\b\nExample:\n  refimpl explain CSI-CTRL-019")
+@click.command(epilog="\b\nExample:\n  refimpl explain CSI-CTRL-019")
 @click.argument("id", metavar="ID")
 def command(id: str) -> None:
     """Say what the case ID asks for, why it matters, and which targets are known to differ."""

@@ -7,12 +7,10 @@ from typing import Any
 
 import click
 
-from refimpl.cli.errors import Command, Usage
+from refimpl.cli.errors import Usage
 
 
-@click.command(
-    cls=Command, epilog="\b\nExamples:\n  refimpl list csi\n  refimpl list --json | jq .id"
-)
+@click.command(epilog="\b\nExamples:\n  refimpl list csi\n  refimpl list --json | jq .id")
 @click.argument("iface", metavar="[IFACE]", default="all")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a case.")
 def command(iface: str, as_json: bool) -> None:

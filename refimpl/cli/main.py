@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 
 import click
@@ -54,7 +55,7 @@ class Group(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            error.exit_code = 4
+            error.exit_code = 4  # type: ignore[misc]
             raise
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -75,6 +76,10 @@ def main() -> None:
     """
     try:
         status = command.main(prog_name="refimpl", standalone_mode=False)
+    except BrokenPipeError:
+        # `refimpl list | head`: whoever read has enough; Python must not complain at its exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
     except click.Abort:
         click.echo("interrupted", err=True)
         sys.exit(2)
@@ -85,4 +90,3 @@ def main() -> None:
         error.show()
         sys.exit(error.exit_code)
     sys.exit(status or 0)
-

@@ -7,12 +7,10 @@ from typing import Any
 import click
 
 from refimpl.cli.csi_options import csi_options
-from refimpl.cli.errors import Command, TargetUnreachable, Usage
+from refimpl.cli.errors import TargetUnreachable, Usage
 
 
-@click.command(
-    cls=Command, epilog="\b\nExample:\n  refimpl sweep csi unix:///run/csi/csi.sock"
-)
+@click.command(epilog="\b\nExample:\n  refimpl sweep csi unix:///run/csi/csi.sock")
 @click.argument("iface", metavar="IFACE")
 @click.argument("target", metavar="TARGET")
 @click.option("--dry-run", is_flag=True, help="Only say what would be removed.")

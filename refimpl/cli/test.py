@@ -108,7 +108,18 @@ def command(ctx: click.Context, /, iface: str, target: str, **chosen: Any) -> No
 
 
 _PLAIN = (
-    "revision level only skip focus skip_re heavy strict expect report_dir verbose quiet".split()
+    "revision",
+    "level",
+    "only",
+    "skip",
+    "focus",
+    "skip_re",
+    "heavy",
+    "strict",
+    "expect",
+    "report_dir",
+    "verbose",
+    "quiet",
 )
 
 

@@ -13,7 +13,7 @@ from refimpl.wire.control import Route
 
 
 class Breakable:
-    """Part of `fake.FakeDriver`: the health its state is to tell."""
+    """Part of `fake.FakeDriver`: the health its state is to tell, and what it depends on."""
 
     @property
     def state(self) -> DriverState:
@@ -53,6 +53,14 @@ class Breakable:
     def repair_storage(self, reason: str = "", node: str | int | None = None) -> None:
         """Take faults of the storage away: those with the reason and node given, else all."""
         self.state.health.repair_storage(reason, _node_id(node))
+
+    def break_dependency(self, name: str = "its storage network") -> None:
+        """Take away what the driver depends on: Probe is FAILED_PRECONDITION from now on."""
+        self.state.missing_dependency = name
+
+    def repair_dependency(self) -> None:
+        """Give it back."""
+        self.state.missing_dependency = ""
 
     def routes(self) -> Mapping[str, Route]:
         """GET, POST and DELETE /health: what is broken, break, repair. With a volume_id of a

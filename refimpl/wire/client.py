@@ -30,7 +30,7 @@ _OPTIONS = (
 Callback = Callable[[grpc.ChannelConnectivity], None]
 
 
-class Unreachable(Exception):  # noqa: N818 - a state of the target, reported as such
+class Unreachable(Exception):
     """The target cannot be called; the text is one sentence that says why."""
 
 

@@ -200,6 +200,7 @@ class _Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
 
     daemon_threads = True
     allow_reuse_address = True
+    _inode = 0
 
     def __init__(self, endpoint: Endpoint, control: Control) -> None:
         self.control = control
@@ -215,15 +216,17 @@ class _Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
             ) from error
         port = 0 if unix else int(self.socket.getsockname()[1])
         self.endpoint = attrs.evolve(endpoint, port=port)
+        if unix:
+            self._inode = os.stat(endpoint.path).st_ino
         self.thread = threading.Thread(
             target=self.serve_forever, args=(0.05,), name="refimpl-control", daemon=True
         )
 
     def server_close(self) -> None:
-        """Closes the socket, and removes its file."""
+        """Closes the socket, and removes its file unless another has taken its place."""
         super().server_close()
-        if self.endpoint.kind == "unix":
-            with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(OSError):
+            if self._inode and os.stat(self.endpoint.path).st_ino == self._inode:
                 os.unlink(self.endpoint.path)
 
     def handle_error(self, _request: object, _client_address: object) -> None:
@@ -291,7 +294,11 @@ class _Exchange(http.server.BaseHTTPRequestHandler):
             self.rfile.read(min(length, _DISCARDED))
             sentence = f"the body has {length} bytes, at most {LARGEST_TEXT} are read"
             raise _AnswerError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, sentence)
-        return self.rfile.read(length)
+        body = self.rfile.read(length)
+        if len(body) < length:
+            sentence = f"the body ended after {len(body)} of {length} bytes"
+            raise _AnswerError(HTTPStatus.BAD_REQUEST, sentence)
+        return body
 
     def _send(self, status: HTTPStatus, answer: dict[str, Any]) -> None:
         body = _ENCODER.encode(answer) + b"\n"

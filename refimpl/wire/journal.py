@@ -116,7 +116,7 @@ class Journal:
 
     Memory holds the newest `keep` calls, and fewer if their messages exceed `keep_bytes`. With
     `path` every call is also appended there as a JSON line (file mode 0600), by a thread of its
-    own and at most 50 ms late; `flush` or `close` brings the file up to date. A file that cannot
+    own and some 50 ms late; `flush` or `close` brings the file up to date. A file that cannot
     be written is reported once on stderr and given up; calls and memory are not affected.
     """
 

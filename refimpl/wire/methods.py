@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 import traceback
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from typing import Any, NoReturn
@@ -17,10 +16,10 @@ from google.protobuf.message_factory import GetMessageClass
 
 from refimpl.wire.call import Call, Serving
 from refimpl.wire.faults import Action, Cut, Delay, Hang, labels
-from refimpl.wire.journal import STREAM_KEEP, Entry
+from refimpl.wire.journal import Entry
 from refimpl.wire.status import Code, Refused
 
-__all__ = ["Method", "StreamMethod", "UnaryMethod", "Unknown"]
+__all__ = ["Method", "UnaryMethod", "Unknown", "abort"]
 
 BUG = "bug"
 """What the journal has as the fault of a call whose implementation failed."""
@@ -117,7 +116,7 @@ class UnaryMethod(Method):
         entry.duration_s = time.perf_counter() - began
         self._record(entry, actions, refused)
         if refused is not None:
-            _abort(context, refused)
+            abort(context, refused)
         return reply
 
     def _faulty(self, request: Message, call: Call, actions: Sequence[Action]) -> bytes:
@@ -129,49 +128,6 @@ class UnaryMethod(Method):
         for action in actions:
             reply = action.after(call, reply)
         return self._encode(reply)
-
-
-class StreamMethod(Method):
-    """One request, any number of replies."""
-
-    def serve(self, data: bytes, context: grpc.ServicerContext) -> Iterator[bytes]:
-        """The behaviour that grpc calls; journaled when the stream ends, however it does."""
-        began = time.perf_counter()
-        call = Call(self.path, context, self._serving.pool)
-        entry = self._entry(call, data)
-        sent: deque[bytes] = deque(maxlen=STREAM_KEEP)
-        actions: list[Action] = []
-        refused: Refused | None = None
-        try:
-            yield from self._replies(data, call, actions, sent)
-            refused = call.ending() if call.cancelled() else None
-        except GeneratorExit:
-            refused = call.ending()
-            raise
-        except BaseException as error:
-            refused = self._refusal(error, entry)
-        finally:
-            call.finish()
-            entry.replies_are(*sent)
-            entry.duration_s = time.perf_counter() - began
-            self._record(entry, actions, refused)
-        if refused is not None:
-            _abort(context, refused)
-
-    def _replies(
-        self, data: bytes, call: Call, actions: list[Action], sent: deque[bytes]
-    ) -> Iterator[bytes]:
-        request = self._decode(data)
-        actions.extend(self._serving.faults.decide(self.path, request))
-        with self._serving.streaming(call):
-            for action in actions:
-                action.before(call)
-            replies = iter(self._implementation()(request, call))
-            for action in actions:
-                replies = action.stream(call, replies)
-            for reply in replies:
-                sent.append(self._encode(reply))
-                yield sent[-1]
 
 
 class Unknown:
@@ -197,10 +153,11 @@ class Unknown:
                 message=refused.message,
             )
         )
-        _abort(context, refused)
+        abort(context, refused)
 
 
-def _abort(context: grpc.ServicerContext, refused: Refused) -> NoReturn:
+def abort(context: grpc.ServicerContext, refused: Refused) -> NoReturn:
+    """Ends the call with the status; a message too long for a header is cut."""
     if refused.details:
         context.set_trailing_metadata((("grpc-status-details-bin", refused.details),))
     context.abort(_STATUS[refused.code], _fitting(refused.message))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import sys
@@ -122,11 +123,8 @@ class Relay:
         headers = upstream.initial_metadata()
         if headers or upstream.is_active():  # an answer that is a status alone has no headers
             self._context.send_initial_metadata(_passing(headers))
-        try:
+        with contextlib.suppress(grpc.RpcError):  # its status follows
             yield from upstream
-        except grpc.RpcError as error:
-            if error is not upstream:
-                raise
         self._context.set_trailing_metadata(_passing(upstream.trailing_metadata()))
         code, message = Code(upstream.code().value[0]), upstream.details() or ""
         if code != Code.OK:
@@ -150,6 +148,9 @@ class Relay:
         for request in requests:
             self._came.append(request)
             yield request
+        # When a caller cancels, grpc may report the end of the requests a moment before it, which
+        # a server could take for a complete stream. By the second answer it knows which it is.
+        next(requests, None)
 
     def _fed(self, requests: Iterator[bytes]) -> Iterator[bytes]:
         try:
@@ -190,7 +191,7 @@ class Relay:
         if refused is not None:
             entry.code, entry.message = refused.code, refused.message
         self._route.faults.note(self._actions)
-        entry.fault = entry.fault or labels(self._actions)
+        entry.fault = ", ".join(filter(None, (entry.fault, labels(self._actions)))) or None
         self._route.journal.add(entry)
 
 

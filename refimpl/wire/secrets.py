@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import keyword
 import math
 from collections.abc import Callable, Iterable, Sized
 from typing import Any, cast
@@ -80,12 +81,13 @@ def _source(descriptor: Descriptor, reveal: bool, names: dict[str, Any]) -> str:
     for field in descriptor.fields:
         name, render = field.name, _render_field(field, reveal)
         names[f"r{field.number}"] = render
-        value = "value" if render is None else f"r{field.number}(value)"
+        shown = "value" if render is None else f"r{field.number}(value)"
+        value = f"getattr(message, {name!r})" if keyword.iskeyword(name) else f"message.{name}"
         if field.has_presence:
-            lines += [f" if message.HasField({name!r}):", f"  value = getattr(message, {name!r})"]
+            lines += [f" if message.HasField({name!r}):", f"  value = {value}"]
         else:
-            lines += [f" value = getattr(message, {name!r})", " if value:"]
-        lines.append(f"  out[{name!r}] = {value}")
+            lines += [f" value = {value}", " if value:"]
+        lines.append(f"  out[{name!r}] = {shown}")
     return "\n".join([*lines, " return out"])
 
 

@@ -15,8 +15,9 @@ from refimpl.wire.call import Call, Serving
 from refimpl.wire.endpoint import RECEIVE_BYTES, Endpoint, EndpointError, bound
 from refimpl.wire.faults import Faults, cut_connections
 from refimpl.wire.journal import Journal
-from refimpl.wire.methods import StreamMethod, UnaryMethod, Unknown
+from refimpl.wire.methods import UnaryMethod, Unknown
 from refimpl.wire.pool import Pool
+from refimpl.wire.streams import StreamMethod
 
 __all__ = ["Call", "Server"]
 

@@ -22,7 +22,9 @@ def _level(letters: str) -> str:
 def _rows() -> dict[str, dict[str, str]]:
     folder = fixtures.folder() / "catalogue"
     return {
-        id: row for path in sorted(folder.glob("*.json")) for id, row in fixtures.catalogue(path.stem).items()
+        id: row
+        for path in sorted(folder.glob("*.json"))
+        for id, row in fixtures.catalogue(path.stem).items()
     }
 
 
@@ -80,4 +82,6 @@ def test_the_pages_of_the_catalogue_are_up_to_date() -> None:
     """docs/catalogue is generated; `python -m conformance.engine.pages` mends it."""
     root = Path(__file__).parents[2]
     for interface in INTERFACES:
-        assert (root / "docs" / "catalogue" / f"{interface}.md").read_text() == pages.page(interface)
+        assert (root / "docs" / "catalogue" / f"{interface}.md").read_text() == pages.page(
+            interface
+        )

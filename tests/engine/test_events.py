@@ -12,9 +12,7 @@ import pytest
 from conformance.engine import events
 from conformance.engine.events import CaseDone, End, Event, EventStream, Run, UnreadableStream
 
-RUN = Run(
-    interface="csi", target="t", revision="1.13", suite="1", seed=1, started=0.0, config={}
-)
+RUN = Run(interface="csi", target="t", revision="1.13", suite="1", seed=1, started=0.0, config={})
 CASE = CaseDone(id="CSI-LV-001", level="MUST", outcome="pass", duration_s=0.1)
 END = End(counts=events.counts([CASE]), exit_code=0, duration_s=1.0)
 

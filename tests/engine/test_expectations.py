@@ -51,7 +51,7 @@ def test_a_file_that_says_too_little_or_too_much_is_refused(
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     """With the option it was given to."""
-    with pytest.raises(BadOption, match="--expect .*nowhere"):
+    with pytest.raises(BadOption, match=r"--expect .*nowhere"):
         expectations.load([tmp_path / "nowhere.toml"])
 
 

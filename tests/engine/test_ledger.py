@@ -85,6 +85,16 @@ def test_the_newest_is_undone_first() -> None:
     assert [made.method for made in book.open_calls()] == [PUBLISH, CREATE]
 
 
+def test_a_repeat_keeps_the_place_of_the_first_call() -> None:
+    """A volume created again while it is published is still deleted last."""
+    book = Ledger(TABLE)
+    _create(book)
+    request = pb.NodePublishVolumeRequest(volume_id="1", target_path="/t")
+    book.perform(PUBLISH, request, lambda _: pb.NodePublishVolumeResponse())
+    _create(book)
+    assert [made.method for made in book.open_calls()] == [PUBLISH, CREATE]
+
+
 def test_the_file_of_a_killed_run_tells_what_is_left(tmp_path: Path) -> None:
     """Requests and replies, without secrets."""
     path = tmp_path / "ledger.jsonl"

@@ -41,7 +41,9 @@ def test_a_level_leaves_out_what_is_softer() -> None:
     assert not Options(level="must").selects(_case(level=SHOULD))
 
 
-@pytest.mark.parametrize("options", [Options(level="musty"), Options(focus="("), Options(skip_re="[")])
+@pytest.mark.parametrize(
+    "options", [Options(level="musty"), Options(focus="("), Options(skip_re="[")]
+)
 def test_a_choice_that_cannot_be_used_is_named(options: Options) -> None:
     """Before anything runs."""
     with pytest.raises(BadOption, match="--"):

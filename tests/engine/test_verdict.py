@@ -74,7 +74,7 @@ def test_eventually_returns_the_first_true_answer() -> None:
 def test_eventually_gives_up_with_the_last_answer() -> None:
     """A broken target costs the deadline, not for ever."""
     with pytest.raises(Broken, match="still"):
-        eventually(lambda: [], 0.01, "fills up")
+        eventually(list, 0.01, "fills up")
 
 
 def test_deadlines_are_scaled_by_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

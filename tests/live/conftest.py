@@ -47,7 +47,11 @@ def _built(name: str, version: str, build: Callable[[Path], None]) -> Path:
 
 def _go(*words: str, folder: Path, **env: str) -> None:
     done = subprocess.run(
-        ["go", *words], cwd=folder, env={**os.environ, **env}, capture_output=True, text=True,
+        ["go", *words],
+        cwd=folder,
+        env={**os.environ, **env},
+        capture_output=True,
+        text=True,
         check=False,
     )
     assert done.returncode == 0, f"go {' '.join(words)}:\n{done.stderr[-2000:]}"

@@ -36,5 +36,3 @@ def test_no_spec_fails_on_any_profile(
     endpoint = _serve(started, "--profile", profile, "--revision", revision)
     found = run_csi_sanity(endpoint)
     assert found.messages == {}  # type: ignore[attr-defined]
-
-

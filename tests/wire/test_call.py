@@ -11,8 +11,13 @@ import grpc
 import pytest
 
 from refimpl.csi.api import csi_pb2, csi_pb2_grpc
+from refimpl.wire.call import Call, Serving
 from refimpl.wire.endpoint import Endpoint
-from refimpl.wire.server import Call, Server
+from refimpl.wire.faults import Faults
+from refimpl.wire.journal import Journal
+from refimpl.wire.pool import Pool
+from refimpl.wire.server import Server
+from refimpl.wire.status import Refused
 
 WAIT_S = 10.0
 REQUEST = csi_pb2.ProbeRequest()
@@ -94,6 +99,40 @@ def test_a_waiting_call_is_told_when_nobody_waits_for_it(
         future.cancel()
     found = [events.get(timeout=WAIT_S) for _ in range(2)]
     assert found == ["cancelled: True", "told at once"]
+
+
+def test_a_call_that_asks_too_late_is_told_at_once(serve: Callable[..., Any]) -> None:
+    """The caller may leave before the implementation gets to ask."""
+    entered, gone, told = threading.Event(), threading.Event(), threading.Event()
+
+    def probe(_request: Any, call: Call) -> Any:
+        call._context.add_callback(gone.set)
+        entered.set()
+        assert gone.wait(WAIT_S)
+        call.on_cancel(told.set)
+        return csi_pb2.ProbeResponse()
+
+    future = serve(probe).future(REQUEST, timeout=WAIT_S)
+    assert entered.wait(WAIT_S)
+    future.cancel()
+    assert told.wait(WAIT_S)
+
+
+def test_no_stream_is_opened_while_the_server_stops(serve: Callable[..., Any]) -> None:
+    """It would miss the sign to end."""
+    calls: list[Call] = []
+
+    def probe(_request: Any, call: Call) -> Any:
+        calls.append(call)
+        return csi_pb2.ProbeResponse()
+
+    serve(probe)(REQUEST)
+    pool = Pool(1)
+    serving = Serving(Journal(), Faults(), 1, pool)
+    serving.stop()
+    with pytest.raises(Refused, match="the server is stopping"):
+        serving.streaming(calls[0]).__enter__()
+    pool.shutdown(WAIT_S)
 
 
 def test_a_call_that_ends_by_itself_was_not_cancelled(serve: Callable[..., Any]) -> None:

@@ -1,10 +1,12 @@
 """Whoever speaks HTTP can steer a running fake, and gets a sentence when something is wrong."""
 
 import contextlib
+import errno
 import http.client
 import json
 import shutil
 import socket
+import socketserver
 import stat
 import subprocess
 import threading
@@ -252,6 +254,55 @@ def test_what_is_no_http_gets_an_error_in_json(control: Control) -> None:
         head, _, body = b"".join(iter(lambda: peer.recv(65536), b"")).partition(b"\r\n\r\n")
     assert b" 501 " in head.splitlines()[0]
     assert "BREW" in json.loads(body)["error"]
+
+
+def test_a_body_that_ends_early_is_not_taken_for_a_whole_one(control: Control) -> None:
+    """Half a list of rules may well be valid YAML."""
+    assert control.endpoint is not None
+    with socket.socket(socket.AF_UNIX) as peer:
+        peer.connect(control.endpoint.path)
+        peer.sendall(b"PUT /faults HTTP/1.1\r\nContent-Length: 99\r\n\r\n- do: hang\n")
+        peer.shutdown(socket.SHUT_WR)
+        answer = b"".join(iter(lambda: peer.recv(65536), b""))
+    assert b"the body ended after 11 of 99 bytes" in answer
+    assert control.faults.rules == ()
+
+
+def test_a_caller_that_hangs_up_is_no_event(
+    control: Control, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its answer goes nowhere, and stderr stays for what matters."""
+    assert control.endpoint is not None
+    for number in range(2000):
+        control.journal.add(Entry(method=f"/x.Y/{number:0>200}"))
+    with socket.socket(socket.AF_UNIX) as peer:
+        peer.connect(control.endpoint.path)
+        peer.sendall(b"GET /journal HTTP/1.1\r\n\r\n")
+        assert peer.recv(10)
+    control.stop()
+    assert capsys.readouterr().err == ""
+
+
+def test_a_place_that_cannot_be_bound_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The reason of the system, and for which of the endpoints of a fake."""
+
+    def refuse(_server: object) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(socketserver.TCPServer, "server_bind", refuse)
+    with pytest.raises(EndpointError, match="cannot be bound: Operation not permitted"):
+        Control(str(tmp_path / "ctl.sock"), journal=Journal(), faults=Faults()).start()
+
+
+def test_what_took_its_place_is_not_removed(tmp_path: Path) -> None:
+    """Someone moved the socket away, and another file has the name."""
+    path = tmp_path / "ctl.sock"
+    with Control(str(path), journal=Journal(), faults=Faults()):
+        path.rename(tmp_path / "moved.sock")
+        path.write_text("mine")
+    assert path.read_text() == "mine"
 
 
 def test_the_socket_is_private_and_goes_with_the_server(tmp_path: Path) -> None:

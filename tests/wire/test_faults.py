@@ -298,6 +298,7 @@ def test_a_stream_that_is_shorter_ends_as_it_would_have(site: Site) -> None:
     ("rule", "got", "code"),
     [
         (Rule(do=Status(Code.INTERNAL)), [], grpc.StatusCode.INTERNAL),
+        (Rule(do=Delay(0)), list(range(1, 11)), grpc.StatusCode.OK),
         (Rule(do=DropReply()), [], grpc.StatusCode.UNAVAILABLE),
         (Rule(do=Close("before")), [], grpc.StatusCode.UNAVAILABLE),
         (Rule(do=Mutate({"volume_capacity_bytes": 0})), [0] * 10, grpc.StatusCode.OK),

@@ -182,6 +182,19 @@ def test_a_stream_that_ends_badly_raises_after_what_came_before(
     assert (wire.entry().code, wire.entry().replies) == (Code.NOT_FOUND, tuple(sizes(1)))
 
 
+def test_a_stream_with_an_undecodable_message_is_refused(connect: Callable[..., Wire]) -> None:
+    """And cancelled: what follows would make no more sense."""
+    wire = connect(None, lambda *_: iter(sizes(1, 2)))
+    call = wire.channel.unary_stream(
+        "/csi.v1.SnapshotMetadata/GetMetadataAllocated",
+        None,
+        lambda data: csi_pb2.GetMetadataAllocatedResponse.FromString(b"\xff" + data),
+    )
+    with pytest.raises(Refused, match="is no message of its type"):
+        list(call(b""))
+    assert wire.entry().code == Code.INTERNAL
+
+
 def watch(events: "SimpleQueue[str]") -> Any:
     """Sends one message and waits for the caller to go."""
 

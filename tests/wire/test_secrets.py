@@ -34,6 +34,7 @@ def box() -> Any:
             field("tokens", 6, KINDS.TYPE_STRING, label=3, options=redacted),
             field("sealed", 7, KINDS.TYPE_MESSAGE, type_name=".t.Box", options=redacted),
             field("flags", 8, KINDS.TYPE_BOOL, label=3),
+            field("from", 9, KINDS.TYPE_INT32),
         ],
     )
     pool = DescriptorPool()
@@ -140,6 +141,11 @@ def test_every_kind_of_value_can_be_written_as_json(box: Any) -> None:
         "inner": {"inner": {"ratio": 0.5}},
     }
     assert json.loads(json.dumps(to_dict(message), allow_nan=False)) == to_dict(message)
+
+
+def test_a_field_may_have_a_name_that_python_keeps_for_itself(box: Any) -> None:
+    """Schemas know nothing of Python's keywords."""
+    assert to_dict(box(**{"from": 7})) == {"from": 7}
 
 
 def test_maps_of_messages_and_with_odd_keys_are_objects() -> None:

@@ -18,6 +18,7 @@ from refimpl.csi.state.snapshots import Snapshots
 from refimpl.csi.state.tables import Tables
 from refimpl.csi.state.topology import place_of_node
 from refimpl.csi.state.volumes import Volumes
+from refimpl.wire.status import Code, Refused
 
 __all__ = ["DriverState"]
 
@@ -36,6 +37,7 @@ class DriverState:
         nodes: int = 1,
     ) -> None:
         self.settings = settings
+        self.missing_dependency = ""
         self.tables = Tables(settings, clock=clock, ids=ids, storage=storage, on_change=on_change)
         self.volumes = Volumes(self.tables)
         self.changes = Changes(self.tables)
@@ -49,5 +51,9 @@ class DriverState:
             self.tables.register_node(f"node-{index}", place_of_node(settings, index))
 
     def ready(self) -> bool:
-        """Probe: false during the first seconds where the settings say so."""
+        """Probe: false during the first seconds where the settings say so. FAILED_PRECONDITION
+        while something is missing that the driver depends on."""
+        if self.missing_dependency:
+            reason = f"Probe: this driver depends on {self.missing_dependency}, which is not there"
+            raise Refused(Code.FAILED_PRECONDITION, reason)
         return self.tables.clock() >= self.tables.started + self.settings.ready_after

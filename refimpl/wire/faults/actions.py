@@ -11,7 +11,7 @@ import contextlib
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal, NoReturn, TypeVar
 
 import attrs
 from attrs import define, field, frozen
@@ -200,20 +200,17 @@ class Close(Action):
         if self.phase == "before":
             self._cut()
 
-    def after(self, _call: HeldCall, reply: M, /) -> M:
-        if self.phase == "after":
-            self._cut()
-        return reply
+    def after(self, _call: HeldCall, _reply: M, /) -> M:
+        self._cut()
 
     def stream(self, _call: HeldCall, replies: Iterator[M], /) -> Iterator[M]:
         yield from replies
-        if self.phase == "after":
-            self._cut()
+        self._cut()
 
     def to_dict(self) -> dict[str, Any]:
         return {"phase": self.phase}
 
-    def _cut(self) -> None:
+    def _cut(self) -> NoReturn:
         raise Cut(Code.UNAVAILABLE, f"fault {self.rule} cut the connection")
 
 

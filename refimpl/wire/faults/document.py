@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable
 from typing import Any
 
@@ -69,7 +70,7 @@ def _line(node: yaml.Node) -> int:
 
 
 class _Loader(yaml.SafeLoader):
-    """Safe YAML without anchors (which can grow without bound), dates, and keys given twice."""
+    """Safe YAML without anchors (which can grow without bound) and without keys given twice."""
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
@@ -87,8 +88,21 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-# Dates stay text: protobuf's JSON form of a timestamp is a string.
-_Loader.yaml_implicit_resolvers = {
-    sign: [(tag, regexp) for tag, regexp in resolvers if not tag.endswith(":timestamp")]
-    for sign, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
+def _integer(_loader: yaml.SafeLoader, node: yaml.ScalarNode) -> int:
+    return int(node.value, 16 if node.value.startswith("0x") else 10)
+
+
+# As in YAML 1.2: `off`, `no`, dates and 12:30 are text, 0644 and 1e3 are decimal.
+_Loader.yaml_implicit_resolvers = {}
+for _tag, _form, _first in (
+    ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
+    ("bool", r"true|True|TRUE|false|False|FALSE", list("tTfF")),
+    ("int", r"[-+]?[0-9]+|0x[0-9a-fA-F]+", list("-+0123456789")),
+    (
+        "float",
+        r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.inf|\.nan",
+        list("-+.0123456789"),
+    ),
+):
+    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"^(?:{_form})$"), _first)
+_Loader.add_constructor("tag:yaml.org,2002:int", _integer)

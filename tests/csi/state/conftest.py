@@ -94,13 +94,14 @@ def open_desk() -> OpenDesk:
     """`open_desk(without=("X",), nodes=2, granule=4096)`: a state with those settings."""
 
     def opened(*, without: tuple[str, ...] = (), nodes: int = 1, **values: Any) -> Desk:
+        storage = values.pop("storage", None)
         settings = Settings(revision=values.pop("revision", "1.13")).without(*without)
         clock, changes = Clock(), list[tuple[str, str, object | None]]()
         state = DriverState(
             attrs.evolve(settings, **values),
             clock=clock,
             ids=numbered(),
-            storage=values.pop("storage", None),
+            storage=storage,
             on_change=lambda *change: changes.append(change),
             nodes=nodes,
         )

@@ -94,7 +94,7 @@ def test_a_read_only_publish_refuses_writes_where_the_mode_says_so(
         with path.open("w" if access == "mount" else "r+") as file:
             file.write("x")
 
-    with pytest.raises(OSError, match="Read-only file system|Operation not permitted"):
+    with pytest.raises(OSError, match=r"Read-only file system|Operation not permitted"):
         write(target)
     write(tmp_path / "sibling")
 
@@ -201,7 +201,7 @@ def test_a_missing_parent_is_not_made(mode: Mode, opened: Open, tmp_path: Path) 
 
 @every_mode
 def test_the_driver_is_no_target(mode: Mode, opened: Open, tmp_path: Path) -> None:
-    """A path into the driver's directory, also through a link, would make content its own target."""
+    """A path into its directory, also through a link, would make content its own target."""
     storage = opened(mode)
     storage.provision("v", "mount", SIZE, None)
     (tmp_path / "way").symlink_to(tmp_path / "root")
@@ -327,7 +327,9 @@ def test_keys_are_free_text_and_stay_inside_the_root(
 ) -> None:
     """Ids made from names carry slashes, dots and any letter; two keys are never one."""
     storage = opened(mode)
-    for number, key in enumerate(("../../escape", "a/b", "a b", "\u00fc", ".", "x" * 128, "X" * 128)):
+    for number, key in enumerate(
+        ("../../escape", "a/b", "a b", "\u00fc", ".", "x" * 128, "X" * 128)
+    ):
         target = tmp_path / f"target-{number}"
         used(storage, key, target, "mount")
         (target / "file").write_text(key)
@@ -437,9 +439,7 @@ def test_closing_removes_every_target(mode: Mode, opened: Open, tmp_path: Path) 
 
 
 @every_mode
-def test_sweeping_removes_a_dead_drivers_storage(
-    mode: Mode, opened: Open, tmp_path: Path
-) -> None:
+def test_sweeping_removes_a_dead_drivers_storage(mode: Mode, opened: Open, tmp_path: Path) -> None:
     """And touches no directory that is not a storage."""
     used(opened(mode), "v", tmp_path / "target", "mount")
     (tmp_path / "other").mkdir()

@@ -68,6 +68,40 @@ def test_conditions_are_read_as_they_stand() -> None:
 
 
 @pytest.mark.parametrize(
+    ("value", "means"),
+    [
+        ("off", "off"),
+        ("no", "no"),
+        ("on", "on"),
+        ("12:30:45", "12:30:45"),
+        ("2024-01-01", "2024-01-01"),
+        ("0644", 644),
+        ("=", "="),
+        ("<<", "<<"),
+        ("true", True),
+        ("False", False),
+        ("12", 12),
+        ("-0", 0),
+        ("0x1F", 31),
+        ("1e3", 1000.0),
+        ("-1.5", -1.5),
+        (".inf", float("inf")),
+        ("~", None),
+        ("null", None),
+        ("", None),
+        ('"12"', "12"),
+        ("1.2.3", "1.2.3"),
+        ("zone-1", "zone-1"),
+    ],
+)
+def test_a_plain_word_is_what_it_looks_like(value: str, means: Any) -> None:
+    """YAML 1.1 makes `off` false and 12:30:45 a number, which nobody means in a parameter."""
+    (rule,) = shown(f"- do: {{mutate: {{a: {value}}}}}")
+    assert rule["do"]["mutate"] == {"a": means}
+    assert type(rule["do"]["mutate"]["a"]) is type(means)
+
+
+@pytest.mark.parametrize(
     ("text", "count"),
     [
         ("", 0),

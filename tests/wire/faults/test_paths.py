@@ -1,9 +1,12 @@
 """Fields are named by dotted paths, and a path that is not there says what is."""
 
 import pytest
-from google.protobuf import api_pb2, struct_pb2, wrappers_pb2
+from google.protobuf import api_pb2, descriptor_pb2, descriptor_pool, struct_pb2, wrappers_pb2
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
 
 from refimpl.csi.api import csi_pb2 as csi
+from refimpl.wire.faults.edits import Edits
 from refimpl.wire.faults.paths import PathError, resolve
 
 REPLY = csi.ListVolumesResponse.DESCRIPTOR
@@ -73,6 +76,39 @@ def test_a_path_that_is_not_there_says_what_is(path: str, says: str) -> None:
     with pytest.raises(PathError) as caught:
         resolve(VOLUME, path)
     assert says in str(caught.value)
+
+
+def keyed() -> Message:
+    """A message with maps whose keys are numbers and truth values; our schemas have none."""
+    file = descriptor_pb2.FileDescriptorProto(name="keyed.proto", package="keyed", syntax="proto3")
+    message = file.message_type.add(name="Keyed")
+    for number, (name, kind) in enumerate({"ints": "INT32", "bools": "BOOL"}.items(), start=1):
+        entry = message.nested_type.add(name=f"{name.capitalize()}Entry")
+        entry.options.map_entry = True
+        entry.field.add(name="key", number=1, type=f"TYPE_{kind}", label="LABEL_OPTIONAL")
+        entry.field.add(name="value", number=2, type="TYPE_STRING", label="LABEL_OPTIONAL")
+        message.field.add(
+            name=name,
+            number=number,
+            label="LABEL_REPEATED",
+            type="TYPE_MESSAGE",
+            type_name=f".keyed.Keyed.{entry.name}",
+        )
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    return GetMessageClass(pool.FindMessageTypeByName("keyed.Keyed"))()
+
+
+def test_keys_that_are_no_text_are_read_as_what_they_are() -> None:
+    """Numbers and truth values, and nothing else where those are wanted."""
+    edits = Edits({"ints.-7": "a", "bools.true": "b", "bools.false": "c", "ints.1": None})
+    message, problems = edits.applied(keyed())
+    assert problems == []
+    found = {text: resolve(message.DESCRIPTOR, text).values(message) for text in edits.values}
+    assert found == {"ints.-7": ["a"], "bools.true": ["b"], "bools.false": ["c"], "ints.1": []}
+    for text in ("ints.x", "bools.1"):
+        with pytest.raises(PathError, match="is no key that"):
+            resolve(message.DESCRIPTOR, text)
 
 
 def test_a_list_as_a_whole_has_no_fields() -> None:

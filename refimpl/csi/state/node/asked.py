@@ -85,25 +85,29 @@ def checked_publish(settings: Settings, asked: Publish) -> tuple[str, str, Volum
     rules.absolute_or_empty("staging_target_path", asked.staging)
     capability = rules.capability("volume_capability", asked.capability)
     _common(settings, "NodePublishVolume", asked, capability)
-    return plain(asked.target), plain(asked.staging), capability
+    # Kubelet sends the path for block volumes of every driver: without staging it means nothing.
+    staging = plain(asked.staging) if settings.has("node", "STAGE_UNSTAGE_VOLUME") else ""
+    return plain(asked.target), staging, capability
 
 
-def checked_expand(settings: Settings, asked: Expand) -> None:
-    """Fields of NodeExpandVolume; the path is only looked up, so that a wrong one is NOT_FOUND."""
+def checked_expand(settings: Settings, asked: Expand) -> str:
+    """The path of a call whose fields are in order. Raises INVALID_ARGUMENT."""
     rules.required("volume_id", asked.volume_id)
-    path_to_look_up("volume_path", asked.path)
+    path = path_to_look_up("volume_path", asked.path)
     rules.secrets(settings, "NodeExpandVolume", asked.secrets)
     if asked.wanted is not None:
         rules.capacity_range(asked.wanted)
     if asked.capability is not None:
         rules.capability("volume_capability", asked.capability)
+    return path
 
 
-def path_to_look_up(field: str, path: str) -> None:
-    """A path that names a place of the volume. A relative one names none: NOT_FOUND, not
-    INVALID_ARGUMENT, is what callers of statistics rely on."""
+def path_to_look_up(field: str, path: str) -> str:
+    """A path that names a place of the volume, in its one spelling. A relative one names none:
+    NOT_FOUND, not INVALID_ARGUMENT, is what callers of statistics rely on."""
     if not path:
         raise rules.invalid(f"{field} is empty, but required: set it")
+    return plain(path) if path.startswith("/") else path
 
 
 def _common(

@@ -47,26 +47,32 @@ def first_or_repeat(known: Iterable[Publication], new: Publication) -> bool:
     it: the one that shares with nobody wins. `Publication.context` is no part of P: an orchestrator
     sends fresh tokens there to the same target (Kubernetes, requiresRepublish).
     """
-    repeat = False
-    for old in known:
-        for mode in {old.capability.mode, new.capability.mode}:
-            case = _case(old, new)
+    for old in sorted(known, key=lambda old: (old.target != new.target, old.target)):
+        case = _case(old, new)
+        if case == "T=P=":
+            return True
+        for mode in (old.capability.mode, new.capability.mode):
             if code := SECOND[mode][case]:
                 raise Refused(code, _why(old, new, mode, case))
-        repeat = repeat or old.target == new.target
-    return repeat
+    return False
 
 
 def _case(old: Publication, new: Publication) -> Case:
-    same = (old.capability, old.readonly) == (new.capability, new.readonly)
+    same = _arguments(old) == _arguments(new)
     if old.target == new.target:
         return "T=P=" if same else "T=P!"
     return "T!P=" if same else "T!P!"
 
 
+def _arguments(one: Publication) -> tuple[object, ...]:
+    return one.capability, one.readonly, one.staging
+
+
 def _why(old: Publication, new: Publication, mode: AccessMode, case: Case) -> str:
     if case == "T=P!":
-        what = "readonly" if old.capability == new.capability else "volume_capability"
+        names = ("volume_capability", "readonly", "staging_target_path")
+        pairs = zip(names, _arguments(old), _arguments(new), strict=True)
+        what = " and ".join(name for name, before, now in pairs if before != now)
         return (
             f"volume {quoted(new.volume_id)} is published at {quoted(new.target)} with another "
             f"{what}; unpublish it there first"

@@ -162,12 +162,12 @@ class NodeState:
         tables, settings = self._tables, self._settings
         settings.demand("NodeGetVolumeStats")
         rules.required("volume_id", volume_id)
-        fields.path_to_look_up("volume_path", path)
+        path = fields.path_to_look_up("volume_path", path)
         with tables.lock:
             tables.volume(volume_id)
             self._demand_place(volume_id, path)
             faults = self._faults(volume_id)
-        usage = tables.storage.usage(volume_id, plain(path))
+        usage = tables.storage.usage(volume_id, path)
         told = settings.has("node", "VOLUME_CONDITION")
         return Stats(usage, condition(faults) if told else None)
 
@@ -175,11 +175,11 @@ class NodeState:
         """NodeExpandVolume; returns the size of the volume in bytes, 0 = not told."""
         tables, settings = self._tables, self._settings
         settings.demand("NodeExpandVolume")
-        fields.checked_expand(settings, asked)
+        path = fields.checked_expand(settings, asked)
         with tables.guards.hold(asked.volume_id):
             with tables.lock:
                 volume = tables.volume(asked.volume_id)
-                self._demand_place(volume.id, asked.path)
+                self._demand_place(volume.id, path)
                 order.expandable(settings, volume, asked)
             if asked.wanted is not None and asked.wanted.required > volume.capacity:
                 volume = grow(tables, volume.id, asked.wanted)
@@ -274,7 +274,7 @@ class NodeState:
             tables.drop_volume(volume_id)
 
     def _demand_place(self, volume_id: str, path: str) -> None:
-        tables, place = self._tables, (self.node_id, plain(path))
+        tables, place = self._tables, (self.node_id, path)
         record = tables.publications.get(place) or tables.stagings.get(place)
         if record is None or record.volume_id != volume_id:
             raise Refused(

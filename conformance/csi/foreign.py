@@ -1,0 +1,62 @@
+"""Files of somebody else, laid where a driver may come across them, and looked at afterwards."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+import attrs
+
+from conformance.csi import content
+from conformance.csi.target import CsiTarget
+from conformance.engine.verdict import expect
+
+_NAME = "refimpl-foreign"
+
+
+@attrs.frozen
+class Foreign:
+    """One file that no driver made: none may delete it or change it."""
+
+    path: str
+    content: bytes
+
+    def expect_intact(self, rule: str) -> None:
+        """Raises Broken unless the file is as it was laid."""
+        try:
+            found = Path(self.path).read_bytes()
+        except OSError as error:
+            expect(False, rule, wanted=f"{self.path} as it was", got=error.strerror)
+        else:
+            expect(found == self.content, rule, wanted=self.content, got=found or "an empty file")
+
+    def remove(self) -> None:
+        """Takes the file away again, and nothing else."""
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            os.unlink(self.path)
+
+
+def at(csi: CsiTarget, path: str) -> Foreign:
+    """A file at a path where nothing is; it goes when the case ends."""
+    laid = Foreign(path, content.fresh())
+    Path(path).write_bytes(laid.content)
+    csi.afterwards(laid.remove)
+    return laid
+
+
+def inside(csi: CsiTarget, directory: str) -> Foreign:
+    """A file in a directory, which is made where it is missing."""
+    os.makedirs(directory, exist_ok=True)
+    return at(csi, os.path.join(directory, _NAME))
+
+
+def link(csi: CsiTarget, path: str, leads_to: str) -> None:
+    """A symbolic link at a path where nothing is; it goes when the case ends."""
+    os.symlink(leads_to, path)
+
+    def remove() -> None:
+        if os.path.islink(path):
+            os.unlink(path)
+
+    csi.afterwards(remove)

@@ -1,0 +1,43 @@
+"""Below gRPC: plain connections to an endpoint, and the process that listens there."""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+
+from conformance.engine.verdict import timeout
+from refimpl.wire.endpoint import Endpoint
+
+_CREDENTIALS = struct.Struct("3i")  # struct ucred: pid, uid, gid (unix(7))
+
+
+def connect(endpoint: Endpoint) -> socket.socket:
+    """A connection on which nothing was sent yet; raises OSError."""
+    if endpoint.kind != "unix":
+        return socket.create_connection((endpoint.host, endpoint.port), timeout(5.0))
+    made = socket.socket(socket.AF_UNIX)
+    made.settimeout(timeout(5.0))
+    try:
+        made.connect(endpoint.path)
+    except OSError:
+        made.close()
+        raise
+    return made
+
+
+def listener(endpoint: Endpoint) -> int:
+    """The process that listens at a unix socket; 0 where that cannot be seen."""
+    if endpoint.kind != "unix":
+        return 0
+    with connect(endpoint) as made:
+        told = made.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    return int(_CREDENTIALS.unpack(told)[0])
+
+
+def descriptors(process: int) -> int | None:
+    """How many files a process has open; None where that cannot be seen (proc(5))."""
+    try:
+        return len(os.listdir(f"/proc/{process}/fd"))
+    except OSError:
+        return None

@@ -1,0 +1,144 @@
+"""CreateVolume from a snapshot."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+from conformance.csi.copies import (
+    access_types,
+    expect_copied,
+    expect_grown,
+    expect_not_smaller,
+)
+from conformance.csi.needs import (
+    BLOCK,
+    CREATE_DELETE_SNAPSHOT,
+    CREATE_DELETE_VOLUME,
+    MOUNT,
+    MOUNTS,
+    ROOT,
+)
+from conformance.csi.requests import from_snapshot
+from conformance.csi.target import CsiTarget
+from conformance.engine.case import MAY, MUST, SHOULD, case
+from conformance.engine.verdict import expect, expect_status
+from refimpl.csi.api import csi_pb2 as pb
+from refimpl.wire.status import Code, Refused
+
+NEEDS = [CREATE_DELETE_VOLUME, CREATE_DELETE_SNAPSHOT]
+
+
+@case("CSI-CTRL-038", MUST, "CSI 1.13 VolumeContentSource", needs=NEEDS)
+def test_a_snapshot_can_be_restored(csi: CsiTarget) -> None:
+    """A driver that takes snapshots but gives nothing back is found out on the worst day."""
+    snapshot = csi.snapshot(csi.volume())
+    source = from_snapshot(snapshot.snapshot_id)
+    restored = csi.volume(csi.volume_request(source=source))
+    expect_copied(restored, source, snapshot.size_bytes)
+
+
+@case("CSI-CTRL-039", MUST, "CSI 1.13 CreateVolume", needs=NEEDS)
+def test_a_snapshot_that_does_not_exist_is_not_found(csi: CsiTarget) -> None:
+    """An empty volume instead would look like a restore that lost everything."""
+    source = from_snapshot(csi.unknown_snapshot_id())
+    expect_status(
+        lambda: csi.controller.CreateVolume(csi.volume_request(source=source)),
+        {Code.NOT_FOUND},
+        "a restore from an unknown snapshot is refused",
+    )
+
+
+@case("CSI-CTRL-040", MUST, "CSI 1.13 CreateVolume", needs=NEEDS)
+def test_a_restore_smaller_than_its_snapshot_is_refused(csi: CsiTarget) -> None:
+    """Part of the data would be missing, and with it the file system's last blocks."""
+    volume = csi.volume()
+    snapshot = csi.snapshot(volume)
+    size = snapshot.size_bytes or volume.capacity_bytes or csi.settings.volume_size
+    expect_not_smaller(csi, size, from_snapshot(snapshot.snapshot_id))
+
+
+@case("CSI-CTRL-041", MUST, "CSI 1.13 CreateVolume", needs=[*NEEDS, MOUNTS, ROOT])
+def test_a_restore_larger_than_its_snapshot_has_data_and_size(csi: CsiTarget) -> None:
+    """A claim that asks for more gets more: a file system left at its old size hides the rest."""
+    for block in access_types(csi):
+        expect_grown(
+            csi, lambda volume: from_snapshot(csi.snapshot(volume).snapshot_id), block=block
+        )
+
+
+@case("CSI-CTRL-042", MUST, "CSI 1.13 CreateVolume", needs=NEEDS)
+def test_a_repeated_restore_returns_the_same_volume(csi: CsiTarget) -> None:
+    """Restores take long and are asked for again; each repeat must not copy anew."""
+    source = from_snapshot(csi.snapshot(csi.volume()).snapshot_id)
+    request = csi.volume_request(source=source)
+    first = csi.volume(request)
+    again = csi.volume(request)
+    expect(again == first, "the same restore gives the same volume", wanted=first, got=again)
+
+
+@case("CSI-CTRL-043", MUST, "CSI 1.13 CreateVolume", needs=NEEDS)
+def test_a_repeated_create_with_another_source_is_refused(csi: CsiTarget) -> None:
+    """A claim restored from Monday must not be answered with Sunday, or with nothing at all."""
+    volume = csi.volume()
+    monday, sunday = csi.snapshot(volume).snapshot_id, csi.snapshot(volume).snapshot_id
+    empty, restored = csi.volume_request(), csi.volume_request(source=from_snapshot(monday))
+    csi.volume(empty)
+    csi.volume(restored)
+    for what, name, source in (
+        ("another snapshot", restored.name, from_snapshot(sunday)),
+        ("no source", restored.name, None),
+        ("a source where it had none", empty.name, from_snapshot(monday)),
+    ):
+        expect_status(
+            partial(csi.controller.CreateVolume, csi.volume_request(name, source=source)),
+            {Code.ALREADY_EXISTS},
+            f"the name of a volume, asked for with {what}, is refused",
+        )
+
+
+@case("CSI-CTRL-044", SHOULD, "robustness: a snapshot that is not ready", needs=NEEDS)
+def test_a_snapshot_that_is_not_ready_is_refused_for_now(csi: CsiTarget) -> None:
+    """The provisioner asks again after these codes; others give the claim up, or lose its data."""
+    request = csi.snapshot_request(csi.volume().volume_id)
+    snapshot = csi.controller.CreateSnapshot(request).snapshot
+    if snapshot.ready_to_use:
+        pytest.skip("the driver's snapshots are ready at once")
+    restore = csi.volume_request(source=from_snapshot(snapshot.snapshot_id))
+    made = expect_status(
+        lambda: csi.controller.CreateVolume(restore),
+        {Code.OK, Code.FAILED_PRECONDITION, Code.ABORTED, Code.UNAVAILABLE},
+        "a restore from a snapshot that is not ready waits for it or is refused for now",
+    )
+    expect(
+        made is None or csi.controller.CreateSnapshot(request).snapshot.ready_to_use,
+        "a volume comes of a snapshot that is ready",
+        wanted="a refusal, or ready_to_use",
+        got=made,
+    )
+
+
+@case("CSI-CTRL-053", MAY, "CSI 1.13 CreateVolume", needs=[*NEEDS, BLOCK, MOUNT])
+def test_a_restore_as_another_access_type_is_taken_or_refused(csi: CsiTarget) -> None:
+    """A file system on what was a raw device is rarely meant; the answer has to stay the same."""
+    source = csi.volume(csi.volume_request(capabilities=[csi.capability(block=True)]))
+    restore = csi.volume_request(
+        capabilities=[csi.capability(block=False)],
+        source=from_snapshot(csi.snapshot(source).snapshot_id),
+    )
+    first, again = _answer(csi, restore), _answer(csi, restore)
+    expect(
+        first in (Code.INVALID_ARGUMENT.name, again) and again == first,
+        "a block snapshot asked for as mount gives one answer, however often",
+        wanted="one volume, or INVALID_ARGUMENT",
+        got=f"{first}, then {again}",
+    )
+
+
+def _answer(csi: CsiTarget, request: pb.CreateVolumeRequest) -> str:
+    """The id of the volume made, or the code of the refusal."""
+    try:
+        return csi.controller.CreateVolume(request).volume.volume_id
+    except Refused as refusal:
+        return refusal.code.name

@@ -1,0 +1,211 @@
+"""Lists page by page: the same walk, and the same rules, for every list of the controller.
+
+Others may create and delete on the target meanwhile, which lets entries appear twice or not at all
+(CSI 1.13, ListVolumes). So rules about a whole list are judged when it stood still.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import attrs
+import pytest
+
+from conformance.csi.target import CsiTarget
+from conformance.engine.verdict import expect, expect_status, should
+from refimpl.csi.api import csi_pb2 as pb
+from refimpl.wire.status import Code
+
+T = TypeVar("T")
+
+_TRIES = 5  # how often to wait for a list that stands still
+_IDLE = 20  # pages in a row without a new entry: the walk runs in circles
+_PAGES = 200  # as many pages as a walk over a long list may have
+
+
+@attrs.frozen
+class Listing:
+    """One list: its RPC, how a page is asked for (max_entries, starting_token), an entry's id."""
+
+    rpc: str
+    ask: Callable[[int, str], Any]
+    key: Callable[[Any], str]
+
+    def page(self, size: int = 0, token: str = "") -> Any:
+        """One page; Broken when it has more entries than asked for."""
+        reply = self.ask(size, token)
+        expect(
+            not size or len(reply.entries) <= size,
+            f"{self.rpc} with max_entries = {size} answers with no more entries than that",
+            wanted=f"at most {size}",
+            got=len(reply.entries),
+        )
+        return reply
+
+    def walk(self, *sizes: int, token: str = "") -> list[Any]:
+        """All pages from the token on. `sizes` are the max_entries of one page after the other,
+        over and over; none: no limit. Broken when the walk does not come to an end."""
+        pages: list[Any] = []
+        seen: set[str] = set()
+        idle = 0
+        for size in itertools.cycle(sizes or (0,)):
+            pages.append(page := self.page(size, token))
+            found = set(self.ids(page))
+            idle = 0 if found - seen else idle + 1
+            seen |= found
+            token = page.next_token
+            if not token:
+                break
+            expect(
+                idle < _IDLE,
+                f"a walk through {self.rpc} along its tokens comes to an end",
+                wanted="an empty next_token behind the last entry",
+                got=f"{idle} pages in a row with nothing new, after {len(seen)} entries",
+            )
+        return pages
+
+    def ids(self, *pages: Any) -> list[str]:
+        """The ids on these pages, in their order; of the whole list where none are given."""
+        return [self.key(entry) for page in pages or self.walk() for entry in page.entries]
+
+    def find(self, id: str) -> Any | None:
+        """The entry of that id in the whole list, or None."""
+        entries = (entry for page in self.walk() for entry in page.entries)
+        return next((entry for entry in entries if self.key(entry) == id), None)
+
+    def undisturbed(self, look: Callable[[], T]) -> tuple[list[str], T]:
+        """What `look` returns, and the ids that the list had before and after it.
+
+        Looks again until both agree; skips the case where others never stop changing the list.
+        """
+        before = sorted(self.ids())
+        for _ in range(_TRIES):
+            seen = look()
+            after = sorted(self.ids())
+            if before == after:
+                return after, seen
+            before = after
+        pytest.skip(f"others change the list of {self.rpc} all the time")
+
+
+def volumes(csi: CsiTarget) -> Listing:
+    """ListVolumes."""
+    return Listing(
+        "ListVolumes",
+        lambda size, token: csi.controller.ListVolumes(
+            pb.ListVolumesRequest(max_entries=size, starting_token=token)
+        ),
+        lambda entry: entry.volume.volume_id,
+    )
+
+
+def snapshots(csi: CsiTarget, source_volume_id: str = "", snapshot_id: str = "") -> Listing:
+    """ListSnapshots, of one volume or of one snapshot where that is given."""
+    return Listing(
+        "ListSnapshots",
+        lambda size, token: csi.controller.ListSnapshots(
+            pb.ListSnapshotsRequest(
+                max_entries=size,
+                starting_token=token,
+                source_volume_id=source_volume_id,
+                snapshot_id=snapshot_id,
+                secrets=csi.settings.secrets_for("ListSnapshots"),
+            )
+        ),
+        lambda entry: entry.snapshot.snapshot_id,
+    )
+
+
+def sick_volumes(csi: CsiTarget) -> Listing:
+    """ControllerListVolumeHealth."""
+    return Listing(
+        "ControllerListVolumeHealth",
+        lambda size, token: csi.controller.ControllerListVolumeHealth(
+            pb.ControllerListVolumeHealthRequest(
+                max_entries=size,
+                starting_token=token,
+                secrets=csi.settings.secrets_for("ControllerListVolumeHealth"),
+            )
+        ),
+        lambda entry: entry.volume_id,
+    )
+
+
+def smallest_pages(listing: Listing) -> int:
+    """A page size of one, or as little as keeps the walk over a long list bearable."""
+    return max(1, -(-len(listing.ids()) // _PAGES))
+
+
+def expect_whole(listing: Listing, *sizes: int) -> None:
+    """A walk in pages of these sizes shows what the whole list shows, each entry once."""
+    known, pages = listing.undisturbed(lambda: listing.walk(*sizes))
+    asked = f"a walk through {listing.rpc} with max_entries {', '.join(map(str, sizes))}"
+    seen = sorted(listing.ids(*pages))
+    missed, added = set(known).difference(seen), set(seen).difference(known)
+    expect(
+        not missed and not added,
+        f"{asked} shows every entry",
+        wanted=f"{len(known)} entries",
+        got=f"{len(missed)} missing {sorted(missed)}, {len(added)} besides {sorted(added)}",
+    )
+    twice = sorted({id for id, other in itertools.pairwise(seen) if id == other})
+    expect(
+        seen == known, f"{asked} shows no entry twice", wanted="each once", got=f"twice: {twice}"
+    )
+    should(
+        len(pages) == 1 or pages[-1].entries,
+        f"{asked} ends with its last entry: there is a next_token only where more follows",
+        wanted="an empty next_token",
+        got=f"a next_token that leads to an empty page, number {len(pages)}",
+    )
+
+
+def expect_no_negative(listing: Listing) -> None:
+    """A negative max_entries is refused."""
+    for size in (-1, -(2**31)):
+        expect_status(
+            lambda size=size: listing.ask(size, ""),  # type: ignore[misc]
+            {Code.INVALID_ARGUMENT},
+            f"{listing.rpc} with max_entries = {size} is refused",
+        )
+
+
+def expect_bad_token(listing: Listing, token: str) -> None:
+    """A token that the user calls invalid is refused."""
+    expect_status(
+        lambda: listing.ask(0, token),
+        {Code.ABORTED},
+        f"{listing.rpc} with the invalid starting_token {token!r} is refused, to be started again",
+    )
+
+
+def expect_token_borne(listing: Listing, token: str) -> None:
+    """A token of unknown origin is refused or leads to a page; nothing else, and no crash."""
+    for size in (0, 1):
+        reply = expect_status(
+            lambda size=size: listing.page(size, token),  # type: ignore[misc]
+            {Code.OK, Code.ABORTED},
+            f"{listing.rpc} with the starting_token {token!r}, max_entries = {size}, is refused or"
+            " answers with a page",
+        )
+        expect(
+            reply is None or all(listing.ids(reply)),
+            f"the page behind the starting_token {token!r} holds real entries",
+            wanted="ids that are not empty",
+            got=reply,
+        )
+
+
+# Forged tokens: numbers about and beyond the ends of a list and of what numbers can be, text that
+# is no number, the longest string allowed (CSI 1.13, Size Limits).
+HOSTILE_TOKENS = (
+    "0",
+    "-1",
+    "4294967295",
+    "999999",
+    "1e9",
+    "../%s\n\u202e\U0001f4be'\"",
+    "x" * 128,
+)

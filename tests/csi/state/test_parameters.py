@@ -1,0 +1,35 @@
+"""mutable_parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from refimpl.csi.state.parameters import check_mutable
+from refimpl.csi.state.settings import Settings
+from refimpl.wire.status import Code
+
+SETTINGS = Settings(mutable={"iops": "[0-9]+", "free": ".*"})
+
+
+@pytest.mark.parametrize("sent", [{"iops": "100"}, {"free": ""}, {"iops": "0", "free": "x"}])
+def test_known_keys_with_fitting_values_pass(sent: dict[str, str]) -> None:
+    """A pattern has to match the whole value."""
+    check_mutable(SETTINGS, sent)
+
+
+@pytest.mark.parametrize(
+    ("sent", "told"),
+    [
+        ({"colour": "red"}, "iops, free"),
+        ({"iops": "1x"}, "[0-9]+"),
+        ({"free": "x" * 5000}, "4096"),
+    ],
+)
+def test_others_are_refused_with_what_is_known(
+    sent: dict[str, str], told: str, refused: Any
+) -> None:
+    """The caller learns what the driver takes."""
+    with refused(Code.INVALID_ARGUMENT, told):
+        check_mutable(SETTINGS, sent)

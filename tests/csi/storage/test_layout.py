@@ -1,0 +1,133 @@
+"""refimpl.csi.storage.layout: homes below one root. No real file is touched (pyfakefs)."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from pyfakefs.fake_filesystem import FakeFilesystem
+
+from refimpl.csi.storage import mounts
+from refimpl.csi.storage.layout import MARK, Layout
+from refimpl.wire.status import Code, Refused
+
+ROOT = "/state/storage"
+
+
+@pytest.fixture
+def layout(fs: FakeFilesystem) -> Layout:
+    """A fresh layout."""
+    fs.create_dir("/state")
+    return Layout(ROOT)
+
+
+def filled(layout: Layout, key: str, size: int = 4096) -> str:
+    """A home with a file in its content."""
+    fresh = layout.fresh(key)
+    os.mkdir(fresh)
+    with open(f"{fresh}/file", "w") as file:
+        file.write("x")
+    content = layout.content(key, "mount")
+    layout.settle(key, fresh, content, size)
+    return content
+
+
+def test_the_root_is_private_and_marked(layout: Layout) -> None:
+    """Others see volumes at their targets only; a sweeper sees whose directory it is."""
+    assert os.path.exists(f"{layout.root}/{MARK}")
+    assert os.stat(f"{ROOT}/homes").st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("key", ["..", ".", "a/b", "/etc", "-", "a\nb", "", "\u00e9", "a" * 129])
+def test_no_key_leaves_the_root(key: str, layout: Layout) -> None:
+    """Ids are free text; what is no plain name is hashed."""
+    home = layout.home(key)
+    assert os.path.dirname(home) == f"{ROOT}/homes"
+    assert os.path.basename(home).startswith("=")
+    assert len(os.path.basename(home)) < 255
+
+
+def test_keys_and_homes_go_one_to_one(layout: Layout) -> None:
+    """No plain key can look like the hash of another."""
+    keys = ["a", "A", "a.", "a" * 128, "a/b", "a b", "=a"]
+    assert len({layout.home(key) for key in keys}) == len(keys)
+
+
+def test_content_is_there_at_once_or_not_at_all(layout: Layout) -> None:
+    """A crash while it is made leaves no half."""
+    fresh = layout.fresh("k")
+    os.mkdir(fresh)
+    assert layout.found("k") is None
+    content = layout.content("k", "mount")
+    layout.settle("k", fresh, content, 4096)
+    assert (layout.found("k"), layout.size("k")) == ("mount", 4096)
+    assert list(layout.known()) == ["k"]
+
+
+def test_what_a_crash_left_half_made_is_not_known_and_goes(layout: Layout) -> None:
+    """A home without its mark."""
+    os.mkdir(layout.fresh("half"))
+    filled(layout, "whole")
+    assert list(layout.known()) == ["whole"]
+    assert os.listdir(f"{ROOT}/homes") == ["whole"]
+
+
+def test_removing_takes_everything_even_closed_directories(layout: Layout) -> None:
+    """A workload may leave a directory that cannot be listed."""
+    content = filled(layout, "k")
+    os.mkdir(f"{content}/closed")
+    os.chmod(f"{content}/closed", 0)
+    layout.remove("k")
+    layout.remove("k")
+    assert (os.listdir(f"{ROOT}/homes"), os.listdir(f"{ROOT}/trash")) == ([], [])
+
+
+def test_opening_empties_the_trash(layout: Layout) -> None:
+    """A crash between removing and deleting."""
+    os.makedirs(f"{layout.root}/trash/1-2/data")
+    Layout(ROOT)
+    assert os.listdir(f"{ROOT}/trash") == []
+
+
+def test_a_home_with_a_mount_inside_stays(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Deleting would reach into the file system of somebody else."""
+    content = filled(layout, "k")
+    inside = mounts.Mount("/", f"{content}/there", "rw", "ext4", "/dev/sdx", "8:1")
+    monkeypatch.setattr(mounts, "table", lambda: [inside])
+    with pytest.raises(Refused, match="/dev/sdx") as caught:
+        layout.remove("k")
+    assert caught.value.code == Code.FAILED_PRECONDITION
+    assert os.path.exists(f"{content}/file")
+
+
+def test_a_link_in_a_volume_is_removed_and_not_followed(layout: Layout, fs: FakeFilesystem) -> None:
+    """A workload may link to anything."""
+    fs.create_file("/precious/file")
+    content = filled(layout, "k")
+    os.symlink("/precious", f"{content}/link")
+    layout.remove("k")
+    assert os.path.exists("/precious/file")
+
+
+@pytest.mark.parametrize(
+    ("path", "owned"),
+    [(ROOT, True), (f"{ROOT}/homes/k", True), (f"{ROOT}-2", False), ("/", False)],
+)
+def test_the_root_owns_what_lies_below(path: str, owned: bool, layout: Layout) -> None:
+    """A neighbour of similar name does not."""
+    assert layout.owns(path) == owned
+
+
+def test_a_root_that_cannot_be_made_is_refused(fs: FakeFilesystem) -> None:
+    """With the path, and a code."""
+    fs.create_file("/file")
+    with pytest.raises(Refused, match="/file/root"):
+        Layout("/file/root")
+
+
+def test_the_size_of_a_directory_is_kept(layout: Layout) -> None:
+    """A directory cannot tell how large it was promised to be."""
+    filled(layout, "k", 8192)
+    layout.note_size("k", 16384)
+    assert Layout(layout.root).size("k") == 16384
+    assert layout.size("other") == 0

@@ -1,0 +1,96 @@
+"""refimpl.csi.storage.loops: files as block devices."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from refimpl.csi.storage import loops
+from refimpl.csi.storage.privileged import can_loop
+
+Attach = Callable[..., str]
+
+
+@pytest.fixture
+def image(tmp_path: Path) -> Path:
+    """A file of 1 MiB; skips where there are no loop devices."""
+    if not can_loop(str(tmp_path)):
+        pytest.skip("this machine lends no loop devices")
+    path = tmp_path / "image"
+    with path.open("wb") as file:
+        file.truncate(1 << 20)
+    return path
+
+
+@pytest.fixture
+def attach(image: Path) -> Iterator[Attach]:
+    """Attaches the image; what is still attached at the end goes."""
+
+    def device(**how: bool) -> str:
+        path, descriptor = loops.attach(str(image), **how)
+        os.close(descriptor)
+        return path
+
+    yield device
+    for path, file in loops.attached().items():
+        if file == str(image):
+            loops.detach(path)
+
+
+def size(device: str) -> int:
+    """Bytes of a device."""
+    with open(device, "rb") as file:
+        return file.seek(0, os.SEEK_END)
+
+
+def test_a_device_has_the_size_and_content_of_its_file(image: Path, attach: Attach) -> None:
+    """And is known by its file while it lasts."""
+    device = attach()
+    assert loops.attached()[device] == str(image)
+    with open(device, "r+b") as file:
+        file.write(b"hello")
+    assert image.read_bytes()[:5] == b"hello"
+    assert size(device) == 1 << 20
+    loops.detach(device)
+    assert device not in loops.attached()
+    loops.detach(device)
+
+
+def test_a_device_follows_its_file_when_told(image: Path, attach: Attach) -> None:
+    """Expansion of a block volume."""
+    device = attach()
+    os.truncate(image, 2 << 20)
+    assert size(device) == 1 << 20
+    loops.grow(device)
+    assert size(device) == 2 << 20
+
+
+def test_a_read_only_device_refuses_writes(attach: Attach) -> None:
+    """Some kernels refuse the opening, others the write."""
+    device = attach(readonly=True)
+    assert loops.is_readonly(device)
+    assert not loops.is_readonly(attach())
+    with pytest.raises(PermissionError), open(device, "r+b", buffering=0) as file:
+        file.write(b"x" * 512)
+
+
+def test_an_autoclearing_device_goes_with_its_last_user(attach: Attach) -> None:
+    """A crash leaves no device behind."""
+    assert attach(autoclear=True) not in loops.attached()
+
+
+def test_a_device_that_stays_says_so(attach: Attach) -> None:
+    """A later driver tells the two apart."""
+    assert not loops.autoclears(attach())
+    assert not loops.autoclears("/dev/loop-that-does-not-exist")
+
+
+def test_a_missing_file_cannot_be_attached(image: Path) -> None:
+    """And takes no device."""
+    before = loops.attached()
+    with pytest.raises(FileNotFoundError):
+        loops.attach(str(image) + "-missing")
+    assert loops.attached() == before
