@@ -13,6 +13,7 @@ from conformance.csi.needs import (
     MAXIMUM_SIZE,
     MINIMUM_SIZE,
 )
+from conformance.csi.repeats import expect_same, expect_taken
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import MAY, MUST, SHOULD, case
 from conformance.engine.verdict import expect, expect_status
@@ -148,11 +149,8 @@ def test_a_repeated_create_of_another_size_is_refused(csi: CsiTarget) -> None:
         pytest.skip("the driver tells no capacity of volumes: any range may fit")
     for what, required, limit in (("larger", size * 2, 0), ("smaller", 0, size // 2)):
         request = csi.volume_request(first.name, required=required, limit=limit)
-        expect_status(
-            partial(csi.controller.CreateVolume, request),
-            {Code.ALREADY_EXISTS},
-            f"the name of a volume of {size} bytes, asked for {what}, is refused",
-        )
+        rule = f"the name of a volume of {size} bytes, asked for {what}, is refused"
+        expect_taken(csi, request, rule)
 
 
 @case("CSI-CTRL-021", MUST, "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
@@ -164,13 +162,7 @@ def test_a_repeated_create_takes_any_range_that_fits(csi: CsiTarget) -> None:
     request = csi.volume_request(
         first.name, required=size // 2, limit=max(size, volume.capacity_bytes) * 2
     )
-    again = csi.volume(request)
-    expect(
-        again.volume_id == volume.volume_id,
-        "a range that holds the size of the volume gives that volume",
-        wanted=volume.volume_id,
-        got=again.volume_id,
-    )
+    expect_same(csi, request, volume, "a range that holds the size of a volume gives that volume")
 
 
 @case(

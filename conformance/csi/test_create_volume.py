@@ -17,6 +17,7 @@ from conformance.csi.needs import (
 )
 from conformance.csi.places import nowhere
 from conformance.csi.refusals import expect_refusal, makes_no_volume
+from conformance.csi.repeats import expect_same
 from conformance.csi.requests import Mode, from_snapshot, from_volume
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import MAY, MUST, SHOULD, case
@@ -143,9 +144,7 @@ def _expect_confirmed(
 def test_a_repeated_create_returns_the_same_volume(csi: CsiTarget) -> None:
     """An orchestrator that lost the first answer asks again; a second volume would leak."""
     request = csi.volume_request()
-    first = csi.volume(request)
-    again = csi.volume(request)
-    expect(again == first, "the same request makes the same volume", wanted=first, got=again)
+    expect_same(csi, request, csi.volume(request), "the same request makes the same volume")
 
 
 @case("CSI-CTRL-034", MAY, "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])

@@ -161,13 +161,11 @@ def _long(csi: CsiTarget, length: int) -> str:
     """A fresh target of that many bytes, or of as few as the configured directory allows."""
     target = csi.target_path()
     parent, name = os.path.split(target)
-    missing = length - len(target.encode())
-    while missing > 1:
-        # One more directory costs its name and a slash; no rest of a slash alone may be left.
-        part = missing - 1 if missing <= _COMPONENT else _COMPONENT - 2
-        parent = f"{parent}/{'x' * part}"
-        missing -= part + 1
-    return _under(csi, Path(parent), name)
+    missing = max(0, length - len(target.encode()))
+    while missing > _COMPONENT:
+        parent = f"{parent}/{'x' * (_COMPONENT - 2)}"
+        missing -= _COMPONENT - 1
+    return _under(csi, Path(parent), name + "x" * missing)
 
 
 def _named(csi: CsiTarget, name: str) -> str:

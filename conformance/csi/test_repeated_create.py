@@ -6,6 +6,7 @@ import pytest
 
 from conformance.csi import walk
 from conformance.csi.needs import BLOCK, CREATE_DELETE_VOLUME, MOUNT, OTHER_PARAMETERS
+from conformance.csi.repeats import expect_taken
 from conformance.csi.requests import Mode
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import MUST, SHOULD, case
@@ -17,14 +18,11 @@ from refimpl.wire.status import Code
 @case("CSI-CTRL-022", MUST, "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME, BLOCK, MOUNT])
 def test_a_repeated_create_with_another_access_type_is_refused(csi: CsiTarget) -> None:
     """A pod that wants a device would get a directory, and learn of it only when it starts."""
-    first = csi.volume_request(capabilities=[csi.capability(block=False)])
+    size, mount, block = csi.data_size, csi.capability(block=False), csi.capability(block=True)
+    first = csi.volume_request(required=size, capabilities=[mount])
     csi.volume(first)
-    other = csi.volume_request(first.name, capabilities=[csi.capability(block=True)])
-    expect_status(
-        lambda: csi.controller.CreateVolume(other),
-        {Code.ALREADY_EXISTS},
-        "the name of a mount volume, asked for as block, is refused",
-    )
+    other = csi.volume_request(first.name, required=size, capabilities=[block])
+    expect_taken(csi, other, "the name of a mount volume, asked for as block, is refused")
 
 
 @case("CSI-CTRL-023", MUST, "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
@@ -56,11 +54,7 @@ def test_a_repeated_create_with_other_parameters_is_refused(csi: CsiTarget) -> N
     first = csi.volume_request()
     csi.volume(first)
     other = csi.volume_request(first.name, parameters=csi.settings.other_parameters)
-    expect_status(
-        lambda: csi.controller.CreateVolume(other),
-        {Code.ALREADY_EXISTS},
-        "the name of a volume, asked for with other parameters, is refused",
-    )
+    expect_taken(csi, other, "the name of a volume, asked for with other parameters, is refused")
 
 
 @case("CSI-CTRL-025", SHOULD, "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])

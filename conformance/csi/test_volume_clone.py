@@ -11,10 +11,11 @@ from conformance.csi.copies import (
     expect_not_smaller,
 )
 from conformance.csi.needs import CLONE_VOLUME, CREATE_DELETE_VOLUME, DATA
+from conformance.csi.repeats import expect_same, expect_taken
 from conformance.csi.requests import from_volume
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import MUST, SHOULD, case
-from conformance.engine.verdict import expect, expect_status
+from conformance.engine.verdict import expect_status
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code
 
@@ -44,9 +45,7 @@ def test_a_source_volume_that_does_not_exist_is_not_found(csi: CsiTarget) -> Non
 def test_a_repeated_clone_returns_the_same_volume(csi: CsiTarget) -> None:
     """Copies take longer than callers wait: without this a large clone never comes to an end."""
     request = csi.volume_request(source=from_volume(csi.volume().volume_id))
-    first = csi.volume(request)
-    again = csi.volume(request)
-    expect(again == first, "the same clone gives the same volume", wanted=first, got=again)
+    expect_same(csi, request, csi.volume(request), "the same clone gives the same volume")
 
 
 @case("CSI-CTRL-048", MUST, "CSI 1.13 CreateVolume", needs=NEEDS)
@@ -81,11 +80,7 @@ def test_a_clone_stands_for_itself(csi: CsiTarget) -> None:
     itself = csi.volume_request(
         request.name, required=csi.data_size, source=from_volume(first.volume_id)
     )
-    expect_status(
-        lambda: csi.controller.CreateVolume(itself),
-        {Code.ALREADY_EXISTS},
-        "a volume is no clone of itself: its name is taken",
-    )
+    expect_taken(csi, itself, "a volume is no clone of itself: its name is taken")
     last = first
     for _ in range(5):
         source = from_volume(last.volume_id)
@@ -110,11 +105,11 @@ def test_a_clone_and_its_source_change_apart(csi: CsiTarget) -> None:
     before, on_source, on_clone = content.fresh(), content.fresh(), content.fresh()
     _write(csi, original, before)
     request = csi.volume_request(required=csi.data_size, source=from_volume(original.volume_id))
-    clone = csi.mount(csi.volume(request))
-    content.expect_content(clone, before, "a clone has the content of its source")
+    copied = csi.volume(request)
     source = csi.mount(original)
     content.write(source, on_source)
-    content.expect_content(clone, before, "what is written to the source leaves the clone alone")
+    clone = csi.mount(copied)
+    content.expect_content(clone, before, "a clone has what its source held when it was made")
     content.write(clone, on_clone)
     content.expect_content(source, on_source, "what is written to a clone leaves the source alone")
 

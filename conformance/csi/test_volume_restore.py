@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import pytest
 
 from conformance.csi.copies import (
@@ -20,6 +18,7 @@ from conformance.csi.needs import (
     MOUNTS,
     ROOT,
 )
+from conformance.csi.repeats import expect_same, expect_taken
 from conformance.csi.requests import from_snapshot
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import MAY, MUST, SHOULD, case
@@ -73,9 +72,7 @@ def test_a_repeated_restore_returns_the_same_volume(csi: CsiTarget) -> None:
     """Restores take long and are asked for again; each repeat must not copy anew."""
     source = from_snapshot(csi.snapshot(csi.volume()).snapshot_id)
     request = csi.volume_request(source=source)
-    first = csi.volume(request)
-    again = csi.volume(request)
-    expect(again == first, "the same restore gives the same volume", wanted=first, got=again)
+    expect_same(csi, request, csi.volume(request), "the same restore gives the same volume")
 
 
 @case("CSI-CTRL-043", MUST, "CSI 1.13 CreateVolume", needs=NEEDS)
@@ -91,11 +88,8 @@ def test_a_repeated_create_with_another_source_is_refused(csi: CsiTarget) -> Non
         ("no source", restored.name, None),
         ("a source where it had none", empty.name, from_snapshot(monday)),
     ):
-        expect_status(
-            partial(csi.controller.CreateVolume, csi.volume_request(name, source=source)),
-            {Code.ALREADY_EXISTS},
-            f"the name of a volume, asked for with {what}, is refused",
-        )
+        request = csi.volume_request(name, source=source)
+        expect_taken(csi, request, f"the name of a volume, asked for with {what}, is refused")
 
 
 @case("CSI-CTRL-044", SHOULD, "robustness: a snapshot that is not ready", needs=NEEDS)
@@ -122,8 +116,12 @@ def test_a_snapshot_that_is_not_ready_is_refused_for_now(csi: CsiTarget) -> None
 @case("CSI-CTRL-053", MAY, "CSI 1.13 CreateVolume", needs=[*NEEDS, BLOCK, MOUNT])
 def test_a_restore_as_another_access_type_is_taken_or_refused(csi: CsiTarget) -> None:
     """A file system on what was a raw device is rarely meant; the answer has to stay the same."""
-    source = csi.volume(csi.volume_request(capabilities=[csi.capability(block=True)]))
+    size = csi.data_size
+    source = csi.volume(
+        csi.volume_request(required=size, capabilities=[csi.capability(block=True)])
+    )
     restore = csi.volume_request(
+        required=size,
         capabilities=[csi.capability(block=False)],
         source=from_snapshot(csi.snapshot(source).snapshot_id),
     )

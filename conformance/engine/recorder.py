@@ -64,7 +64,7 @@ class Recorder:
         self._stopped = str(excinfo.value)
 
     def _complete(self, phases: list[pytest.TestReport]) -> None:
-        facts = [phase.refimpl for phase in phases]  # type: ignore[attr-defined]
+        facts = [phase.refimpl for phase in phases]
         self._announce(facts[0]["target"], facts[0]["case"]["id"].partition("-")[0].lower())
         worst = max(facts, key=lambda found: _WEIGHT.index(found["outcome"]))
         self._lost = self._lost or worst.get("lost", "")

@@ -109,7 +109,7 @@ class Relay:
         self._actions = self._route.faults.decide(self._path, request)
         for action in self._actions:
             action.before(self._call)
-        replies: Iterator[Any] = self._forward(itertools.chain(first, self._requests))
+        replies: Iterator[Any] = self._forward(first)
         if self._actions:
             replies = (_decoded(reply, self._known.reply) for reply in replies)
             for action in self._actions:
@@ -118,8 +118,8 @@ class Relay:
             self._sent.append(reply if isinstance(reply, bytes) else reply.SerializeToString())
             yield self._sent[-1]
 
-    def _forward(self, requests: Iterator[bytes]) -> Iterator[bytes]:
-        upstream = self._open(requests)
+    def _forward(self, first: list[bytes]) -> Iterator[bytes]:
+        upstream = self._open(first)
         headers = upstream.initial_metadata()
         if headers or upstream.is_active():  # an answer that is a status alone has no headers
             self._context.send_initial_metadata(_passing(headers))
@@ -131,12 +131,16 @@ class Relay:
             raise Refused(code, message)
         self._context.set_details(message)
 
-    def _open(self, requests: Iterator[bytes]) -> Any:
+    def _open(self, first: list[bytes]) -> Any:
         left = None if self._call.deadline_s is None else self._context.time_remaining()
         metadata = _passing(self._context.invocation_metadata())
+        channel: Any = self._route.channel
         try:
-            call: Any = self._route.channel.stream_stream(self._path)
-            self._upstream = call(self._fed(requests), timeout=left, metadata=metadata)
+            if first:  # the only one; to send it so costs grpc a thread less
+                call, payload = channel.unary_stream(self._path), first[0]
+            else:
+                call, payload = channel.stream_stream(self._path), self._fed()
+            self._upstream = call(payload, timeout=left, metadata=metadata)
         finally:
             self._opened.set()
         self._call.on_cancel(self._upstream.cancel)
@@ -152,9 +156,9 @@ class Relay:
         # a server could take for a complete stream. By the second answer it knows which it is.
         next(requests, None)
 
-    def _fed(self, requests: Iterator[bytes]) -> Iterator[bytes]:
+    def _fed(self) -> Iterator[bytes]:
         try:
-            yield from requests
+            yield from self._requests
         except grpc.RpcError:
             # The caller is gone. To end here would tell the upstream that all requests have come.
             self._opened.wait()

@@ -29,7 +29,7 @@ class Code(enum.IntEnum):
     UNAUTHENTICATED = 16
 
 
-class Refused(Exception):  # noqa: N818 - an answer of the protocol, not a failure of ours
+class Refused(Exception):
     """A call that ends with a status other than OK.
 
     A fake's rules raise it and `wire.server` puts it on the wire; `wire.client` raises it for

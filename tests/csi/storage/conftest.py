@@ -31,7 +31,11 @@ def opened(tmp_path: Path) -> Iterator[Open]:
     for one in storages:
         one.close()
     left = [m.point for m in mounts.table() if m.point.startswith(f"{tmp_path}/")]
-    devices = [d for d, file in loops.attached().items() if file.startswith(f"{tmp_path}/")]
+    devices = [
+        device
+        for device, file in loops.attached().items()
+        if file.startswith(f"{tmp_path}/") and not loops.autoclears(device)
+    ]
     assert (left, devices) == ([], [])
 
 

@@ -1,12 +1,14 @@
 """Rules are read from YAML; a mistake is answered with line, rule, field and what is allowed."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from refimpl.csi.api import csi_pb2 as csi
 from refimpl.wire.faults import FaultError, Faults
-from refimpl.wire.faults.config import read_rules
+from refimpl.wire.faults.config import _ACTIONS, read_rules
 from refimpl.wire.faults.document import LARGEST_TEXT
 
 
@@ -214,3 +216,32 @@ def test_bytes_and_text_are_the_same() -> None:
     assert [r.to_dict() for r in Faults.from_yaml(b"- do: hang").rules] == shown(
         "{id: r1, do: hang}"
     )
+
+
+MANUAL = (Path(__file__).parents[3] / "docs" / "faults.md").read_text()
+
+
+@pytest.mark.parametrize("example", re.findall(r"```yaml\n(.*?)```", MANUAL, re.DOTALL))
+def test_every_example_of_the_manual_is_valid(example: str) -> None:
+    """Also when it is checked against the services of the CSI driver."""
+    faults = Faults.from_yaml(example)
+    faults.check(csi.DESCRIPTOR.services_by_name.values())
+    assert faults.rules
+
+
+@pytest.mark.parametrize("text", re.findall(r"--data-binary '(.*?)'", MANUAL))
+def test_every_body_of_the_manual_is_valid(text: str) -> None:
+    """What is pasted into a shell must work."""
+    faults = Faults.from_yaml(text)
+    faults.check(csi.DESCRIPTOR.services_by_name.values())
+    assert [rule.id for rule in faults.rules] in ([], ["lose"])
+
+
+def test_the_manual_shows_every_action() -> None:
+    """An action that nobody can find is not there."""
+    shown_there = {
+        next(iter(rule["do"]))
+        for example in re.findall(r"```yaml\n(.*?)```", MANUAL, re.DOTALL)
+        for rule in shown(example)
+    }
+    assert shown_there == set(_ACTIONS)
