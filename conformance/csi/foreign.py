@@ -10,7 +10,6 @@ import attrs
 
 from conformance.csi import content
 from conformance.csi.target import CsiTarget
-from conformance.engine.verdict import expect
 
 _NAME = "refimpl-foreign"
 
@@ -22,14 +21,13 @@ class Foreign:
     path: str
     content: bytes
 
-    def expect_intact(self, rule: str) -> None:
-        """Raises Broken unless the file is as it was laid."""
+    def harm(self) -> str:
+        """What was done to the file, empty where it is as it was laid."""
         try:
             found = Path(self.path).read_bytes()
         except OSError as error:
-            expect(False, rule, wanted=f"{self.path} as it was", got=error.strerror)
-        else:
-            expect(found == self.content, rule, wanted=self.content, got=found or "an empty file")
+            return f"{self.path}: {error.strerror}"
+        return "" if found == self.content else f"{self.path} holds {found!r}"
 
     def remove(self) -> None:
         """Takes the file away again, and nothing else."""

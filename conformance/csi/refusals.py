@@ -44,6 +44,6 @@ def makes_no_volume(csi: CsiTarget, what: str) -> Iterator[None]:
     left = set(listed()) - before
     rule = f"{what} leaves no volume behind"
     with contextlib.suppress(Broken):
-        eventually(lambda: left.isdisjoint(listed()), 5.0, rule)
+        eventually(lambda: left.isdisjoint(listed()), 3.0, rule)
         return
     expect(False, rule, wanted="no further volume in ListVolumes", got=sorted(left))

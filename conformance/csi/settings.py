@@ -39,11 +39,17 @@ SECRET_KEYS = {
 class Hooks(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """Commands of the user that break and repair things behind the driver's back.
 
-    {volume_id}, {status} and {reason} are filled in; no shell is involved.
+    {volume_id}, {status}, {reason} and {node} are filled in; no shell is involved. A command that
+    repairs succeeds, too, where nothing is broken. {reason} in break_volume and repair_volume says
+    that a volume can have several faults at once, of which it tells one.
     """
 
     break_volume: list[str] = []
     repair_volume: list[str] = []
+    break_volume_on_node: list[str] = []  # seen by that node, not by the others
+    repair_volume_on_node: list[str] = []
+    hold_volume: list[str] = []  # what works on the volume hangs, until it is released
+    release_volume: list[str] = []
     break_storage: list[str] = []
     repair_storage: list[str] = []
     break_dependency: list[str] = []

@@ -7,22 +7,25 @@ import socket
 import struct
 
 from conformance.engine.verdict import timeout
+from refimpl.wire.client import Unreachable
 from refimpl.wire.endpoint import Endpoint
 
 _CREDENTIALS = struct.Struct("3i")  # struct ucred: pid, uid, gid (unix(7))
 
 
 def connect(endpoint: Endpoint) -> socket.socket:
-    """A connection on which nothing was sent yet; raises OSError."""
-    if endpoint.kind != "unix":
-        return socket.create_connection((endpoint.host, endpoint.port), timeout(5.0))
-    made = socket.socket(socket.AF_UNIX)
-    made.settimeout(timeout(5.0))
+    """A connection on which nothing was sent yet; raises Unreachable."""
+    unix = endpoint.kind == "unix"
+    made = socket.socket(socket.AF_UNIX) if unix else None
     try:
+        if made is None:
+            return socket.create_connection((endpoint.host, endpoint.port), timeout(5.0))
+        made.settimeout(timeout(5.0))
         made.connect(endpoint.path)
-    except OSError:
-        made.close()
-        raise
+    except OSError as error:
+        if made:
+            made.close()
+        raise Unreachable(f"{endpoint}: it takes no connection: {error.strerror}") from error
     return made
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -81,6 +81,13 @@ class Surroundings(Acts):
         return "the driver makes no mounts that can be seen from here"
 
     @property
+    def no_file_systems(self) -> str:
+        """Whether a volume has a file system of its own, and not a share of another one."""
+        if self.fake and "fs_types" not in self.fake.storage.capabilities:
+            return "the fake makes no file systems here (loop devices and mkfs are needed)"
+        return self.no_mounts
+
+    @property
     def no_data(self) -> str:
         """Whether a published path leads to the volume's data."""
         if lacking := self.no_files or self.no_volumes or self.no_node:
@@ -131,7 +138,8 @@ class Surroundings(Acts):
             return usual and (self.settings.access_type == "block") == block
         wanted = [self.capability(mode, block=block) for mode in modes]
         try:
-            made = self.controller.CreateVolume(self.volume_request(capabilities=wanted)).volume
+            request = self.volume_request(capabilities=wanted, required=self.data_size)
+            made = self.controller.CreateVolume(request).volume
             self.controller.DeleteVolume(self.delete_request(made.volume_id))
         except Refused as refusal:
             return refusal.code != Code.INVALID_ARGUMENT
@@ -144,7 +152,9 @@ class Surroundings(Acts):
 
     def sharing_mode(self, *, block: bool | None = None) -> Mode.Mode.ValueType:
         """A mode that writes to one volume at several targets of a node, UNKNOWN for none."""
-        fine = all(f"{side}:SINGLE_NODE_MULTI_WRITER" in self.offers for side in ("controller", "node"))
+        fine = all(
+            f"{side}:SINGLE_NODE_MULTI_WRITER" in self.offers for side in ("controller", "node")
+        )
         for mode in (*([Mode.SINGLE_NODE_MULTI_WRITER] if fine else []), *_SHARED):
             if self.makes(mode, block=block):
                 return mode
@@ -184,10 +194,28 @@ class Surroundings(Acts):
 
     @property
     def no_node_topology(self) -> str:
-        """Whether a place is known in which volumes can be made."""
+        """Whether the first node tells where it is."""
         if self.offers.topology:
             return ""
         return "the node tells no place of its own (NodeGetInfo, accessible_topology)"
+
+    @functools.cached_property
+    def place(self) -> Mapping[str, str]:
+        """The segments of a place where volumes can be made: that of the first node, or else of a
+        volume that the driver put somewhere; empty where nobody tells."""
+        if self.offers.topology or "controller:CREATE_DELETE_VOLUME" not in self.offers:
+            return self.offers.topology or {}
+        try:
+            made = self.controller.CreateVolume(self.volume_request()).volume
+            self.controller.DeleteVolume(self.delete_request(made.volume_id))
+        except Refused:
+            return {}
+        return next((dict(told.segments) for told in made.accessible_topology), {})
+
+    @property
+    def no_place(self) -> str:
+        """Whether a place is known in which volumes can be made."""
+        return "" if self.place else "neither NodeGetInfo nor CreateVolume tells a place"
 
     @property
     def no_node_id(self) -> str:
@@ -210,6 +238,20 @@ class Surroundings(Acts):
     @functools.cache  # noqa: B019
     def _node_id(self, number: int) -> str:
         return self.nodes[number].node.NodeGetInfo(pb.NodeGetInfoRequest()).node_id
+
+    @functools.cached_property
+    def near_node_id(self) -> str:
+        """A second node from which volumes made for the first can be used, empty where there is
+        none; a node of which only the id is known counts as one."""
+        if self.settings.other_node_id or not self.other_node_id:
+            return self.other_node_id
+        place = self.nodes[1].node.NodeGetInfo(pb.NodeGetInfoRequest()).accessible_topology.segments
+        return self.other_node_id if dict(place) == (self.offers.topology or {}) else ""
+
+    @property
+    def no_near_node(self) -> str:
+        """Whether two nodes can share a volume."""
+        return self.no_second_node or ("" if self.near_node_id else "the nodes share no volumes")
 
     @property
     def no_second_node(self) -> str:
@@ -283,6 +325,29 @@ class Surroundings(Acts):
         return "no hook breaks and repairs volumes (hooks.break_volume, hooks.repair_volume)"
 
     @property
+    def no_several_faults(self) -> str:
+        """Whether a volume can have two faults at once, one of which is repaired."""
+        hooks = self.settings.hooks
+        known = all("{reason}" in " ".join(hook) for hook in (hooks.break_volume, hooks.repair_volume))
+        return "" if self.fake or known else "the hooks know one fault a volume ({reason} in both)"
+
+    @property
+    def no_node_faults(self) -> str:
+        """Whether a volume can be broken for one node alone."""
+        hooks = self.settings.hooks
+        if self.fake or (hooks.break_volume_on_node and hooks.repair_volume_on_node):
+            return ""
+        return "no hook breaks a volume for one node (hooks.break_volume_on_node, repair_...)"
+
+    @property
+    def no_holding(self) -> str:
+        """Whether calls that work on a volume can be made to hang."""
+        hooks = self.settings.hooks
+        if self.fake or (hooks.hold_volume and hooks.release_volume):
+            return ""
+        return "no hook makes calls hang (hooks.hold_volume, hooks.release_volume)"
+
+    @property
     def no_storage_faults(self) -> str:
         """Whether the back end can be broken and repaired."""
         hooks = self.settings.hooks
@@ -313,4 +378,8 @@ def mount_points() -> list[str]:
 
 
 def _unescape(text: str) -> str:
-    return text.encode("latin-1", "backslashreplace").decode("unicode_escape") if "\\" in text else text
+    return (
+        text.encode("latin-1", "backslashreplace").decode("unicode_escape")
+        if "\\" in text
+        else text
+    )

@@ -20,6 +20,7 @@ from conformance.engine.ledger import Ledger, LedgerChannel, Made
 from conformance.engine.ledger import read as read_ledger
 from conformance.engine.options import BadOption, Options
 from conformance.engine.supervise import Supervised
+from conformance.engine.target import Loss
 from conformance.engine.verdict import Broken
 from refimpl.csi.kubelet import Driver
 from refimpl.wire.client import Channel, Unreachable
@@ -113,17 +114,21 @@ class CsiTarget(Surroundings):
         at = self.node_endpoints[0] if "/csi.v1.Node/" in call.method else self.endpoint
         return reproduce.grpcurl(call, at, "refimpl/csi/api/csi.proto")
 
-    def lost(self) -> str:
-        """See Target. A driver that we started is started again: its next case gets its chance."""
-        if all(
-            probe(endpoint) == "live" for endpoint in self._endpoints() if endpoint.kind == "unix"
-        ):
-            return ""
-        if self.process and not self.process.running():
-            ended = f"it ended with {self.process.status()}{self.process.last_words()}"
+    def lost(self) -> Loss | None:
+        """See Target."""
+        sockets = [endpoint for endpoint in self._endpoints() if endpoint.kind == "unix"]
+        if all(probe(endpoint) == "live" for endpoint in sockets):
+            return None
+        if not self.process:
+            return Loss(f"nobody answers at {self.endpoint} any more")
+        self.process.wait_end(1.0)
+        status, last = self.process.status(), self.process.last_words()
+        try:
+            self.process.terminate()
             self.process.start().ready()
-            return f"restarted: {ended}"
-        return f"nobody answers at {self.endpoint} any more"
+        except Unreachable as error:
+            return Loss(str(error))
+        return Loss(f"its process ended with {status}{last}", revived=True)
 
     def _endpoints(self) -> list[Endpoint]:
         return [self.endpoint, *self.node_endpoints]
@@ -142,7 +147,8 @@ class CsiTarget(Surroundings):
         return f"{rpc} undone", True
 
     def close(self) -> None:
-        """See Target."""
+        """See Target. What could not be undone before is tried once more."""
+        undo.undo_all(self.ledger, self.call_with_secrets, left=True)
         if self.paths:
             self.paths.close()
         self.ledger.close()

@@ -25,8 +25,13 @@ from refimpl.csi.api import csi_pb2 as pb
 from refimpl.csi.kubelet import Driver
 from refimpl.wire.status import Code, Refused
 
-_AT_THE_CONTROLLER = ("Identity", "Controller", "GroupController", "SnapshotMetadata")
-_AT_A_NODE = ("Identity", "Node")
+_AT_THE_CONTROLLER: tuple[str, ...] = (
+    "Identity",
+    "Controller",
+    "GroupController",
+    "SnapshotMetadata",
+)
+_AT_A_NODE: tuple[str, ...] = ("Identity", "Node")
 
 # CSI, comments of the capabilities: the first is advertised only beside one of the others.
 _IMPLIED = {
@@ -78,17 +83,15 @@ def _expect_unimplemented(csi: CsiTarget, chosen: Iterable[Rpc], rule: str) -> N
 def test_every_rpc_that_is_advertised_is_there(csi: CsiTarget) -> None:
     """All services of a driver are at its address; a caller that read the capabilities has nowhere
     else to go."""
-    places = {csi.endpoint: (csi.driver, _AT_THE_CONTROLLER)}
     nodes = zip(csi.node_endpoints, csi.nodes, strict=True)
-    missing = []
-    for endpoint, (driver, services) in [
-        *places.items(),
-        *((endpoint, (node, _AT_A_NODE)) for endpoint, node in nodes),
-    ]:
-        for rpc in rpcs.of(*services):
-            if rpc.due(csi.offers):
-                code = _status(driver, rpc, rpc.request())
-                missing += [f"{rpc.name} at {endpoint}"] * (code == Code.UNIMPLEMENTED)
+    places = [(csi.endpoint, csi.driver, _AT_THE_CONTROLLER)]
+    places += [(endpoint, node, _AT_A_NODE) for endpoint, node in nodes]
+    missing = [
+        f"{rpc.name} at {endpoint}"
+        for endpoint, driver, services in places
+        for rpc in rpcs.of(*services)
+        if rpc.due(csi.offers) and _status(driver, rpc, rpc.request()) == Code.UNIMPLEMENTED
+    ]
     expect(
         not missing,
         "an RPC that the capabilities promise is implemented at the driver's address",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from conformance.csi.needs import (
     CREATE_DELETE_VOLUME,
     EXPAND_VOLUME,
     GET_CAPACITY,
     MAXIMUM_SIZE,
-    NODE_TOPOLOGY,
     OTHER_PARAMETERS,
+    PLACE,
     TOPOLOGY,
     Absent,
 )
@@ -83,12 +85,12 @@ def test_capacity_is_that_for_the_given_parameters(csi: CsiTarget) -> None:
     )
 
 
-@case("CSI-CAP-004", MUST, _SOURCE, needs=[GET_CAPACITY, TOPOLOGY, NODE_TOPOLOGY])
+@case("CSI-CAP-004", MUST, _SOURCE, needs=[GET_CAPACITY, TOPOLOGY, PLACE])
 def test_capacity_is_that_of_the_given_place(csi: CsiTarget) -> None:
     """The scheduler sends a pod to the place that has room: none where the driver is not."""
-    place = csi.offers.topology or {}
-    for segments, there in ((place, True), (nowhere(place), False)):
-        request = pb.GetCapacityRequest(accessible_topology=pb.Topology(segments=segments))
+    for segments, there in ((csi.place, True), (nowhere(csi.place), False)):
+        request = csi.capacity_request()
+        request.accessible_topology.CopyFrom(pb.Topology(segments=segments))
         told = csi.controller.GetCapacity(request).available_capacity
         expect(
             (told > 0) == there,
@@ -104,10 +106,11 @@ def test_there_is_no_room_for_volumes_the_driver_does_not_make(csi: CsiTarget) -
     again."""
     without_type = pb.VolumeCapability(access_mode=Mode(mode=Mode.SINGLE_NODE_WRITER))
     for use in (csi.capability(Mode.UNKNOWN), without_type, *_refused(csi)):
+        request = csi.capacity_request()
+        request.ClearField("volume_capabilities")
+        request.volume_capabilities.append(use)
         told = expect_status(
-            lambda use=use: csi.controller.GetCapacity(
-                pb.GetCapacityRequest(volume_capabilities=[use])
-            ),
+            partial(csi.controller.GetCapacity, request),
             {Code.OK, Code.INVALID_ARGUMENT},
             f"GetCapacity for volumes as ({described(use)}) answers or is refused",
         )
@@ -196,7 +199,7 @@ def _refused(csi: CsiTarget) -> list[pb.VolumeCapability]:
     refused = []
     for use in rare:
         try:
-            csi.volume(csi.volume_request(capabilities=[use]))
+            csi.volume(csi.volume_request(capabilities=[use], required=csi.data_size))
         except Refused as refusal:
             if refusal.code == Code.INVALID_ARGUMENT:
                 refused.append(use)

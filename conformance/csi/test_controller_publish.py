@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from conformance.csi.needs import (
     CREATE_DELETE_VOLUME,
     NODE_ID,
@@ -37,7 +39,7 @@ def test_a_publish_that_lacks_a_required_field_is_refused(csi: CsiTarget) -> Non
         lacking.CopyFrom(request)
         lacking.ClearField(field)
         expect_status(
-            lambda lacking=lacking: csi.controller.ControllerPublishVolume(lacking),
+            partial(csi.controller.ControllerPublishVolume, lacking),
             {Code.INVALID_ARGUMENT},
             f"ControllerPublishVolume without {field} is refused",
         )
@@ -92,7 +94,7 @@ def test_a_published_volume_does_not_change_its_readonly_flag(csi: CsiTarget) ->
         volume = csi.volume()
         csi.attach(volume, readonly=readonly)
         expect_status(
-            lambda volume=volume, flipped=not readonly: csi.attach(volume, readonly=flipped),
+            partial(csi.attach, volume, readonly=not readonly),
             {Code.ALREADY_EXISTS},
             f"a volume published to a node with readonly = {readonly} is not published there with"
             f" readonly = {not readonly} as well",
@@ -114,7 +116,7 @@ def test_a_published_volume_does_not_change_its_use(csi: CsiTarget) -> None:
         volume = csi.volume(csi.volume_request(capabilities=made_for))
         csi.attach(volume)
         expect_status(
-            lambda volume=volume, other=other: csi.attach(volume, capability=other),
+            partial(csi.attach, volume, capability=other),
             {Code.ALREADY_EXISTS, *also},
             f"a volume published to a node as {described(usual)} is not published there as"
             f" {described(other)} as well",

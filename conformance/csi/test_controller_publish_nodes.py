@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+
 from conformance.csi.needs import (
     ATTACH_LIMIT,
     CREATE_DELETE_VOLUME,
     MULTI_NODE_ONE_WRITER,
     MULTI_NODE_READER,
     MULTI_NODE_WRITERS,
+    NEAR_NODES,
     NODE_ID,
     PUBLISH_READONLY,
     PUBLISH_UNPUBLISH_VOLUME,
-    TWO_NODES,
 )
 from conformance.csi.requests import Mode
 from conformance.csi.target import CsiTarget
 from conformance.csi.uses import described, single_node_modes
-from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.case import MUST, SHOULD, Need, case
 from conformance.engine.verdict import Broken, expect, expect_status, should
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code, Refused
 
 _SOURCE = "CSI 1.13 ControllerPublishVolume"
-_SHARED = [PUBLISH_UNPUBLISH_VOLUME, NODE_ID, CREATE_DELETE_VOLUME, TWO_NODES]
-_LIMITED = [PUBLISH_UNPUBLISH_VOLUME, NODE_ID, CREATE_DELETE_VOLUME, ATTACH_LIMIT]
+_SHARED: Sequence[Need] = [PUBLISH_UNPUBLISH_VOLUME, NODE_ID, CREATE_DELETE_VOLUME, NEAR_NODES]
+_LIMITED: Sequence[Need] = [PUBLISH_UNPUBLISH_VOLUME, NODE_ID, CREATE_DELETE_VOLUME, ATTACH_LIMIT]
 
 
 @case("CSI-PUB-007", MUST, _SOURCE, needs=_SHARED)
@@ -39,7 +42,7 @@ def test_a_volume_for_one_node_is_not_published_to_a_second(csi: CsiTarget) -> N
         csi.attach(volume, capability=use, readonly=readonly)
         rule = f"a volume published to one node as {described(use)} is not published to a second"
         try:
-            csi.attach(volume, node_id=csi.other_node_id, capability=use, readonly=readonly)
+            csi.attach(volume, node_id=csi.near_node_id, capability=use, readonly=readonly)
         except Refused as refusal:
             code, said = refusal.code, refusal.message
         else:
@@ -58,10 +61,10 @@ def test_readers_on_two_nodes_share_a_volume(csi: CsiTarget) -> None:
     """ReadOnlyMany: a data set that every node reads."""
     use = csi.capability(Mode.MULTI_NODE_READER_ONLY)
     volume = csi.volume(csi.volume_request(capabilities=[use]))
-    for node in (csi.offers.node_id, csi.other_node_id):
+    for node in (csi.offers.node_id, csi.near_node_id):
         expect_status(
-            lambda node=node: csi.attach(
-                volume, node_id=node, capability=use, readonly=_can_be_readonly(csi)
+            partial(
+                csi.attach, volume, node_id=node, capability=use, readonly=_can_be_readonly(csi)
             ),
             {Code.OK},
             f"a volume for MULTI_NODE_READER_ONLY is published to node {node}",
@@ -73,9 +76,9 @@ def test_writers_on_two_nodes_share_a_volume(csi: CsiTarget) -> None:
     """ReadWriteMany: without it a Deployment of two replicas never becomes ready."""
     use = csi.capability(Mode.MULTI_NODE_MULTI_WRITER)
     volume = csi.volume(csi.volume_request(capabilities=[use]))
-    for node in (csi.offers.node_id, csi.other_node_id):
+    for node in (csi.offers.node_id, csi.near_node_id):
         expect_status(
-            lambda node=node: csi.attach(volume, node_id=node, capability=use),
+            partial(csi.attach, volume, node_id=node, capability=use),
             {Code.OK},
             f"a volume for MULTI_NODE_MULTI_WRITER is published to node {node}",
         )
@@ -85,7 +88,7 @@ def test_writers_on_two_nodes_share_a_volume(csi: CsiTarget) -> None:
 def test_of_many_nodes_only_one_writes(csi: CsiTarget) -> None:
     """MULTI_NODE_SINGLE_WRITER: the other nodes read, and a second writer is held off."""
     use = csi.capability(Mode.MULTI_NODE_SINGLE_WRITER)
-    volume, other = csi.volume(csi.volume_request(capabilities=[use])), csi.other_node_id
+    volume, other = csi.volume(csi.volume_request(capabilities=[use])), csi.near_node_id
     csi.attach(volume, capability=use)
     expect_status(
         lambda: csi.attach(volume, node_id=other, capability=use, readonly=True),

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+
 from conformance.csi.interposed import interposed
 from conformance.csi.needs import (
     CREATE_DELETE_VOLUME,
     MULTI_NODE_WRITERS,
+    NEAR_NODES,
     NODE_ID,
     PUBLISH_UNPUBLISH_VOLUME,
     SAME_HOST,
     STAGE_UNSTAGE_VOLUME,
-    TWO_NODES,
     VOLUMES,
 )
 from conformance.csi.requests import Mode
 from conformance.csi.target import CsiTarget
 from conformance.csi.walk import volumes
-from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.case import MUST, SHOULD, Need, case
 from conformance.engine.verdict import expect, expect_status
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.faults import DropReply, Rule, Status
 from refimpl.wire.status import Code
 
 _SOURCE = "CSI 1.13 ControllerUnpublishVolume"
-_SHARED = [PUBLISH_UNPUBLISH_VOLUME, NODE_ID, CREATE_DELETE_VOLUME, TWO_NODES]
+_SHARED: Sequence[Need] = [PUBLISH_UNPUBLISH_VOLUME, NODE_ID, CREATE_DELETE_VOLUME, NEAR_NODES]
 
 
 @case("CSI-PUB-019", MUST, _SOURCE, needs=[PUBLISH_UNPUBLISH_VOLUME, NODE_ID])
@@ -63,7 +66,7 @@ def test_what_cannot_be_found_counts_as_unpublished_or_as_missing(csi: CsiTarget
         ("an unknown node", csi.unpublish_request(volume.volume_id, node)),
     ):
         expect_status(
-            lambda request=request: csi.controller.ControllerUnpublishVolume(request),
+            partial(csi.controller.ControllerUnpublishVolume, request),
             {Code.OK, Code.NOT_FOUND},
             f"ControllerUnpublishVolume with {what} is done, or refused as not found",
         )
@@ -74,8 +77,8 @@ def test_an_unpublish_without_a_node_takes_the_volume_off_all(csi: CsiTarget) ->
     """A node that keeps the volume goes on writing to what its owner believes free. Whether one
     does is seen by publishing the volume there in another way (CSI-PUB-006). With a single node,
     or a driver for single nodes, "all" is one."""
-    both = csi.other_node_id and csi.makes(Mode.MULTI_NODE_MULTI_WRITER, Mode.SINGLE_NODE_WRITER)
-    nodes = [csi.offers.node_id, csi.other_node_id] if both else [csi.offers.node_id]
+    both = csi.near_node_id and csi.makes(Mode.MULTI_NODE_MULTI_WRITER, Mode.SINGLE_NODE_WRITER)
+    nodes = [csi.offers.node_id, csi.near_node_id] if both else [csi.offers.node_id]
     one = csi.capability(Mode.SINGLE_NODE_WRITER)
     many = csi.capability(Mode.MULTI_NODE_MULTI_WRITER) if both else one
     volume = csi.volume(csi.volume_request(capabilities=[many, one] if both else [one]))
@@ -84,7 +87,7 @@ def test_an_unpublish_without_a_node_takes_the_volume_off_all(csi: CsiTarget) ->
     _unpublish(csi, volume, "ControllerUnpublishVolume without node_id is done", node_id="")
     for node in nodes:
         expect_status(
-            lambda node=node: csi.attach(volume, node_id=node, capability=one),
+            partial(csi.attach, volume, node_id=node, capability=one),
             {Code.OK},
             f"after ControllerUnpublishVolume without node_id the volume is free on node {node}",
         )
@@ -96,16 +99,16 @@ def test_an_unpublish_leaves_the_other_nodes_alone(csi: CsiTarget) -> None:
     """One replica that ends must not cost the others their storage."""
     many, one = map(csi.capability, (Mode.MULTI_NODE_MULTI_WRITER, Mode.SINGLE_NODE_WRITER))
     volume = csi.volume(csi.volume_request(capabilities=[many, one]))
-    for node in (csi.offers.node_id, csi.other_node_id):
+    for node in (csi.offers.node_id, csi.near_node_id):
         csi.attach(volume, node_id=node, capability=many)
     _unpublish(csi, volume, "ControllerUnpublishVolume from one of two nodes is done")
     if "controller:LIST_VOLUMES_PUBLISHED_NODES" in csi.offers:
         entry = volumes(csi).find(volume.volume_id)
         nodes = list(entry.status.published_node_ids) if entry else []
         rule = "after ControllerUnpublishVolume from one node ListVolumes tells the other"
-        expect(csi.other_node_id in nodes, rule, wanted=csi.other_node_id, got=nodes)
+        expect(csi.near_node_id in nodes, rule, wanted=csi.near_node_id, got=nodes)
     expect_status(
-        lambda: csi.attach(volume, node_id=csi.other_node_id, capability=one),
+        lambda: csi.attach(volume, node_id=csi.near_node_id, capability=one),
         {Code.ALREADY_EXISTS},
         "after ControllerUnpublishVolume from one node the volume is still published to the other,"
         " so that another use is refused there",
@@ -119,7 +122,7 @@ def test_a_volume_moves_to_another_node(csi: CsiTarget) -> None:
     csi.attach(volume)
     _unpublish(csi, volume, "ControllerUnpublishVolume from the first node is done")
     expect_status(
-        lambda: csi.attach(volume, node_id=csi.other_node_id),
+        lambda: csi.attach(volume, node_id=csi.near_node_id),
         {Code.OK},
         "a volume that was unpublished from one node is published to another",
     )
@@ -134,9 +137,7 @@ def test_an_unpublish_cancels_a_publish_of_unknown_outcome(csi: CsiTarget) -> No
         publish = f"a ControllerPublishVolume whose {lost} got lost"
         with interposed(csi, Rule(do=fault, id=f"{lost}-lost")) as driver:
             expect_status(
-                lambda volume=volume, driver=driver: driver.controller.ControllerPublishVolume(
-                    csi.publish_request(volume)
-                ),
+                partial(driver.controller.ControllerPublishVolume, csi.publish_request(volume)),
                 {Code.UNAVAILABLE},
                 f"{publish} comes to no other end",
             )
@@ -184,13 +185,13 @@ def _unpublish(csi: CsiTarget, volume: pb.Volume, rule: str, node_id: str | None
 
 def _expect_free(csi: CsiTarget, volume: pb.Volume, when: str) -> None:
     """No node has the volume: another may have it, or the same one in another way."""
-    if csi.other_node_id:
+    if csi.near_node_id:
         expect_status(
-            lambda: csi.attach(volume, node_id=csi.other_node_id),
+            lambda: csi.attach(volume, node_id=csi.near_node_id),
             {Code.OK},
             f"{when} the volume can be published to another node",
         )
-        _unpublish(csi, volume, "and unpublished from there", csi.other_node_id)
+        _unpublish(csi, volume, "and unpublished from there", csi.near_node_id)
     if "controller:PUBLISH_READONLY" in csi.offers:
         expect_status(
             lambda: csi.attach(volume, readonly=True),

@@ -250,8 +250,8 @@ def _impossible(csi: CsiTarget) -> Iterator[pb.CreateVolumeRequest]:
     request = csi.volume_request()
     request.mutable_parameters["refimpl-unknown"] = "1"
     yield request
-    if csi.offers.topology:
+    if place := csi.offers.topology:
         request = csi.volume_request()
         request.ClearField("accessibility_requirements")
-        request.accessibility_requirements.requisite.add(segments=nowhere(csi.offers.topology))
+        request.accessibility_requirements.requisite.add(segments=nowhere(place))
         yield request

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from conformance.csi.breaking import break_volume, repair_volume
 from conformance.csi.needs import (
     BREAKABLE,
@@ -61,9 +63,7 @@ def test_a_volume_that_is_not_there_is_not_told(csi: CsiTarget) -> None:
         *gone,
     ):
         expect_status(
-            lambda id=id: csi.controller.ControllerGetVolume(
-                pb.ControllerGetVolumeRequest(volume_id=id)
-            ),
+            partial(_get, csi, id),
             {code},
             f"ControllerGetVolume {what} is refused",
         )
@@ -115,9 +115,9 @@ def test_a_broken_volume_is_told_as_abnormal_until_it_is_repaired(csi: CsiTarget
     """A condition that never changes is worse than none: people rely on it."""
     id = csi.volume().volume_id
     break_volume(csi, id)
-    eventually(lambda: _abnormal(csi, id), 30.0, "a broken volume is told as abnormal")
+    eventually(lambda: _abnormal(csi, id), 3.0, "a broken volume is told as abnormal")
     repair_volume(csi, id)
-    eventually(lambda: not _abnormal(csi, id), 30.0, "a repaired volume is not told as abnormal")
+    eventually(lambda: not _abnormal(csi, id), 3.0, "a repaired volume is not told as abnormal")
 
 
 def _get(csi: CsiTarget, volume_id: str) -> pb.ControllerGetVolumeResponse:

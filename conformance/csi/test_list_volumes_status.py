@@ -65,7 +65,7 @@ def test_a_long_list_fits_into_the_messages_of_an_ordinary_client(csi: CsiTarget
 def test_the_nodes_that_have_a_volume_are_listed(csi: CsiTarget) -> None:
     """The attacher compares this list with what it wants and attaches again what is missing. The
     nodes it was taken off are better not listed, though CSI lets further ones be."""
-    first, second = csi.offers.node_id, csi.other_node_id
+    first, second = csi.offers.node_id, csi.near_node_id
     many = bool(second) and csi.makes(Mode.MULTI_NODE_MULTI_WRITER)
     use = csi.capability(Mode.MULTI_NODE_MULTI_WRITER if many else Mode.SINGLE_NODE_WRITER)
     volume = csi.volume(csi.volume_request(capabilities=[use]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from conformance.csi import places
-from conformance.csi.needs import CREATE_DELETE_VOLUME, NODE_TOPOLOGY, TOPOLOGY, Absent
+from conformance.csi.needs import CREATE_DELETE_VOLUME, PLACE, TOPOLOGY, Absent
 from conformance.csi.places import Place
 from conformance.csi.repeats import expect_taken
 from conformance.csi.target import CsiTarget
@@ -14,13 +14,13 @@ from conformance.engine.verdict import expect, expect_status
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code
 
-NEEDS: list[Need] = [CREATE_DELETE_VOLUME, TOPOLOGY, NODE_TOPOLOGY]
+NEEDS: list[Need] = [CREATE_DELETE_VOLUME, TOPOLOGY, PLACE]
 
 
 @case("CSI-CTRL-054", MUST, "CSI 1.13 TopologyRequirement", needs=NEEDS)
 def test_a_volume_can_be_used_where_it_is_required(csi: CsiTarget) -> None:
     """The pod is bound to that node already; a volume elsewhere leaves it pending for ever."""
-    here = _here(csi)
+    here = csi.place
     volume = csi.volume(_placed(csi, requisite=[here]))
     _expect_usable(volume, here, "a volume can be used at the only requisite place")
 
@@ -29,7 +29,7 @@ def test_a_volume_can_be_used_where_it_is_required(csi: CsiTarget) -> None:
 def test_a_place_that_cannot_be_reached_is_exhausted(csi: CsiTarget) -> None:
     """On RESOURCE_EXHAUSTED the scheduler looks for another node; a volume made elsewhere, or
     another code, leaves the pod waiting."""
-    request = _placed(csi, requisite=[places.nowhere(_here(csi))])
+    request = _placed(csi, requisite=[places.nowhere(csi.place)])
     expect_status(
         lambda: csi.controller.CreateVolume(request),
         {Code.RESOURCE_EXHAUSTED},
@@ -41,7 +41,7 @@ def test_a_place_that_cannot_be_reached_is_exhausted(csi: CsiTarget) -> None:
 def test_the_first_preferred_place_that_is_possible_is_taken(csi: CsiTarget) -> None:
     """The first one is the node the pod is to run on. Where a second node tells another place,
     both orders are tried; else one place is preferred that does not exist."""
-    here, there = _here(csi), _there(csi)
+    here, there = csi.place, _there(csi)
     volume = csi.volume(_placed(csi, preferred=[places.nowhere(here), here]))
     _expect_usable(volume, here, "a volume goes to the first preferred place that exists")
     for first, second in ((here, there), (there, here)) if there else ():
@@ -52,7 +52,7 @@ def test_the_first_preferred_place_that_is_possible_is_taken(csi: CsiTarget) -> 
 @case("CSI-CTRL-057", MUST, "CSI 1.13 TopologyRequirement", needs=NEEDS)
 def test_a_preferred_place_outside_of_the_requisite_is_refused(csi: CsiTarget) -> None:
     """The two lists contradict each other; following one of them breaks what the other asks."""
-    here = _here(csi)
+    here = csi.place
     request = _placed(csi, requisite=[here], preferred=[places.nowhere(here)])
     expect_status(
         lambda: csi.controller.CreateVolume(request),
@@ -77,7 +77,7 @@ def test_a_volume_without_a_required_place_is_put_somewhere(csi: CsiTarget) -> N
 @case("CSI-CTRL-059", MUST, "CSI 1.13 CreateVolume", needs=NEEDS)
 def test_a_repeated_create_for_another_place_is_refused(csi: CsiTarget) -> None:
     """Answered with what exists, the claim binds to a volume its pod can never reach."""
-    here = _here(csi)
+    here = csi.place
     request = _placed(csi, requisite=[here])
     csi.volume(request)
     other = _placed(csi, requisite=[places.nowhere(here)])
@@ -88,8 +88,8 @@ def test_a_repeated_create_for_another_place_is_refused(csi: CsiTarget) -> None:
 @case("CSI-CTRL-060", MUST, "CSI 1.13 Topology", needs=NEEDS)
 def test_places_are_written_by_one_grammar(csi: CsiTarget) -> None:
     """They become labels of nodes and terms of volumes; a misfit refuses a node or a pod."""
-    volume = csi.volume(_placed(csi, requisite=[_here(csi)]))
-    told = [_here(csi), *(dict(place.segments) for place in volume.accessible_topology)]
+    volume = csi.volume(_placed(csi, requisite=[csi.place]))
+    told = [csi.place, *(dict(place.segments) for place in volume.accessible_topology)]
     problems = [problem for place in told for problem in places.problems(place)]
     expect(
         not problems,
@@ -123,16 +123,11 @@ def test_a_driver_without_topology_names_no_place(csi: CsiTarget) -> None:
     )
 
 
-def _here(csi: CsiTarget) -> Place:
-    """Where the first node is."""
-    return csi.offers.topology or {}
-
-
 def _there(csi: CsiTarget) -> Place:
-    """Where another node is, if that is another place; empty otherwise."""
-    for node in csi.nodes[1:]:
+    """Where another node is, if there is one and that is another place; empty otherwise."""
+    for node in csi.nodes[1:] if not csi.no_node else ():
         told = node.node.NodeGetInfo(pb.NodeGetInfoRequest()).accessible_topology.segments
-        if told and told != _here(csi):
+        if told and told != csi.place:
             return dict(told)
     return {}
 

@@ -92,13 +92,14 @@ def undo(made: Made, call: Call) -> None:
         ) from None
 
 
-def undo_all(ledger: Ledger, call: Call) -> list[Broken]:
+def undo_all(ledger: Ledger, call: Call, *, left: bool = False) -> list[Broken]:
     """Undoes everything, newest first, and goes on after a refusal; returns the refusals."""
     refused = []
-    for made in ledger.open_calls():
+    for made in ledger.open_calls(left=left):
         try:
             undo(made, call)
             ledger.forget(made)
         except Broken as broken:
+            made.left = True
             refused.append(broken)
     return refused

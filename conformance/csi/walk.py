@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 import attrs
@@ -166,7 +167,7 @@ def expect_no_negative(listing: Listing) -> None:
     """A negative max_entries is refused."""
     for size in (-1, -(2**31)):
         expect_status(
-            lambda size=size: listing.ask(size, ""),  # type: ignore[misc]
+            partial(listing.ask, size, ""),
             {Code.INVALID_ARGUMENT},
             f"{listing.rpc} with max_entries = {size} is refused",
         )
@@ -185,7 +186,7 @@ def expect_token_borne(listing: Listing, token: str) -> None:
     """A token of unknown origin is refused or leads to a page; nothing else, and no crash."""
     for size in (0, 1):
         reply = expect_status(
-            lambda size=size: listing.page(size, token),  # type: ignore[misc]
+            partial(listing.page, size, token),
             {Code.OK, Code.ABORTED},
             f"{listing.rpc} with the starting_token {token!r}, max_entries = {size}, is refused or"
             " answers with a page",

@@ -132,12 +132,17 @@ class Judge:
     def _lost(self, item: pytest.Item, case: Case, found: dict[str, Any]) -> None:
         if found["outcome"] not in ("fail", "warn", "xfail", "error"):
             return
-        reason = self._targets[case.interface].lost()
-        if reason:
-            found["outcome"] = "fail"
-            found["message"] = f"{found.get('message', '')}\nthe target was lost: {reason}".strip()
-            found["lost"] = reason
-            item.session.shouldstop = reason
+        loss = self._targets[case.interface].lost()
+        if not loss:
+            return
+        fate = "died and was started again" if loss.revived else "was lost"
+        told = f"{found.get('message', '')}\nthe target {fate}: {loss.reason}"
+        found["message"] = told.strip()
+        if not (loss.revived and found["outcome"] == "xfail"):
+            found["outcome"] = "fail"  # dying is never a mere warning
+        if not loss.revived:
+            found["lost"] = loss.reason
+            item.session.shouldstop = loss.reason
 
     def pytest_sessionfinish(self) -> None:
         """Closes what was opened."""

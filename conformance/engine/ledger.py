@@ -51,6 +51,7 @@ class Made:
     method: str
     request: Message
     reply: Message | None = None
+    left: bool = False  # the target would not let go of it; tried once more at the end
 
 
 class Ledger:
@@ -85,10 +86,14 @@ class Ledger:
             self._undone(method, request)
         return reply
 
-    def open_calls(self) -> list[Made]:
-        """What is still to be undone, newest first."""
+    def open_calls(self, *, left: bool = False) -> list[Made]:
+        """What is still to be undone, newest first; `left`: with what could not be undone before.
+
+        One refusal must not fail every case after it.
+        """
         with self._lock:
-            return sorted(self._open.values(), key=lambda made: -made.number)
+            made = [made for made in self._open.values() if left or not made.left]
+        return sorted(made, key=lambda made: -made.number)
 
     def forget(self, made: Made) -> None:
         """The thing is gone, or was never made."""

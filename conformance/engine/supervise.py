@@ -79,6 +79,12 @@ class Supervised:
                     said = f"{self.command[0]}{ended}: {error}{self.last_words()}"
                     raise Unreachable(said) from None
 
+    def wait_end(self, limit_s: float) -> None:
+        """Gives a process that is going down the time to be gone."""
+        if self.process:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(timeout(limit_s))
+
     def running(self) -> bool:
         """Whether the process is alive."""
         return self.process is not None and self.process.poll() is None

@@ -11,6 +11,14 @@ from conformance.engine.options import BadOption, Options
 from refimpl.wire.journal import Entry
 
 
+@attrs.frozen
+class Loss:
+    """A target that died: why, and whether it serves again (started anew by us)."""
+
+    reason: str
+    revived: bool = False
+
+
 class Target(Protocol):
     """A thing under test, opened for one test process."""
 
@@ -28,8 +36,8 @@ class Target(Protocol):
     def reproduce(self, call: Entry) -> str:
         """One shell line that repeats the call without us."""
 
-    def lost(self) -> str:
-        """Why the target no longer answers, or an empty text. Revives a target that we started."""
+    def lost(self) -> Loss | None:
+        """What happened to a target that no longer answers; one that we started is revived."""
 
     def close(self) -> None:
         """Ends connections and whatever was started."""

@@ -50,13 +50,13 @@ def expect_status(call: Callable[[], T], accepted: Collection[Code], rule: str) 
 def expect(condition: object, rule: str, *, wanted: object, got: object) -> None:
     """Raises Broken unless the condition holds."""
     if not condition:
-        raise Broken(rule, str(wanted), _brief(got))
+        raise Broken(rule, _brief(wanted), _brief(got))
 
 
 def should(condition: object, rule: str, *, wanted: object, got: object) -> None:
     """Raises Doubtful unless the condition holds: for the SHOULD half of a MUST row."""
     if not condition:
-        raise Doubtful(rule, str(wanted), _brief(got))
+        raise Doubtful(rule, _brief(wanted), _brief(got))
 
 
 def eventually(predicate: Callable[[], T], deadline_s: float, what: str) -> T:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import Any
 
 import attrs
 
 from refimpl.csi.state import DriverState
+from refimpl.csi.state.guard import Guard
 from refimpl.csi.state.models import VolumeCapability
 from refimpl.wire.control import Route
 
@@ -53,6 +55,22 @@ class Breakable:
     def repair_storage(self, reason: str = "", node: str | int | None = None) -> None:
         """Take faults of the storage away: those with the reason and node given, else all."""
         self.state.health.repair_storage(reason, _node_id(node))
+
+    def hold_volume(self, volume_id: str) -> None:
+        """Let every call that works on a volume hang until `release_volume`, as where the storage
+        behind it does not answer. Calls that only ask about it go on. Waits for one at work."""
+        guard = self.state.tables.guards.hold(volume_id)
+        guard.__enter__()
+        self._held[volume_id] = guard
+
+    def release_volume(self, volume_id: str) -> None:
+        """Let the calls that were held go on."""
+        if guard := self._held.pop(volume_id, None):
+            guard.__exit__(None, None, None)
+
+    @functools.cached_property
+    def _held(self) -> dict[str, Guard]:
+        return {}
 
     def break_dependency(self, name: str = "its storage network") -> None:
         """Take away what the driver depends on: Probe is FAILED_PRECONDITION from now on."""

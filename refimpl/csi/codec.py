@@ -54,6 +54,11 @@ def range_in(sent: pb.CapacityRange) -> CapacityRange:
     return CapacityRange(sent.required_bytes, sent.limit_bytes)
 
 
+def map_in(sent: Mapping[str, str]) -> dict[str, str]:
+    """A copy that outlives the message."""
+    return dict(sent) if sent else {}
+
+
 def source_in(sent: pb.VolumeContentSource) -> Source:
     """The source; kind "" if none is set."""
     kind = sent.WhichOneof("type")
@@ -113,8 +118,8 @@ def volume_out(volume: Volume, *, sized: bool = True) -> pb.Volume:
     )
     if volume.source:
         made.content_source.CopyFrom(source_out(volume.source))
-    if volume.topology:
-        made.accessible_topology.extend(map(topology_out, volume.topology))
+    for place in volume.topology:
+        made.accessible_topology.add().segments.update(place.segments)
     return made
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
-import tempfile
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -29,7 +27,7 @@ from refimpl.csi.state.capabilities import Revision
 from refimpl.csi.state.node import NodeState
 from refimpl.csi.state.ports import ChangeKind, Clock
 from refimpl.csi.state.settings import Settings
-from refimpl.csi.storage import Mode, OpenStorage, open_storage
+from refimpl.csi.storage import Mode, OpenStorage, open_storage, remove, temporary_root
 from refimpl.wire.endpoint import Endpoint
 from refimpl.wire.fake import Fake, Where
 from refimpl.wire.faults import Faults
@@ -157,8 +155,8 @@ class FakeDriver(Breakable, Fake):
         with contextlib.ExitStack() as stack:
             log = None
             if self._state_dir is None:
-                root = tempfile.mkdtemp(prefix="refimpl-csi-")
-                stack.callback(shutil.rmtree, root, ignore_errors=True)
+                root = temporary_root()
+                stack.callback(remove, root)
             else:
                 log = Log(self._state_dir)
                 stack.callback(log.close)

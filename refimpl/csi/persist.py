@@ -10,13 +10,11 @@ at each start, and when history outgrows content.
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import cast
 
 import msgspec
 
@@ -40,15 +38,18 @@ __all__ = ["Log", "StateError", "restore"]
 _NAME = "state.jsonl"
 _FORMAT = ["format", "refimpl-csi", 1]
 _SLACK = 20_000
-_KINDS: Mapping[str, type] = {
-    "volume": Volume,
-    "attachment": Attachment,
-    "snapshot": Snapshot,
-    "group": Group,
-    "staging": Staging,
-    "publication": Publication,
-    "health": VolumeHealth,
-    "storage_fault": StorageFaults,
+_KINDS: Mapping[str, msgspec.json.Decoder[Record]] = {
+    kind: msgspec.json.Decoder(record)
+    for kind, record in {
+        "volume": Volume,
+        "attachment": Attachment,
+        "snapshot": Snapshot,
+        "group": Group,
+        "staging": Staging,
+        "publication": Publication,
+        "health": VolumeHealth,
+        "storage_fault": StorageFaults,
+    }.items()
 }
 _Line = tuple[str, str, msgspec.Raw]
 _Live = dict[tuple[str, str], bytes]
@@ -84,7 +85,7 @@ class Log:
         for number, line in enumerate(self._read().values(), 2):
             kind, _, raw = _decoded(line, self.path, number)
             try:
-                yield cast("Record", msgspec.json.decode(raw, type=_KINDS[kind]))
+                yield _KINDS[kind].decode(raw)
             except (KeyError, msgspec.ValidationError) as error:
                 raise self._unreadable(number, str(error)) from error
 
@@ -165,14 +166,12 @@ class Log:
         live = self._read()
         fresh = self.path.with_suffix(".new")
         try:
-            descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
-            with open(descriptor, "wb", closefd=False) as file:
-                file.writelines(_joined(live.values()))
-            os.fsync(descriptor)
+            descriptor = _written(fresh, live.values())
             os.rename(fresh, self.path)
             os.fsync(self._directory)
         except OSError as error:
-            if error.errno == errno.ENOSPC and self._file >= 0:
+            fresh.unlink(missing_ok=True)
+            if self._file >= 0:
                 return self._lines  # the long file still serves
             raise StateError(f"cannot write {str(self.path)!r}: {error.strerror}") from error
         if self._file >= 0:
@@ -193,10 +192,17 @@ def restore(tables: Tables, log: Log, storage: OpenStorage) -> None:
     storage.adopt(places(tables), contents(tables))
 
 
-def _joined(lines: Iterable[bytes]) -> Iterator[bytes]:
-    yield msgspec.json.encode(_FORMAT) + b"\n"
-    for line in lines:
-        yield line + b"\n"
+def _written(path: Path, lines: Iterable[bytes]) -> int:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
+    try:
+        with open(descriptor, "wb", closefd=False) as file:
+            file.write(msgspec.json.encode(_FORMAT) + b"\n")
+            file.writelines(line + b"\n" for line in lines)
+        os.fsync(descriptor)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
 
 
 def _whole(line: bytes) -> bool:

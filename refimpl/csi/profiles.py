@@ -107,6 +107,15 @@ def offline_expansion(revision: Revision) -> Settings:
     return attrs.evolve(kept, granule=GIB, minimum=GIB)
 
 
+def transition(revision: Revision) -> Settings:
+    """A driver between two revisions: tells conditions as in 1.12 beside the health of 1.13."""
+    kept = default(revision)
+    both = {"VOLUME_CONDITION"}
+    return attrs.evolve(
+        kept, controller=kept.controller | both, node=kept.node | both, transition=True
+    )
+
+
 def csi_1_0_minimal(revision: Revision) -> Settings:
     """What the first drivers had: create, delete, attach, publish."""
     return Settings(
@@ -133,6 +142,7 @@ PROFILES: Mapping[str, Profile] = {
     "snapshot-free": snapshot_free,
     "late-snapshots": late_snapshots,
     "offline-expansion": offline_expansion,
+    "transition": transition,
     "csi-1.0-minimal": csi_1_0_minimal,
 }
 

@@ -29,7 +29,7 @@ from refimpl.wire.status import Code, Refused
 __all__ = ["Relay", "Route"]
 
 _STATUS = {Code(status.value[0]): status for status in grpc.StatusCode}
-_OF_EACH_HOP = {"user-agent"}  # grpc sets its own, and refuses none in its place
+_OF_EACH_HOP = {"user-agent"}  # grpc sets its own whatever it is given
 
 Metadata = Iterable[tuple[str, str | bytes]]
 
@@ -66,7 +66,11 @@ def _look_up(path: str) -> _Known:
 
 
 class Relay:
-    """Passes one call on, whatever its kind; see `Proxy`."""
+    """Passes one call on, whatever its kind; see `Proxy`.
+
+    On the wire all kinds are streams both ways. Where the schema says that there is one request,
+    it is waited for, so that rules can look into it; elsewhere nothing is held back.
+    """
 
     def __init__(
         self, route: Route, path: str, requests: Iterator[bytes], context: grpc.ServicerContext
@@ -125,22 +129,22 @@ class Relay:
             self._context.send_initial_metadata(_passing(headers))
         with contextlib.suppress(grpc.RpcError):  # its status follows
             yield from upstream
-        self._context.set_trailing_metadata(_passing(upstream.trailing_metadata()))
+        trailers = _passing(upstream.trailing_metadata())
+        self._context.set_trailing_metadata(trailers)
         code, message = Code(upstream.code().value[0]), upstream.details() or ""
         if code != Code.OK:
-            raise Refused(code, message)
+            details: Any = dict(trailers).get("grpc-status-details-bin", b"")
+            raise Refused(code, message, details=details)
         self._context.set_details(message)
 
     def _open(self, first: list[bytes]) -> Any:
         left = None if self._call.deadline_s is None else self._context.time_remaining()
         metadata = _passing(self._context.invocation_metadata())
         channel: Any = self._route.channel
+        invoke = (channel.unary_stream if first else channel.stream_stream)(self._path)
+        requests: Any = first[0] if first else self._fed()
         try:
-            if first:  # the only one; to send it so costs grpc a thread less
-                call, payload = channel.unary_stream(self._path), first[0]
-            else:
-                call, payload = channel.stream_stream(self._path), self._fed()
-            self._upstream = call(payload, timeout=left, metadata=metadata)
+            self._upstream = invoke(requests, timeout=left, metadata=metadata)
         finally:
             self._opened.set()
         self._call.on_cancel(self._upstream.cancel)
@@ -194,6 +198,7 @@ class Relay:
         entry.replies_are(*self._sent)
         if refused is not None:
             entry.code, entry.message = refused.code, refused.message
+            entry.details = refused.details
         self._route.faults.note(self._actions)
         entry.fault = ", ".join(filter(None, (entry.fault, labels(self._actions)))) or None
         self._route.journal.add(entry)

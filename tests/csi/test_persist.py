@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
 import signal
@@ -9,11 +10,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from refimpl.csi import persist
 from refimpl.csi.persist import Log, StateError, restore
 from refimpl.csi.state import DriverState
 from refimpl.csi.state.models import (
@@ -319,17 +320,55 @@ def test_a_call_that_could_not_be_written_down_did_not_happen(
     assert content(restored(opened())) == content(state)
 
 
-def test_history_is_dropped_while_running(opened: Opened, file: Path) -> None:
+def test_history_is_dropped_while_running(
+    opened: Opened, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A driver that lives long must not fill the disk with what is gone."""
+    monkeypatch.setattr(persist, "_SLACK", 10)
     log = opened()
     log.append("volume", "kept", volume("kept"))
-    line = len(msgspec.json.encode(("volume", "v", volume("v"))))
-    for _ in range(30_000):
+    for _ in range(100):
         log.append("volume", "v", volume("v"))
         log.append("volume", "v", None)
-    assert file.stat().st_size < 25_000 * line
+        assert len(file.read_bytes().splitlines()) < 20
     log.close()
     assert list(opened().records()) == [volume("kept")]
+
+
+def test_history_stays_while_there_is_no_room_to_rewrite_it(
+    opened: Opened, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The long file still serves, and calls go on."""
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "full")
+
+    monkeypatch.setattr(persist, "_SLACK", 10)
+    log = opened()
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "rename", full)
+        for number in range(50):
+            log.append("volume", "v", volume("v", number))
+    assert os.listdir(file.parent) == ["state.jsonl"]
+    log.append("volume", "w", volume("w"))
+    log.close()
+    assert list(opened().records()) == [volume("v", 49), volume("w")]
+
+
+def test_a_disk_that_is_full_at_the_start_is_told(
+    opened: Opened, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And the directory is free for another try."""
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", full)
+        with pytest.raises(StateError, match="No space left"):
+            opened()
+    opened().append("volume", "a", volume("a"))
+    assert os.listdir(file.parent) == ["state.jsonl"]
 
 
 def test_synchronous_lines_are_the_same_lines(opened: Opened) -> None:

@@ -18,12 +18,13 @@ from refimpl.wire.client import Unreachable
 TARGET = '''
     """The toy target."""
 
+    from conformance.engine.target import Loss
     from refimpl.wire.client import Unreachable
 
 
     class Target:
         interface, name, version, revision = "toy", "toy driver", "1.5", "1"
-        reason = ""
+        reason, revived = "", False
 
         def mark(self):
             return 0
@@ -35,7 +36,7 @@ TARGET = '''
             return ""
 
         def lost(self):
-            return self.reason
+            return Loss(self.reason, self.revived) if self.reason else None
 
         def close(self):
             pass
@@ -227,6 +228,23 @@ def test_a_target_lost_in_the_middle_ends_the_run(toy: Toy) -> None:
     assert toy.run(cases) == 6
     assert list(toy.outcomes) == ["TOY-A-001"]
     assert "it fell down" in toy.end.message
+
+
+def test_a_target_that_is_started_again_fails_its_case_only(toy: Toy) -> None:
+    """The cases after it get their chance, and a death is never a mere warning."""
+    cases = """
+    @case("TOY-A-001", SHOULD, "toys")
+    def test_a_toy_that_dies(toy):
+        toy.reason, toy.revived = "it fell down", True
+        raise Refused(Code.UNAVAILABLE, "connection reset")
+
+    @case("TOY-A-002", MUST, "toys")
+    def test_a_toy_after_it(toy):
+        toy.reason = ""
+    """
+    assert toy.run(cases) == 1
+    assert toy.outcomes == {"TOY-A-001": "fail", "TOY-A-002": "pass"}
+    assert "it fell down" in toy.cases["TOY-A-001"].message
 
 
 def test_a_target_out_of_reach_is_said_before_the_run(toy: Toy) -> None:

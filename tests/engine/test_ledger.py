@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from conformance.csi.undo import REQUESTS, TABLE
+from conformance.csi.undo import REQUESTS, TABLE, undo_all
 from conformance.engine import ledger
 from conformance.engine.ledger import Ledger
 from refimpl.csi.api import csi_pb2 as pb
@@ -133,6 +133,16 @@ def test_a_torn_last_line_is_a_call_never_made(tmp_path: Path) -> None:
     with path.open("a") as file:
         file.write('{"n": 1, "met')
     assert len(ledger.read(path, TABLE, REQUESTS)) == 1
+
+
+def test_what_cannot_be_undone_does_not_come_up_again_until_the_end() -> None:
+    """One refusal must not fail every case after it."""
+    book = Ledger(TABLE)
+    _create(book)
+    refused = undo_all(book, lambda *_: _refuse(Code.INTERNAL)(None))
+    assert len(refused) == 1
+    assert not book.open_calls()
+    assert len(book.open_calls(left=True)) == 1
 
 
 def test_the_file_goes_when_nothing_is_left(tmp_path: Path) -> None:

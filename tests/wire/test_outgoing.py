@@ -95,7 +95,8 @@ def test_a_refusal_is_raised_with_all_that_the_server_said(connect: Callable[...
     assert refused.details == b"\x08\x0a"
     assert refused.__cause__ is None
     assert refused.__suppress_context__  # a report shows one error, not grpc's on top
-    assert (wire.entry().code, wire.entry().replies) == (Code.ABORTED, ())
+    assert (wire.entry().code, wire.entry().details) == (Code.ABORTED, b"\x08\x0a")
+    assert wire.entry().replies == ()
 
 
 def test_a_deadline_says_how_long_it_was(connect: Callable[..., Wire]) -> None:

@@ -190,8 +190,8 @@ def _new_volume(request: pb.CreateVolumeRequest) -> NewVolume:
         request.name,
         codec.capabilities_in(request.volume_capabilities),
         codec.range_in(request.capacity_range) if sent("capacity_range") else None,
-        dict(request.parameters),
-        dict(request.mutable_parameters),
+        codec.map_in(request.parameters),
+        codec.map_in(request.mutable_parameters),
         codec.source_in(request.volume_content_source) if sent("volume_content_source") else None,
         codec.requirement_in(request.accessibility_requirements)
         if sent("accessibility_requirements")

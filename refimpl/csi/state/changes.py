@@ -19,7 +19,7 @@ def grow(tables: Tables, volume_id: str, wanted: CapacityRange) -> Volume:
     For a caller that holds the guard of the volume. OUT_OF_RANGE beyond limit, maximum or pool."""
     with tables.lock:
         volume = tables.volume(volume_id)
-        size = sizes.fitting(tables.settings, wanted, floor=volume.capacity)
+        size = sizes.fitting(tables.settings, wanted, volume.capacity, volume.access)
         more = size - volume.capacity
         if not more:
             return volume

@@ -53,6 +53,8 @@ class Settings:
     controller: frozenset[str] = _all("controller")
     group: frozenset[str] = _all("group")
     node: frozenset[str] = _all("node")
+    transition: bool = False
+    """True: VOLUME_CONDITION of 1.12 may stand beside the health of 1.13, for callers of both."""
     node_service: bool = True
     """False: a driver whose node half runs elsewhere; Node RPCs answer UNIMPLEMENTED."""
 
@@ -63,6 +65,9 @@ class Settings:
     default_fs: str = "ext4"
 
     granule: int = 1
+    """Sizes are multiples of it."""
+    sector: int = 512
+    """Sizes of block volumes are multiples of this as well, if it is larger."""
     minimum: int = 4096
     maximum: int = 16 * TIB
     """Largest volume; 0 = bounded by the pool only, and not reported."""
@@ -192,7 +197,8 @@ class Settings:
         return {group: set(getattr(self, group)) for group in _GROUPS}
 
     def _unknown_names(self) -> Iterable[str]:
-        strange = UNTIL_1_12 if self.revision == "1.13" else SINCE_1_13
+        older = frozenset() if self.transition else UNTIL_1_12
+        strange = older if self.revision == "1.13" else SINCE_1_13
         for group, names in self._advertised().items():
             for name in sorted(names):
                 if name not in NUMBERS[group] or (group, name) in strange:
@@ -211,7 +217,7 @@ class Settings:
             yield f"plugin capability {min(topology)} needs at least one of zones"
         if not self.pools:
             yield "pools names none"
-        for name in ("granule", "nodes_per_zone", "volume_zones", "metadata_block"):
+        for name in ("granule", "sector", "nodes_per_zone", "volume_zones", "metadata_block"):
             if getattr(self, name) < 1:
                 yield f"{name} is {getattr(self, name)}, at least 1 is needed"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from refimpl.csi.state.models import CapacityRange
+from refimpl.csi.state.models import Access, CapacityRange
 from refimpl.csi.state.rules import invalid, quoted
 from refimpl.csi.state.settings import Settings
 from refimpl.csi.state.tables import Tables
@@ -14,18 +14,20 @@ Pool = tuple[str, str]
 """(value of the pool parameter, zone or "" where zones share one pool)"""
 
 
-def fitting(settings: Settings, wanted: CapacityRange | None, floor: int = 0) -> int:
+def fitting(
+    settings: Settings, wanted: CapacityRange | None, floor: int = 0, access: Access = "mount"
+) -> int:
     """The smallest size in the range that the driver can make and that holds `floor` bytes of a
     source. OUT_OF_RANGE if there is none."""
     if wanted is None:
-        return rounded(settings, max(floor or settings.default_size, settings.minimum))
-    size = rounded(settings, max(wanted.required, floor, settings.minimum, 1))
+        return rounded(settings, max(floor or settings.default_size, settings.minimum), access)
+    size = rounded(settings, max(wanted.required, floor, settings.minimum, 1), access)
     if wanted.limit and size > wanted.limit:
         raise Refused(
             Code.OUT_OF_RANGE,
             f"limit_bytes is {wanted.limit}, but the smallest volume that fits has {size} bytes"
             f" (required {wanted.required}, source {floor}, minimum {settings.minimum}, steps of"
-            f" {settings.granule}); raise the limit",
+            f" {granule(settings, access)}); raise the limit",
         )
     if settings.maximum and size > settings.maximum:
         raise Refused(
@@ -36,9 +38,15 @@ def fitting(settings: Settings, wanted: CapacityRange | None, floor: int = 0) ->
     return size
 
 
-def rounded(settings: Settings, size: int) -> int:
+def granule(settings: Settings, access: Access) -> int:
+    """Sizes are multiples of this; a device cannot end within one of its sectors."""
+    return max(settings.granule, settings.sector) if access == "block" else settings.granule
+
+
+def rounded(settings: Settings, size: int, access: Access = "mount") -> int:
     """Up to the next multiple of the granule."""
-    return -(-size // settings.granule) * settings.granule
+    step = granule(settings, access)
+    return -(-size // step) * step
 
 
 def contains(wanted: CapacityRange | None, size: int) -> bool:

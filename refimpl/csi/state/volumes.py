@@ -126,7 +126,7 @@ class Volumes:
         floor, possible = self._source_bounds(request)
         parameters = {**request.parameters, **request.mutable_parameters}
         kind = sizes.known_kind(settings, parameters)
-        size = sizes.fitting(settings, request.capacity, floor)
+        size = sizes.fitting(settings, request.capacity, floor, request.capabilities[0].access)
         place, pool = self._placed(request.requirement, possible, kind, size)
         sizes.demand_room(tables, pool, size)
         first = request.capabilities[0]

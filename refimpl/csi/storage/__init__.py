@@ -21,9 +21,9 @@ What can be observed at a path is told by `capabilities`, so that a suite skips 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
-import shutil
 import tempfile
 from collections.abc import Container, Iterable
 from typing import Literal, Protocol
@@ -31,8 +31,18 @@ from typing import Literal, Protocol
 from refimpl.csi.state.ports import Place, Storage
 from refimpl.csi.storage.directory import DirectoryStorage
 from refimpl.csi.storage.memory import MemoryStorage
+from refimpl.csi.storage.roots import MARK, abandoned, remove, temporary
+from refimpl.wire.status import Refused
 
-__all__ = ["Mode", "OpenStorage", "best_mode", "open_storage", "sweep"]
+__all__ = [
+    "Mode",
+    "OpenStorage",
+    "best_mode",
+    "open_storage",
+    "remove",
+    "sweep",
+    "temporary_root",
+]
 
 Mode = Literal["auto", "memory", "directory", "bind", "loop"]
 
@@ -78,16 +88,26 @@ def best_mode() -> Literal["loop", "bind", "directory"]:
         return "loop" if privileged.can_loop(trial) else "bind"
 
 
-def sweep(root: str) -> None:
+def sweep(root: str) -> bool:
     """Unmounts, detaches and deletes what a killed driver left of its storage below `root`.
 
-    Only a directory that carries the storage's mark is touched. Raises Refused.
+    Only a directory that carries the storage's mark and that no living driver uses is touched;
+    True if it is gone then. Raises Refused, FAILED_PRECONDITION for a root in use.
     """
-    from refimpl.csi.storage.layout import MARK
-
     if not os.path.exists(os.path.join(root, MARK)):
-        return
+        return False
     storage = open_storage("auto", root)
     storage.adopt([], ())
     storage.close()
-    shutil.rmtree(root)
+    return remove(root)
+
+
+def temporary_root() -> str:
+    """A new root for a storage whose driver remembers nothing; `remove` it at the end.
+
+    Sweeps the temporary roots of drivers that were killed before they could do that.
+    """
+    for root in abandoned():
+        with contextlib.suppress(Refused):
+            sweep(root)
+    return temporary()

@@ -19,13 +19,10 @@ from refimpl.csi.storage import loops, mounts, points
 from refimpl.csi.storage.devices import Devices
 from refimpl.csi.storage.directory import DirectoryStorage
 from refimpl.csi.storage.machine import machine
+from refimpl.csi.storage.survey import mounted_from
 from refimpl.wire.status import Code, Refused
 
 __all__ = ["BindStorage", "flush"]
-
-
-# Where device nodes lie: on the machine itself, in containers.
-_DEVICE_FS = ("devtmpfs", "tmpfs")
 
 
 class BindStorage(DirectoryStorage):
@@ -118,37 +115,37 @@ class BindStorage(DirectoryStorage):
         return self._same(key, seen) and (path in self._shown or not self._inside(path))
 
     def adopt(self, places: Iterable[Place], keys: Container[str]) -> None:
-        """Take over what an earlier driver left mounted below this root; the rest goes."""
-        keyed = {self.layout.content(key, "block"): key for key in self.layout.known()}
-        self._devices.find(keyed)
+        """Take over what an earlier driver left mounted below this root.
+
+        What it had no time to write down stays, too, for a caller that repeats or undoes the
+        call; only what shows a volume that does not exist is taken away.
+        """
+        known = {key: self.layout.home(key) for key in self.layout.known()}
+        self._devices.find({f"{home}/block": key for key, home in known.items()})
         for place in places:
-            key, path = place.volume_id, place.path
-            if not self.holds(key, path):
-                continue
-            self._places.setdefault(key, set()).add(path)
-            (self._staged if place.staged else self._shown)[path] = key
-            if device := self._devices.get(key, place.readonly):
-                device.targets.add(path)
+            if self.holds(place.volume_id, place.path):
+                (self._staged if place.staged else self._shown)[place.path] = place.volume_id
+        owners = {os.path.basename(home): key for key, home in known.items() if key in keys}
+        for mount, home in mounted_from(self.layout):
+            if home in owners and not self.layout.owns(mount.point):
+                self._enter(owners[home], mount.point)
         self._sweep()
         self._discard(keys)
 
-    def close(self, *, keep: bool = False) -> None:
-        """Unmount and detach everything, unless a later driver is to find it (`keep`)."""
-        if keep:
-            return
-        for path in list(self._staged):
+    # inner -----------------------------------------------------------------------------------
+
+    def _take_away(self) -> None:
+        for path, key in list(self._staged.items()):
             with contextlib.suppress(Refused):
-                self.unstage(self._staged[path], path)
-        super().close()
-        self._places.clear()
-        self._staged.clear()
+                self.unstage(key, path)
+        super()._take_away()
         left, self._shown = self._shown, {}
+        self._staged.clear()
+        self._places.clear()
         self._sweep()
         for target in left:  # what was busy is free now
             with contextlib.suppress(Refused, OSError):
                 points.clear(target)
-
-    # inner -----------------------------------------------------------------------------------
 
     def _source(self, key: str, capability: VolumeCapability, readonly: bool) -> str:
         """What is bound: the directory, the file, or a device of its own for read-only use."""
@@ -202,28 +199,22 @@ class BindStorage(DirectoryStorage):
     def _idle(self, key: str) -> None:
         """Called when the last place of a volume is gone."""
 
+    def _enter(self, key: str, point: str) -> None:
+        self._places.setdefault(key, set()).add(point)
+        for device in self._devices.of(key):
+            if os.lstat(point).st_rdev == device.number:
+                device.targets.add(point)
+
     def _kept(self) -> set[str]:
-        return {*self._staged, *self._shown}
+        return set().union(*self._places.values())
 
     def _sweep(self) -> None:
         kept = self._kept()
-        for mount in reversed(self._mounted_from_here()):
+        for mount, _ in reversed(mounted_from(self.layout)):
             if mount.point not in kept:
                 with contextlib.suppress(OSError):
                     points.force(mount.point)
         self._devices.sweep(self.layout.owns)
-
-    def _mounted_from_here(self) -> list[mounts.Mount]:
-        table = mounts.table()
-        owned = {p for p, backing in loops.attached().items() if self.layout.owns(backing)}
-        below, device = mounts.inside(table, self.layout.root)
-        return [
-            mount
-            for mount in table
-            if (mount.device == device and mount.root.startswith(below + "/homes/"))
-            or mount.source in owned
-            or (mount.fs_type in _DEVICE_FS and Devices.shown_at(mount.point, owned))
-        ]
 
 
 def flush(path: str) -> None:

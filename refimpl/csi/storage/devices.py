@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import stat
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 
 import attrs
 
@@ -78,12 +77,3 @@ class Devices:
             if owns(backing) and path not in used and not loops.autoclears(path):
                 with contextlib.suppress(OSError):
                     loops.detach(path)
-
-    @staticmethod
-    def shown_at(point: str, paths: Iterable[str]) -> bool:
-        """True if one of the devices is what a mount shows at `point`."""
-        with contextlib.suppress(OSError):
-            seen = os.lstat(point)
-            if stat.S_ISBLK(seen.st_mode):
-                return seen.st_rdev in {os.stat(path).st_rdev for path in paths}
-        return False

@@ -131,9 +131,9 @@ class DirectoryStorage:
 
     def close(self, *, keep: bool = False) -> None:
         """Take everything shown away, unless a later driver is to find it (`keep`)."""
-        for target, key in () if keep else list(self._shown.items()):
-            with contextlib.suppress(Refused):
-                self.unpublish(key, target)
+        if not keep:
+            self._take_away()
+        self.layout.close()
 
     # facts -----------------------------------------------------------------------------------
 
@@ -159,6 +159,11 @@ class DirectoryStorage:
         )
 
     # inner -----------------------------------------------------------------------------------
+
+    def _take_away(self) -> None:
+        for target, key in list(self._shown.items()):
+            with contextlib.suppress(Refused):
+                self.unpublish(key, target)
 
     def _discard(self, keys: Container[str]) -> None:
         for key in list(self.layout.known()):

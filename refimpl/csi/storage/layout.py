@@ -22,16 +22,20 @@ from collections.abc import Iterator
 from refimpl.csi.state.models import Access
 from refimpl.csi.storage import mounts
 from refimpl.csi.storage.machine import machine
+from refimpl.csi.storage.roots import MARK, claim
 from refimpl.wire.status import Code, Refused
 
-__all__ = ["MARK", "Layout"]
+__all__ = ["Layout"]
 
-MARK = ".refimpl-csi.json"
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 
 class Layout:
-    """Paths below one root and the life of a home. Opening makes the root and empties the trash."""
+    """Paths below one root and the life of a home.
+
+    Opening makes the root, locks it and empties the trash; `close` gives it free. Raises Refused,
+    FAILED_PRECONDITION for a root in use.
+    """
 
     def __init__(self, root: str) -> None:
         self.root = os.path.realpath(root)
@@ -39,10 +43,16 @@ class Layout:
         self._trash = os.path.join(self.root, "trash")
         self._serial = itertools.count()
         with machine("make the driver's directory", root):
+            self._lock = claim(self.root)
             os.makedirs(self._homes, mode=0o700, exist_ok=True)
             os.makedirs(self._trash, mode=0o700, exist_ok=True)
-            _write(os.path.join(self.root, MARK), {"use": "volumes of a CSI driver"})
         self.empty_trash()
+
+    def close(self) -> None:
+        """Lets another storage use the root."""
+        if self._lock >= 0:
+            os.close(self._lock)
+        self._lock = -1
 
     def home(self, key: str) -> str:
         """The directory of one volume or snapshot, whether it exists or not."""

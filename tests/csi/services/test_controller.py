@@ -164,6 +164,15 @@ def test_validation_confirms_what_was_sent(served: Any, call: Any, mount: Any) -
     assert answer.message
 
 
+def test_deleting_reaches_the_state(served: Any, call: Any) -> None:
+    """And may be repeated."""
+    request = pb.DeleteVolumeRequest(volume_id=served.volume().volume_id)
+    for _ in range(2):
+        served.controller.DeleteVolume(request, call)
+    assert served.state.tables.volumes == {}
+    assert served.points[-2:] == ["DeleteVolume.before_effect", "DeleteVolume.after_effect"]
+
+
 def test_expanding_and_modifying(served: Any, call: Any, mount: Any) -> None:
     """Both reach the record."""
     volume = served.volume()

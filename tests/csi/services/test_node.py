@@ -13,7 +13,7 @@ from refimpl.csi.services.node import Node
 from refimpl.csi.state import DriverState
 from refimpl.csi.state.models import AccessMode, VolumeCapability
 from refimpl.csi.state.node import NodeState
-from refimpl.csi.state.ports import numbered
+from refimpl.csi.state.ports import Usage, numbered
 from refimpl.csi.state.requests import NewVolume
 from refimpl.csi.state.settings import Settings
 from refimpl.csi.storage.memory import MemoryStorage
@@ -129,6 +129,23 @@ def test_statistics_and_condition(driver: Driver) -> None:
         reply = node.NodeGetVolumeStats(request, CALL)
         assert [(one.unit, one.total) for one in reply.usage] == [(pb.VolumeUsage.BYTES, 1 << 30)]
         assert reply.HasField("volume_condition") == (revision == "1.12")
+
+
+def test_inodes_are_told_where_the_storage_counts_them(driver: Driver) -> None:
+    """A second entry beside the bytes."""
+    state, node, _ = driver()
+    node.NodeStageVolume(
+        pb.NodeStageVolumeRequest(
+            volume_id="volume-1", staging_target_path="/s", volume_capability=SHARED
+        ),
+        CALL,
+    )
+    state.tables.storage.usage = lambda *_: Usage((9, 4, 5), (3, 1, 2))  # type: ignore[method-assign]
+    request = pb.NodeGetVolumeStatsRequest(volume_id="volume-1", volume_path="/s")
+    assert list(node.NodeGetVolumeStats(request, CALL).usage) == [
+        pb.VolumeUsage(unit=pb.VolumeUsage.BYTES, total=9, used=4, available=5),
+        pb.VolumeUsage(unit=pb.VolumeUsage.INODES, total=3, used=1, available=2),
+    ]
 
 
 def test_expansion_with_and_without_a_range(driver: Driver) -> None:

@@ -14,7 +14,7 @@ from refimpl.csi.state.settings import Settings
 from refimpl.wire.status import Code
 
 BLOCK = 4096
-SIZE = 10 * BLOCK + 100
+SIZE = 10 * BLOCK + 512
 FIXED = Settings(metadata_type="FIXED_LENGTH", metadata_block=BLOCK)
 VARIABLE = Settings()
 

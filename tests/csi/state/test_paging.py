@@ -49,6 +49,12 @@ def test_a_walk_sees_everything_once_in_pages_of_the_size_asked(
     assert pages[-1] or count == 0
 
 
+@pytest.mark.parametrize("style", ["opaque", "index", "generation"])
+def test_every_style_of_token_leads_through_the_list(style: Any) -> None:
+    """Callers must not care what a token looks like."""
+    assert walked(book(tokens=style), ordered(5), 2) == [["0", "1"], ["2", "3"], ["4"]]
+
+
 def test_no_size_means_all_that_fits() -> None:
     """0 leaves the size to the driver, which keeps messages below what clients receive."""
     assert walked(book(), ordered(5), 0) == [["0", "1", "2", "3", "4"]]

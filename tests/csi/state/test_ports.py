@@ -27,6 +27,7 @@ def test_no_storage_accepts_all_and_shows_nothing() -> None:
     storage.stage("v", "/s", MOUNT)
     storage.publish("v", "/t", MOUNT, False, "/s")
     assert storage.is_directory("/anything")
+    assert not storage.holds("v", "/t")
     assert storage.usage("v", "/t") == Usage((0, 0, 0))
     assert [*storage.allocated("s"), *storage.changed("s", "s")] == []
     storage.destroy("v")

@@ -74,6 +74,17 @@ def test_whatever_is_chosen_fits(required: int, limit: int, floor: int, granule:
     assert size % granule == 0
 
 
+def test_a_device_ends_with_a_sector(refused: Any) -> None:
+    """What is told has to be the size of the device, which the kernel counts in sectors."""
+    wanted = CapacityRange(1136234735)
+    assert sizes.fitting(EXACT, wanted, access="mount") == 1136234735
+    assert sizes.fitting(EXACT, wanted, access="block") == 1136235008
+    assert sizes.fitting(EXACT.with_(sector=1), wanted, access="block") == 1136234735
+    assert sizes.fitting(COARSE, CapacityRange(8193), access="block") == 12288
+    with refused(Code.OUT_OF_RANGE, "steps of 512"):
+        sizes.fitting(EXACT, CapacityRange(1136234735, 1136234735), access="block")
+
+
 def test_without_a_range_the_source_decides_then_the_default() -> None:
     """A clone of a large volume without a size is as large as it is."""
     assert sizes.fitting(EXACT, None) == EXACT.default_size

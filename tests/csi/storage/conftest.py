@@ -30,12 +30,16 @@ def opened(tmp_path: Path) -> Iterator[Open]:
     yield storage
     for one in storages:
         one.close()
-    left = [m.point for m in mounts.table() if m.point.startswith(f"{tmp_path}/")]
+    left = [mount.point for mount in mounts.table() if mount.point.startswith(f"{tmp_path}/")]
     devices = [
         device
         for device, file in loops.attached().items()
         if file.startswith(f"{tmp_path}/") and not loops.autoclears(device)
     ]
+    for point in reversed(left):  # a test that failed must not harm the next
+        mounts.unmount(point, lazy=True)
+    for device in devices:
+        loops.detach(device)
     assert (left, devices) == ([], [])
 
 

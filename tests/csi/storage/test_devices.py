@@ -70,12 +70,3 @@ def test_sweeping_spares_what_is_shown_and_what_is_not_ours(content: str) -> Non
     devices.sweep(lambda file: file == content)
     assert shown.path in loops.attached()
     assert idle.path not in loops.attached()
-
-
-def test_a_device_is_recognized_at_a_point(content: str, tmp_path: Path) -> None:
-    """By its number, wherever its node is shown."""
-    device = Devices().attached("v", content, readonly=False)
-    assert Devices.shown_at(device.path, [device.path])
-    assert not Devices.shown_at(device.path, [])
-    assert not Devices.shown_at(str(tmp_path), [device.path])
-    assert not Devices.shown_at(str(tmp_path / "missing"), [device.path])

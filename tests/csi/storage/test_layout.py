@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 import pytest
 from pyfakefs.fake_filesystem import FakeFilesystem
+from pyfakefs.helpers import reset_ids, set_uid
 
 from refimpl.csi.storage import mounts
-from refimpl.csi.storage.layout import MARK, Layout
+from refimpl.csi.storage.layout import Layout
+from refimpl.csi.storage.roots import MARK
 from refimpl.wire.status import Code, Refused
 
 ROOT = "/state/storage"
@@ -19,6 +22,13 @@ def layout(fs: FakeFilesystem) -> Layout:
     """A fresh layout."""
     fs.create_dir("/state")
     return Layout(ROOT)
+
+
+@pytest.fixture
+def as_it_was() -> Iterator[None]:
+    """Gives the fake file system back to the user of the process."""
+    yield
+    reset_ids()
 
 
 def filled(layout: Layout, key: str, size: int = 4096) -> str:
@@ -72,19 +82,25 @@ def test_what_a_crash_left_half_made_is_not_known_and_goes(layout: Layout) -> No
     assert os.listdir(f"{ROOT}/homes") == ["whole"]
 
 
-def test_removing_takes_everything_even_closed_directories(layout: Layout) -> None:
-    """A workload may leave a directory that cannot be listed."""
+@pytest.mark.usefixtures("as_it_was")
+def test_removing_takes_everything_even_closed_directories(fs: FakeFilesystem) -> None:
+    """A workload may leave a directory that its owner, unless root, cannot list."""
+    fs.create_dir("/home")
+    os.chmod("/home", 0o777)
+    set_uid(1000)
+    layout = Layout("/home/driver")
     content = filled(layout, "k")
-    os.mkdir(f"{content}/closed")
+    os.makedirs(f"{content}/closed/deeper")
     os.chmod(f"{content}/closed", 0)
     layout.remove("k")
     layout.remove("k")
-    assert (os.listdir(f"{ROOT}/homes"), os.listdir(f"{ROOT}/trash")) == ([], [])
+    assert os.listdir(f"{layout.root}/homes") == os.listdir(f"{layout.root}/trash") == []
 
 
 def test_opening_empties_the_trash(layout: Layout) -> None:
     """A crash between removing and deleting."""
     os.makedirs(f"{layout.root}/trash/1-2/data")
+    layout.close()
     Layout(ROOT)
     assert os.listdir(f"{ROOT}/trash") == []
 
@@ -129,5 +145,6 @@ def test_the_size_of_a_directory_is_kept(layout: Layout) -> None:
     """A directory cannot tell how large it was promised to be."""
     filled(layout, "k", 8192)
     layout.note_size("k", 16384)
+    layout.close()
     assert Layout(layout.root).size("k") == 16384
     assert layout.size("other") == 0

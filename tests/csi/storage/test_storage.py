@@ -10,7 +10,16 @@ import pytest
 
 from refimpl.csi.state.models import Access, AccessMode, VolumeCapability
 from refimpl.csi.state.ports import Place
-from refimpl.csi.storage import Mode, OpenStorage, best_mode, mounts, open_storage, sweep
+from refimpl.csi.storage import (
+    Mode,
+    OpenStorage,
+    best_mode,
+    mounts,
+    open_storage,
+    remove,
+    sweep,
+    temporary_root,
+)
 from refimpl.wire.status import Code, Refused
 
 Open = Callable[[Mode], OpenStorage]
@@ -413,16 +422,34 @@ def test_a_later_driver_removes_content_without_an_owner(
 
 
 @every_mode
-def test_a_later_driver_takes_away_mounts_nobody_remembers(
-    mode: Mode, opened: Open, tmp_path: Path, capability: Plain
+@pytest.mark.parametrize("access", ["mount", "block"])
+def test_a_later_driver_can_undo_work_nobody_remembers(
+    mode: Mode, access: Access, opened: Open, tmp_path: Path
 ) -> None:
     """After SIGKILL in the middle of a call there is work without a record."""
+    first, target = opened(mode), tmp_path / "target"
+    used(first, "v", target, access)
+    first.close(keep=True)
+    second = opened(mode)
+    second.adopt([], {"v"})
+    assert second.holds("v", str(target))
+    second.unpublish("v", str(target))
+    second.destroy("v")
+    assert not os.path.lexists(target)
+
+
+@every_mode
+def test_a_later_driver_takes_away_mounts_of_volumes_that_do_not_exist(
+    mode: Mode, opened: Open, tmp_path: Path, capability: Plain
+) -> None:
+    """Nobody can ever ask for them again."""
     first, staging = opened(mode), tmp_path / "staging"
     staging.mkdir()
     used(first, "v", tmp_path / "target", "mount")
     used(first, "b", tmp_path / "device", "block")
     first.stage("v", str(staging), capability("mount"))
-    opened(mode).adopt([], {"v", "b"})
+    first.close(keep=True)
+    opened(mode).adopt([], ())
     assert not [m for m in mounts.table() if m.point.startswith(f"{tmp_path}/")]
 
 
@@ -441,12 +468,34 @@ def test_closing_removes_every_target(mode: Mode, opened: Open, tmp_path: Path) 
 @every_mode
 def test_sweeping_removes_a_dead_drivers_storage(mode: Mode, opened: Open, tmp_path: Path) -> None:
     """And touches no directory that is not a storage."""
-    used(opened(mode), "v", tmp_path / "target", "mount")
+    storage, root = opened(mode), str(tmp_path / "root")
+    used(storage, "v", tmp_path / "target", "mount")
     (tmp_path / "other").mkdir()
-    sweep(str(tmp_path / "other"))
-    sweep(str(tmp_path / "root"))
-    assert not (tmp_path / "root").exists()
-    assert (tmp_path / "other").exists()
+    assert not sweep(str(tmp_path / "other"))
+    with pytest.raises(Refused, match="in use by another driver"):
+        sweep(root)
+    assert (tmp_path / "target").exists()
+    storage.close(keep=True)
+    assert sweep(root)
+    assert sorted(os.listdir(tmp_path)) in (["other"], ["other", "target"])
+
+
+def test_a_temporary_root_comes_after_those_of_the_dead_went(
+    opened: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A killed driver's temporary storage goes with the next start of any driver."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    best_mode()
+    first = open_storage("auto", temporary_root())
+    used(first, "v", tmp_path / "target", "mount")
+    second = temporary_root()
+    assert (tmp_path / "target").exists()
+    first.close(keep=True)
+    third = temporary_root()
+    left = {str(path) for path in tmp_path.glob("refimpl-csi-*")}
+    assert left == {second, third}
+    assert remove(second)
+    assert remove(third)
 
 
 def test_memory_touches_nothing(opened: Open, tmp_path: Path) -> None:

@@ -1,0 +1,84 @@
+"""Root directories of storages: temporary ones, and what dead drivers left of theirs."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+
+from refimpl.csi.storage import mounts
+from refimpl.wire.status import Code, Refused
+
+__all__ = ["MARK", "abandoned", "claim", "remove", "temporary"]
+
+MARK = ".refimpl-csi.json"
+_FORMAT = 2
+_PREFIX = "refimpl-csi-"
+
+
+def claim(root: str) -> int:
+    """Makes a root (a real path) and locks it for this process; returns the lock's descriptor.
+
+    Raises OSError, and FAILED_PRECONDITION while another storage uses the root.
+    """
+    os.makedirs(root, mode=0o700, exist_ok=True)
+    descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise Refused(
+            Code.FAILED_PRECONDITION,
+            f"directory {root!r} is in use by another driver; stop it, or choose another directory",
+        ) from None
+    # Only after the lock: whoever sees a mark without a lock sees a dead driver's root.
+    with open(os.path.join(root, MARK), "w", encoding="utf-8") as file:
+        json.dump({"use": "volumes of a CSI driver", "format": _FORMAT}, file)
+    return descriptor
+
+
+def temporary() -> str:
+    """A new root that is to be removed at the end."""
+    return tempfile.mkdtemp(prefix=_PREFIX)
+
+
+def abandoned(parent: str | None = None) -> Iterator[str]:
+    """Temporary roots of drivers that ended without removing them, killed ones."""
+    parent = parent or tempfile.gettempdir()
+    for entry in os.scandir(parent):
+        if entry.name.startswith(_PREFIX) and entry.is_dir(follow_symlinks=False):
+            with contextlib.suppress(OSError, ValueError):
+                if _dead(entry.path):
+                    yield entry.path
+
+
+def remove(root: str) -> bool:
+    """Deletes a root; False, and it stays, if something is still mounted below it or it is not a
+    root."""
+    real = os.path.realpath(root)
+    if any(mount.point.startswith(real + "/") for mount in mounts.table()):
+        return False
+    if not os.path.exists(os.path.join(real, MARK)) and os.listdir(real):
+        return False
+    shutil.rmtree(real, ignore_errors=True)
+    return not os.path.exists(real)
+
+
+def _dead(root: str) -> bool:
+    with open(os.path.join(root, MARK), encoding="utf-8") as file:
+        if json.load(file).get("format") != _FORMAT:
+            return False
+    descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        if os.fstat(descriptor).st_uid != os.geteuid():
+            return False
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(descriptor)
+    return True

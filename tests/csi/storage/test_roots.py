@@ -1,0 +1,75 @@
+"""refimpl.csi.storage.roots: whose directory is whose, and what dead drivers left."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from refimpl.csi.storage import mounts, roots
+from refimpl.wire.status import Code, Refused
+
+
+def test_a_root_serves_one_storage_at_a_time(tmp_path: Path) -> None:
+    """Two would delete each other's content as left over."""
+    lock = roots.claim(str(tmp_path / "root"))
+    with pytest.raises(Refused) as caught:
+        roots.claim(str(tmp_path / "root"))
+    assert caught.value.code == Code.FAILED_PRECONDITION
+    os.close(lock)
+    os.close(roots.claim(str(tmp_path / "root")))
+
+
+def test_a_root_is_private(tmp_path: Path) -> None:
+    """Others see volumes at their targets only."""
+    os.close(roots.claim(str(tmp_path / "root")))
+    assert (tmp_path / "root").stat().st_mode & 0o077 == 0
+
+
+def test_only_roots_of_the_dead_are_abandoned(tmp_path: Path) -> None:
+    """Not one in use, not one of a format we do not know, not what only bears the name."""
+    for name in ("dead", "alive", "strange", "empty"):
+        (tmp_path / f"refimpl-csi-{name}").mkdir()
+    (tmp_path / "other").mkdir()
+    (tmp_path / "refimpl-csi-link").symlink_to(tmp_path / "refimpl-csi-dead")
+    (tmp_path / "refimpl-csi-file").touch()
+    os.close(roots.claim(str(tmp_path / "refimpl-csi-dead")))
+    os.close(roots.claim(str(tmp_path / "other")))
+    (tmp_path / "refimpl-csi-strange" / roots.MARK).write_text('{"format": 1}')
+    lock = roots.claim(str(tmp_path / "refimpl-csi-alive"))
+    assert list(roots.abandoned(str(tmp_path))) == [str(tmp_path / "refimpl-csi-dead")]
+    os.close(lock)
+
+
+def test_a_temporary_root_is_new_and_found_when_abandoned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the directory for temporary files."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    root = roots.temporary()
+    assert os.listdir(root) == []
+    assert list(roots.abandoned()) == []
+    os.close(roots.claim(root))
+    assert list(roots.abandoned()) == [root]
+
+
+def test_a_root_is_removed_with_everything(tmp_path: Path) -> None:
+    """A directory that is none stays, unless it is empty."""
+    os.close(roots.claim(str(tmp_path / "root")))
+    (tmp_path / "root" / "homes" / "v").mkdir(parents=True)
+    assert roots.remove(str(tmp_path / "root"))
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "precious").touch()
+    assert not roots.remove(str(tmp_path / "other"))
+    (tmp_path / "empty").mkdir()
+    assert roots.remove(str(tmp_path / "empty"))
+
+
+def test_a_root_with_a_mount_inside_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Deleting would go on in a file system of somebody else."""
+    os.close(roots.claim(str(tmp_path / "root")))
+    inside = mounts.Mount("/", str(tmp_path / "root" / "there"), "rw", "ext4", "/dev/sdx", "8:1")
+    monkeypatch.setattr(mounts, "table", lambda: [inside])
+    assert not roots.remove(str(tmp_path / "root"))
+    assert (tmp_path / "root").exists()
