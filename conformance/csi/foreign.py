@@ -30,8 +30,8 @@ class Foreign:
         return "" if found == self.content else f"{self.path} holds {found!r}"
 
     def remove(self) -> None:
-        """Takes the file away again, and nothing else."""
-        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        """Takes the file away again, and nothing else; one that is mounted over stays."""
+        with contextlib.suppress(OSError):
             os.unlink(self.path)
 
 

@@ -28,6 +28,9 @@ def of_fake(fake: FakeDriver, chosen: CsiSettings) -> CsiSettings:
         "secrets": {SECRET_KEYS[rpc]: dict(own) for rpc, own in fake.settings.secrets.items()},
     }
     missing = {name: value for name, value in told.items() if not getattr(chosen, name)}
+    modes = sorted(mode.name for mode in fake.settings.modes)
+    if chosen.access_mode not in modes:
+        missing["access_mode"] = modes[0]
     return msgspec.structs.replace(chosen, **missing)
 
 

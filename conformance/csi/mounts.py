@@ -24,6 +24,16 @@ def options(path: str) -> frozenset[str]:
     return found
 
 
+def fs_type(path: str) -> str:
+    """The file system that is topmost at a path, empty where nothing is mounted (proc(5))."""
+    found = ""
+    points = mount_points()
+    for point, line in zip(points, MOUNTINFO.read_text().splitlines(), strict=False):
+        if point == _plain(path):
+            found = line.partition(" - ")[2].split(" ")[0]
+    return found
+
+
 def bind(source: str, target: str) -> None:
     """Shows at `target` what is at `source`; needs root."""
     _run("mount", "--bind", source, target)

@@ -27,15 +27,16 @@ class Requests:
 
     def capability(
         self,
-        mode: Mode.Mode.ValueType = Mode.SINGLE_NODE_WRITER,
+        mode: Mode.Mode.ValueType | None = None,
         *,
         block: bool | None = None,
         fs_type: str = "",
         mount_flags: Sequence[str] = (),
         mount_group: str = "",
     ) -> pb.VolumeCapability:
-        """A capability; of the access type the user chose where `block` is not given."""
-        made = pb.VolumeCapability(access_mode=Mode(mode=mode))
+        """A capability; of the mode and access type the user chose where they are not given."""
+        usual = Mode.Mode.Value(self.settings.access_mode)
+        made = pb.VolumeCapability(access_mode=Mode(mode=usual if mode is None else mode))
         if self.settings.access_type == "block" if block is None else block:
             made.block.SetInParent()
         else:

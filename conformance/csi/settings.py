@@ -14,6 +14,16 @@ from conformance.engine.options import BadOption
 
 GIB = 1 << 30
 
+AccessMode = Literal[
+    "SINGLE_NODE_WRITER",
+    "SINGLE_NODE_READER_ONLY",
+    "MULTI_NODE_READER_ONLY",
+    "MULTI_NODE_SINGLE_WRITER",
+    "MULTI_NODE_MULTI_WRITER",
+    "SINGLE_NODE_SINGLE_WRITER",
+    "SINGLE_NODE_MULTI_WRITER",
+]
+
 # csi-sanity's YAML of secrets: one map a kind of call, under these names.
 SECRET_KEYS = {
     "CreateVolume": "CreateVolumeSecret",
@@ -64,6 +74,7 @@ class CsiSettings(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     volume_size: int = 10 * GIB
     expand_size: int = 0
     access_type: Literal["mount", "block"] = "mount"
+    access_mode: AccessMode = "SINGLE_NODE_WRITER"  # of the volumes made, unless a case is about it
     parameters: dict[str, str] = {}
     other_parameters: dict[str, str] = {}  # a second set that makes a different volume
     mutable_parameters: dict[str, str] = {}

@@ -76,7 +76,7 @@ class Surroundings(Acts):
         """Whether a published volume is a mount that this process sees."""
         if lacking := self.no_files or self.no_volumes or self.no_node:
             return lacking
-        if self._published_as in ("mount", "unknown"):
+        if self._published[0] in ("mount", "unknown"):
             return ""
         return "the driver makes no mounts that can be seen from here"
 
@@ -90,23 +90,30 @@ class Surroundings(Acts):
     @property
     def no_data(self) -> str:
         """Whether a published path leads to the volume's data."""
+        if self.settings.access_mode.endswith("READER_ONLY"):
+            return "volumes are made for readers only (access_mode)"
         if lacking := self.no_files or self.no_volumes or self.no_node:
             return lacking
-        if self._published_as in ("mount", "link", "unknown"):
-            return ""
-        return "the driver publishes plain directories without a volume behind them"
+        how, writable = self._published
+        if how == "plain":
+            return "the driver publishes plain directories without a volume behind them"
+        return "" if writable else "this user may not write to the driver's volumes"
 
     @functools.cached_property
-    def _published_as(self) -> Literal["mount", "link", "plain", "unknown"]:
-        """How the driver publishes a volume; unknown where it fails to, which a case will tell."""
+    def _published(self) -> tuple[Literal["mount", "link", "plain", "unknown"], bool]:
+        """How the driver publishes a volume, and whether this user may write there; unknown where
+        it fails to, which a case will tell."""
         mark = self.ledger.open_calls()
         try:
             path = self.mount().target_path
+            if not os.path.lexists(path):
+                return "unknown", True
+            writable = os.access(path, os.W_OK)
             if os.path.islink(path):
-                return "link"
-            return "mount" if path in mount_points() else "plain"
+                return "link", writable
+            return "mount" if path in mount_points() else "plain", writable
         except (Refused, Broken):
-            return "unknown"
+            return "unknown", True
         finally:
             if not mark:
                 self.clean_up_quietly()
@@ -328,7 +335,8 @@ class Surroundings(Acts):
     def no_several_faults(self) -> str:
         """Whether a volume can have two faults at once, one of which is repaired."""
         hooks = self.settings.hooks
-        known = all("{reason}" in " ".join(hook) for hook in (hooks.break_volume, hooks.repair_volume))
+        used = (hooks.break_volume, hooks.repair_volume)
+        known = all("{reason}" in " ".join(hook) for hook in used)
         return "" if self.fake or known else "the hooks know one fault a volume ({reason} in both)"
 
     @property

@@ -164,7 +164,8 @@ def open_target(options: Options) -> CsiTarget:
     """Opens what the options name; raises BadOption or wire.client.Unreachable."""
     kind, _, argument = options.target.partition(":")
     table: dict[str, Any] = {}
-    if options.target.endswith(".toml") or fixtures.locate(options.target, "targets").is_file():
+    ours = fixtures.folder() / "targets" / f"{options.target}.toml"
+    if options.target.endswith(".toml") or ours.is_file():
         table = _target_file(fixtures.locate(options.target, "targets"))
     chosen = settings(table.pop("csi", {}), options.settings)
     command = options.command or tuple(table.get("command", ()))
@@ -199,7 +200,10 @@ def _faked(kind: str, argument: str, options: Options, chosen: CsiSettings) -> C
         command = mutants.command("csi", argument, broken=broken)
     else:
         profile = argument or "default"
-        fake = FakeDriver(profile=profile, revision=revision, nodes=2)
+        try:
+            fake = FakeDriver(profile=profile, revision=revision, nodes=2)
+        except ValueError as error:
+            raise BadOption(f"fake:{profile}: {error}") from error
         command = [sys.executable, "-m", "refimpl", "serve", "csi", "{endpoint}"]
         command += ["--state-dir", "{dir}", "--profile", profile, "--revision", revision]
     fake.start()

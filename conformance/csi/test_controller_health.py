@@ -173,9 +173,7 @@ def test_what_one_node_has_lost_is_not_inaccessible_to_the_controller(csi: CsiTa
     with sick_on_first_node(csi, volume_id, "INACCESSIBLE"):
         if "node:GET_VOLUME_HEALTH" in csi.offers:
             rule = "the node that has lost a volume tells so"
-            eventually(
-                lambda: health.ailments(health.at_node(csi, volume_id)), settle_s(csi), rule
-            )
+            eventually(lambda: health.ailments(health.at_node(csi, volume_id)), settle_s(csi), rule)
         told = health.at_controller(csi, volume_id)
     wrong = [entry for entry in told.health_statuses if entry.status == pb.INACCESSIBLE]
     expect(
@@ -213,8 +211,8 @@ def _transitions(csi: CsiTarget) -> list[str]:
     needs=[REVISION_1_13],
 )
 def test_the_condition_capability_of_older_revisions_is_gone(csi: CsiTarget) -> None:
-    """Its numbers are reserved: no caller of today asks for conditions. A driver for callers of both
-    revisions has a reason to keep it, beside the new one."""
+    """Its numbers are reserved: no caller of today asks for conditions. A driver for callers of
+    both revisions has a reason to keep it, beside the new one."""
     left = [
         f"{side} VOLUME_CONDITION"
         for side in ("controller", "node")
@@ -283,9 +281,7 @@ def _seen(csi: CsiTarget, volume_id: str) -> set[health.Ailment]:
     return health.ailments(health.at_controller(csi, volume_id))
 
 
-def _appeared(
-    csi: CsiTarget, volume_id: str, known: set[health.Ailment]
-) -> set[health.Ailment]:
+def _appeared(csi: CsiTarget, volume_id: str, known: set[health.Ailment]) -> set[health.Ailment]:
     """What is told beyond what is known; empty where nothing appears in time."""
     try:
         return eventually(lambda: _seen(csi, volume_id) - known, settle_s(csi), "")

@@ -82,7 +82,9 @@ def test_the_list_tells_what_is_told_of_each_volume(csi: CsiTarget) -> None:
             entry = listing.find(id)
             listed = health.ailments(entry or pb.VolumeHealth())
             told = health.ailments(health.at_controller(csi, id))
-            rule = "ControllerListVolumeHealth tells of a volume what ControllerGetVolumeHealth tells"
+            rule = (
+                "ControllerListVolumeHealth tells of a volume what ControllerGetVolumeHealth tells"
+            )
             expect(listed == told, rule, wanted=health.named(told), got=health.named(listed))
             expect(listed, "a broken volume is listed with its entries", wanted="some", got=entry)
 

@@ -69,9 +69,7 @@ def test_a_volume_whose_staging_failed_has_a_health(csi: CsiTarget) -> None:
     attempts = (f"{path}/missing", None), (path, other_type(csi))
     codes = []
     for where, capability in attempts:
-        request = csi.stage_request(
-            volume, where, capability=capability, publish_context=context
-        )
+        request = csi.stage_request(volume, where, capability=capability, publish_context=context)
         codes.append(code_of(partial(csi.node.NodeStageVolume, request)).name)
     for staged in (path, ""):
         expect_status(
@@ -213,9 +211,7 @@ def test_health_is_told_while_another_call_hangs(csi: CsiTarget) -> None:
     """A stage that hangs is what people want to learn the reason of; a health that waits for the
     same lock hangs with it, and so does kubelet's loop over all other volumes."""
     volume = csi.volume()
-    request = csi.stage_request(
-        volume, csi.staging_path(), publish_context=csi.attach(volume)
-    )
+    request = csi.stage_request(volume, csi.staging_path(), publish_context=csi.attach(volume))
     with ThreadPoolExecutor(1) as pool, held_volume(csi, volume.volume_id):
         pool.submit(code_of, partial(csi.node.NodeStageVolume, request))
         for _ in range(_ASKED):

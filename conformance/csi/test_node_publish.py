@@ -159,12 +159,14 @@ def test_a_repeated_publish_may_bring_fresh_tokens(csi: CsiTarget) -> None:
     first = csi.ready()
     context = dict(first.request.volume_context)
     for number in range(2):
-        tokens = f'{{"refimpl":{{"token":"t{number}","expirationTimestamp":"2030-01-01T00:00:00Z"}}}}'
+        tokens = (
+            f'{{"refimpl":{{"token":"t{number}","expirationTimestamp":"2030-01-01T00:00:00Z"}}}}'
+        )
         place = changed(first, volume_context={**context, _TOKENS: tokens})
         expect_status(
             partial(csi.node.NodePublishVolume, place.request),
             {Code.OK},
-            f"NodePublishVolume with {'another' if number else 'a'} token in volume_context is done",
+            f"NodePublishVolume with {'another' if number else 'a'} token in the context is done",
         )
 
 

@@ -96,9 +96,8 @@ def test_a_volume_for_several_nodes_is_published_for_several_pods_of_one(csi: Cs
 def test_what_was_written_is_there_at_the_next_publish(csi: CsiTarget) -> None:
     """A pod that moves or restarts has to find its files again, at whatever path. Where a volume
     can be at two targets at once, both show the same."""
-    mode = csi.sharing_mode() or Mode.SINGLE_NODE_WRITER
-    shared = mode != Mode.SINGLE_NODE_WRITER
-    place = csi.mount(capability=csi.capability(mode))
+    shared = csi.sharing_mode()
+    place = csi.mount(capability=csi.capability(shared or None))
     written = _write(place)
     csi.unmount(place)
     publish(csi, place)

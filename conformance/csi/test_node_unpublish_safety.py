@@ -19,7 +19,7 @@ from conformance.csi.needs import (
     SAME_HOST,
     VOLUMES,
 )
-from conformance.csi.published import at_another_target, publish
+from conformance.csi.published import at_another_target
 from conformance.csi.refusals import code_of
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import MUST, SHOULD, case
@@ -124,4 +124,6 @@ def _expect_kept(csi: CsiTarget, place: Mounted, written: bytes, when: str) -> N
     """The volume, published anew at another target, still holds its data."""
     mounts.uncover(place.target_path)
     csi.unmount(place)
-    content.expect_content(at_another_target(csi, place), written, f"{when} the volume has its data")
+    content.expect_content(
+        at_another_target(csi, place), written, f"{when} the volume has its data"
+    )

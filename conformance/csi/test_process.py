@@ -14,7 +14,7 @@ from conformance.csi.offers import ask
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import MUST, SHOULD, case
 from conformance.engine.session import judge_of
-from conformance.engine.verdict import expect, timeout
+from conformance.engine.verdict import expect, should, timeout
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code
 
@@ -31,8 +31,11 @@ def life(request: pytest.FixtureRequest) -> Life | None:
 
 def _expect_started(start: Start | None, rule: str) -> None:
     wanted = f"ready within {timeout(lives.START_S):g} s"
-    failure = start.failure if start else "it did not come that far"
-    expect(not failure, rule, wanted=wanted, got=failure)
+    expect(not _failure(start), rule, wanted=wanted, got=_failure(start))
+
+
+def _failure(start: Start | None) -> str:
+    return start.failure if start else "it did not come that far"
 
 
 @case("CSI-PROTO-001", MUST, "CSI 1.13 Connectivity, CSI_ENDPOINT", needs=[SUPERVISED])
@@ -109,6 +112,9 @@ def test_capabilities_stay_as_they_are(csi: CsiTarget, life: Life | None) -> Non
             wanted="no change",
             got=f"{', '.join(changed)}: advertised at one time and not at another",
         )
+    if life:
+        rule = "capabilities can be compared before and after a restart"
+        should(life.after, rule, wanted="a restart", got=_failure(life.second or life.first))
 
 
 @case("CSI-ID-015", MUST, "CSI 1.13 Probe", needs=[SUPERVISED])

@@ -78,8 +78,8 @@ def test_the_kind_of_volume_of_an_entry_is_complete(csi: CsiTarget) -> None:
 
 @case("CSI-HLTH-030", SHOULD, _KUBELET, needs=[*_NEEDS, VOLUMES], alone=True)
 def test_there_are_no_more_entries_than_a_caller_takes(csi: CsiTarget) -> None:
-    """With more, kubelet drops what is told of the storage, and the API server refuses the status of
-    the pod that uses the volume."""
+    """With more, kubelet drops what is told of the storage, and the API server refuses the status
+    of the pod that uses the volume."""
     counts = {_RPC: max(map(len, health.storage_told(csi)))}
     for rpc, told in health.volumes_told(csi):
         counts[rpc] = max(counts.get(rpc, 0), len(told.health_statuses))

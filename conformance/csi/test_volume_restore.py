@@ -14,6 +14,7 @@ from conformance.csi.needs import (
     BLOCK,
     CREATE_DELETE_SNAPSHOT,
     CREATE_DELETE_VOLUME,
+    DATA,
     MOUNT,
     MOUNTS,
     ROOT,
@@ -57,7 +58,7 @@ def test_a_restore_smaller_than_its_snapshot_is_refused(csi: CsiTarget) -> None:
     expect_not_smaller(csi, size, from_snapshot(snapshot.snapshot_id))
 
 
-@case("CSI-CTRL-041", MUST, "CSI 1.13 CreateVolume", needs=[*NEEDS, MOUNTS, ROOT])
+@case("CSI-CTRL-041", MUST, "CSI 1.13 CreateVolume", needs=[*NEEDS, MOUNTS, DATA, ROOT])
 def test_a_restore_larger_than_its_snapshot_has_data_and_size(csi: CsiTarget) -> None:
     """A claim that asks for more gets more: a file system left at its old size hides the rest."""
     for block in access_types(csi):

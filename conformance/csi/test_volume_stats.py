@@ -124,7 +124,7 @@ def test_the_usage_grows_with_what_is_written(csi: CsiTarget) -> None:
         os.fsync(file.fileno())
     try:
         rule = f"used bytes are more than {before} after {_WRITTEN} were written"
-        eventually(lambda: used() > before, 5.0, rule)
+        eventually(lambda: used() > before, 2.0, rule)
     finally:
         os.unlink(path)
 
@@ -169,7 +169,9 @@ def test_after_an_unpublish_there_are_no_statistics_at_the_target(csi: CsiTarget
     _expect_code(csi, {Code.NOT_FOUND}, what, place.volume.volume_id, place.target_path)
 
 
-@case("CSI-STAT-011", MUST, _OLD_SOURCE, needs=[REVISION_1_12, NODE, NODE_CONDITION, *_PUBLISHED[2:]])
+@case(
+    "CSI-STAT-011", MUST, _OLD_SOURCE, needs=[REVISION_1_12, NODE, NODE_CONDITION, *_PUBLISHED[2:]]
+)
 def test_the_condition_of_a_volume_is_told_with_its_statistics(csi: CsiTarget) -> None:
     """An event at the pod's claim is made of it: no condition counts as a healthy volume. That a
     broken volume is told as abnormal is looked at where there is a way to break one."""
@@ -181,10 +183,11 @@ def test_the_condition_of_a_volume_is_told_with_its_statistics(csi: CsiTarget) -
     if csi.no_faults:
         return
     break_volume(csi, volume_id)
-    csi.afterwards(partial(repair_volume, csi, volume_id))
-    rule = "the condition of a broken volume is abnormal"
-    eventually(lambda: _condition(csi, volume_id, place.target_path).abnormal, 10.0, rule)
-    repair_volume(csi, volume_id)
+    try:
+        rule = "the condition of a broken volume is abnormal"
+        eventually(lambda: _condition(csi, volume_id, place.target_path).abnormal, 10.0, rule)
+    finally:
+        repair_volume(csi, volume_id)
     rule = "the condition of a repaired volume is not abnormal any more"
     eventually(lambda: not _condition(csi, volume_id, place.target_path).abnormal, 10.0, rule)
 
@@ -238,9 +241,7 @@ def _stats(
     )
 
 
-def _expect_code(
-    csi: CsiTarget, codes: set[Code], what: str, volume_id: str, path: str
-) -> None:
+def _expect_code(csi: CsiTarget, codes: set[Code], what: str, volume_id: str, path: str) -> None:
     expect_status(
         partial(_stats, csi, volume_id, path), codes, f"NodeGetVolumeStats {what} is refused"
     )

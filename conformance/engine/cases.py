@@ -82,7 +82,7 @@ def need_name(need: object) -> str:
     kind = type(need).__name__
     if kind == "AnyOf":
         return " or ".join(need_name(part) for part in fields["needs"])
-    value = str(next(iter(fields.values())))
+    value = str(next(iter(fields.values()), kind.lower()))
     named = {"Absent": "without {}", "Revision": "revision {}", "Service": "{} service"}
     return named.get(kind, "{}").format(
         value.removeprefix("no_").replace("_", " ") if kind == "Has" else value

@@ -10,7 +10,7 @@ import pytest
 from conformance.engine import expectations, narrate
 from conformance.engine.case import Case, Level, case_of
 from conformance.engine.expectations import Known
-from conformance.engine.options import UNREACHABLE, Options
+from conformance.engine.options import UNREACHABLE, USAGE, BadOption, Options
 from conformance.engine.target import Target, interface
 from conformance.engine.verdict import Doubtful
 from refimpl.wire.client import Unreachable
@@ -23,9 +23,9 @@ _TARGET_AT_FAULT = (AssertionError, Refused, Unreachable)
 class Judge:
     """Selects the cases, skips those whose needs are unmet, and judges the others."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, opened: dict[str, Target]) -> None:
         self.options = options
-        self._targets: dict[str, Target] = {}
+        self._targets = opened
         self._known: dict[str, Known] | None = None
         self._mark = 0
 
@@ -36,6 +36,8 @@ class Judge:
                 self._targets[name] = interface(name).open(self.options)
             except Unreachable as error:
                 pytest.exit(str(error), returncode=UNREACHABLE)
+            except BadOption as error:
+                pytest.exit(str(error), returncode=USAGE)
         return self._targets[name]
 
     def known(self, target: Target) -> dict[str, Known]:
@@ -148,6 +150,7 @@ class Judge:
         """Closes what was opened."""
         for target in self._targets.values():
             target.close()
+        self._targets.clear()
 
 
 def item_case(item: pytest.Item) -> Case | None:

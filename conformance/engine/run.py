@@ -33,15 +33,21 @@ def run(
     does not answer.
     """
     try:
-        prepare(options)
+        opened = prepare(options)
     except Unreachable as error:
         session.record_unreachable(options, str(error))
         raise
-    return int(pytest.main([*arguments(options, workers, first), *extra], list(plugins)))
+    plugins = [*plugins, opened]
+    if workers != "0":
+        opened.close()  # each worker opens its own
+    try:
+        return int(pytest.main([*arguments(options, workers, first), *extra], plugins))
+    finally:
+        opened.close()
 
 
-def prepare(options: Options) -> None:
-    """Everything that can be known to be wrong before the first case, and the run's id."""
+def prepare(options: Options) -> session.Opened:
+    """Everything that can be known to be wrong before the first case, and the target itself."""
     options.check()
     if options.interface == "all":
         if options.target != "fake" or options.command:
@@ -52,8 +58,8 @@ def prepare(options: Options) -> None:
     expectations.load(narrate.fixture_paths(options.expect, "expectations"))
     if options.report_dir:
         ReportFolder.prepare(options.report_dir)
-    if options.interface != "all" and not options.command:
-        interface(options.interface).open(options).close()
+    names = INTERFACES if options.interface == "all" else [options.interface]
+    return session.Opened({name: interface(name).open(options) for name in names})
 
 
 def arguments(options: Options, workers: str, first: bool) -> list[str]:

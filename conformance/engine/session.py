@@ -15,6 +15,7 @@ from conformance.engine.options import UNREACHABLE, BadOption, Options
 from conformance.engine.recorder import Recorder
 from conformance.engine.reporting import ReportFolder
 from conformance.engine.runid import new_run_id
+from conformance.engine.target import Target
 
 
 class Listener:
@@ -22,6 +23,19 @@ class Listener:
 
     def __init__(self, hear: Callable[[Event], None]) -> None:
         self.hear = hear
+
+
+class Opened:
+    """Handed to pytest.main as a plugin: targets that are open already, by interface."""
+
+    def __init__(self, targets: dict[str, Target]) -> None:
+        self.targets = targets
+
+    def close(self) -> None:
+        """Closes them; nobody gets them any more."""
+        for target in self.targets.values():
+            target.close()
+        self.targets = {}
 
 
 JUDGE = pytest.StashKey[Judge]()
@@ -36,7 +50,9 @@ def attach(config: pytest.Config) -> None:
         options = from_pytest(config)
     except BadOption as error:
         raise pytest.UsageError(str(error)) from error
-    judge = Judge(options)
+    plugins = config.pluginmanager.get_plugins()
+    opened = next((each.targets for each in plugins if isinstance(each, Opened)), {})
+    judge = Judge(options, opened)
     config.stash[JUDGE] = judge
     config.pluginmanager.register(judge, "refimpl-judge")
     if not hasattr(config, "workerinput"):

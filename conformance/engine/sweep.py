@@ -48,10 +48,11 @@ def sweep(options: Options, *, dry_run: bool = False) -> tuple[list[str], bool]:
 
     Raises BadOption, or wire.client.Unreachable. A ledger goes when all of it is undone.
     """
+    kind = interface(options.interface)
     paths = ledgers(options.interface, options.target)
     if not paths:
         return [f"nothing to do: no killed run against {options.target} is on record"], False
-    target: Any = interface(options.interface).open(options)
+    target: Any = kind.open(options)
     said: list[str] = []
     failed = False
     try:

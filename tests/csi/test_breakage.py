@@ -6,6 +6,7 @@ import http.client
 import json
 import socket
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -136,3 +137,23 @@ def test_what_cannot_be_broken_is_told(
     answer = steer(driver, "POST", body)
     assert answer[0] == status
     assert told in answer[1]["error"]
+
+
+def test_what_works_on_a_held_volume_waits(driver: FakeDriver) -> None:
+    """As where the storage hangs: questions are answered meanwhile, and nothing is lost."""
+    request = pb.ControllerPublishVolumeRequest(volume_id="v", node_id="node-0")
+    request.volume_capability.mount.SetInParent()
+    request.volume_capability.access_mode.mode = pb.VolumeCapability.AccessMode.SINGLE_NODE_WRITER
+    driver.hold_volume("v")
+    with ThreadPoolExecutor(1) as pool, Channel(driver.endpoint) as channel:
+        calls = Driver.over(channel)
+        publishing = pool.submit(calls.controller.ControllerPublishVolume, request)
+        assert reasons(driver) == []
+        assert driver.journal.calls("ControllerPublishVolume") == []
+        driver.release_volume("v")
+        assert publishing.result().publish_context
+
+
+def test_a_volume_that_is_not_held_can_be_released(driver: FakeDriver) -> None:
+    """Whoever tidies up does not know what is left."""
+    driver.release_volume("v")

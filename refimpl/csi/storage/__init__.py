@@ -82,7 +82,7 @@ def best_mode() -> Literal["loop", "bind", "directory"]:
         from refimpl.csi.storage import privileged
     except (ImportError, AttributeError):
         return "directory"
-    with tempfile.TemporaryDirectory(prefix="refimpl-csi-") as trial:
+    with tempfile.TemporaryDirectory(prefix="refimpl-trial-") as trial:
         if not privileged.can_bind(trial):
             return "directory"
         return "loop" if privileged.can_loop(trial) else "bind"

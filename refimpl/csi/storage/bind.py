@@ -26,17 +26,22 @@ __all__ = ["BindStorage", "flush"]
 
 
 class BindStorage(DirectoryStorage):
-    """Port `Storage` with bind mounts. `devices`: block volumes as loop devices."""
+    """Port `Storage` with bind mounts.
 
-    def __init__(self, root: str, *, devices: bool = True) -> None:
+    `devices`: block volumes are loop devices. `privileged`: root of the machine and not only of a
+    namespace, which can neither give a volume to any group nor change every flag.
+    """
+
+    def __init__(self, root: str, *, devices: bool = True, privileged: bool = True) -> None:
         super().__init__(root)
         self._with_devices = devices
         self._devices = Devices()
         self._staged: dict[str, str] = {}
         self._places: dict[str, set[str]] = {}
         self.capabilities = frozenset(
-            {"data", "readonly", "mounts", "mount_flags", "mount_group", "staging"}
+            {"data", "readonly", "mounts", "staging"}
             | ({"devices"} if devices else set())
+            | ({"mount_flags", "mount_group"} if privileged else set())
         )
 
     def resize(self, key: str, size: int) -> None:

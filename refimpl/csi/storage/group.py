@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import grp
 import os
 import stat
@@ -25,8 +26,11 @@ def give(directory: str, group: str) -> None:
     """
     gid = _number(group)
     with machine("set the group of the volume", directory):
-        with contextlib.suppress(PermissionError):
+        try:
             os.chown(directory, -1, gid)
+        except OSError as error:
+            if error.errno not in (errno.EPERM, errno.EINVAL):  # EINVAL: not in our namespace
+                raise
         os.chmod(directory, stat.S_IMODE(os.stat(directory).st_mode) | 0o2070)
         _open_up(directory)
 

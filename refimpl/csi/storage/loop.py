@@ -31,8 +31,8 @@ class LoopStorage(BindStorage):
     `grows`: a file system can grow while it is mounted.
     """
 
-    def __init__(self, root: str, *, grows: bool = True) -> None:
-        super().__init__(root, devices=True)
+    def __init__(self, root: str, *, grows: bool = True, privileged: bool = True) -> None:
+        super().__init__(root, devices=True, privileged=privileged)
         self._mounted_as: dict[str, VolumeCapability] = {}
         self.capabilities |= {"sizes", "fs_types"} | ({"growth"} if grows else set())
 

@@ -161,7 +161,17 @@ def remount(target: str, wanted: Options) -> None:
 
     Inside a user namespace inherited flags are locked, so that they must be repeated.
     """
-    bits = wanted.applied(options_at(target).set)
+    now = options_at(target).set
+    try:
+        _remount(target, wanted.applied(now))
+    except PermissionError:
+        # A user namespace may not change how access times are kept: keep them as they are.
+        if not (wanted.set | wanted.clear) & _ATIME:
+            raise
+        _remount(target, wanted.applied(now) & ~_ATIME | now & _ATIME)
+
+
+def _remount(target: str, bits: int) -> None:
     mount(None, target, None, MS_REMOUNT | MS_BIND | (bits & _OF_A_BIND))
 
 

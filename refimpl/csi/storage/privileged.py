@@ -1,17 +1,20 @@
-"""The storage modes that mount: what the machine allows, and opening them."""
+"""The storage modes that mount: what the machine allows, found by trying, and opening them."""
 
 from __future__ import annotations
 
 import os
+import tempfile
+from collections.abc import Callable
 
 from refimpl.csi.storage import filesystems, loops, mounts
 from refimpl.csi.storage.bind import BindStorage
 from refimpl.csi.storage.loop import LoopStorage
 from refimpl.wire.status import Code, Refused
 
-__all__ = ["can_bind", "can_grow", "can_loop", "opened"]
+__all__ = ["can_attach", "can_bind", "can_grow", "can_loop", "is_root", "opened"]
 
 _CAP_SYS_RESOURCE = 24
+_ALL_IDS = 2**32 - 1
 
 
 def opened(mode: str, root: str) -> BindStorage:
@@ -20,23 +23,26 @@ def opened(mode: str, root: str) -> BindStorage:
         raise ValueError(
             f"storage mode {mode!r} is unknown; choose auto, memory, directory, bind or loop"
         )
-    os.makedirs(root, mode=0o700, exist_ok=True)
-    if not can_bind(root):
+    if not _tried(can_bind):
         raise Refused(
             Code.FAILED_PRECONDITION,
             f"storage mode {mode} needs the right to mount; run as root or under `unshare -Urm`, "
             "or choose storage mode directory",
         )
-    devices = can_loop(root)
     if mode == "bind":
-        return BindStorage(root, devices=devices)
-    if not devices:
+        return BindStorage(root, devices=_tried(can_attach), privileged=is_root())
+    if not _tried(can_loop):
         raise Refused(
             Code.FAILED_PRECONDITION,
-            "storage mode loop needs loop devices and mkfs.ext4, and one of them is missing; "
+            "storage mode loop needs root, loop devices and mkfs.ext4, and one of them is missing; "
             "choose storage mode bind",
         )
-    return LoopStorage(root, grows=can_grow())
+    return LoopStorage(root, grows=can_grow(), privileged=is_root())
+
+
+def _tried(trial: Callable[[str], bool]) -> bool:
+    with tempfile.TemporaryDirectory(prefix="refimpl-trial-") as directory:
+        return trial(directory)
 
 
 def can_bind(directory: str) -> bool:
@@ -55,20 +61,52 @@ def can_grow() -> bool:
     return bool(masks and masks[0] >> _CAP_SYS_RESOURCE & 1)
 
 
-def can_loop(directory: str) -> bool:
-    """True if a file there can become a loop device and ext4 can be made."""
-    if "ext4" not in filesystems.available():
-        return False
-    path = os.path.join(directory, f"trial-{os.getpid()}")
+def is_root() -> bool:
+    """True for the root of the machine, False for that of a user namespace with few ids."""
+    with open("/proc/self/gid_map", encoding="ascii") as file:
+        return os.geteuid() == 0 and any(int(line.split()[2]) == _ALL_IDS for line in file)
+
+
+def can_attach(directory: str) -> bool:
+    """True if a file there can become a loop device that also grows and goes.
+
+    In a user namespace the first may work and the others fail.
+    """
+    path = _image(directory)
     try:
-        with open(path, "wb") as file:
-            file.truncate(1 << 20)
-        device, descriptor = loops.attach(path)
-        os.close(descriptor)
+        device, descriptor = loops.attach(path, autoclear=True)
+    except OSError:
+        return False
+    try:
+        loops.grow(device)
         loops.detach(device)
     except OSError:
         return False
     finally:
-        if os.path.exists(path):
-            os.unlink(path)
+        os.close(descriptor)
     return True
+
+
+def can_loop(directory: str) -> bool:
+    """True if an ext4 image there can be made and mounted."""
+    if "ext4" not in filesystems.available() or not can_attach(directory):
+        return False
+    path, point = _image(directory), os.path.join(directory, "point")
+    os.mkdir(point)
+    try:
+        filesystems.format_image(path, "ext4")
+        device, descriptor = loops.attach(path, autoclear=True)
+        try:
+            mounts.mount(device, point, "ext4", 0)
+        finally:
+            os.close(descriptor)
+        return mounts.unmount(point)
+    except (OSError, Refused):
+        return False
+
+
+def _image(directory: str) -> str:
+    path = os.path.join(directory, "image")
+    with open(path, "wb") as file:
+        file.truncate(1 << 20)
+    return path

@@ -17,7 +17,7 @@ __all__ = ["MARK", "abandoned", "claim", "remove", "temporary"]
 
 MARK = ".refimpl-csi.json"
 _FORMAT = 2
-_PREFIX = "refimpl-csi-"
+_PREFIX = "refimpl-volumes-"
 
 
 def claim(root: str) -> int:

@@ -96,6 +96,15 @@ def test_a_name_the_revision_does_not_know_is_refused(name: tuple[str, str]) -> 
         Settings(**{group: getattr(Settings(), group) | {bare}})
 
 
+@pytest.mark.parametrize("name", sorted(UNTIL_1_12))
+def test_a_driver_in_transition_tells_both_revisions(name: tuple[str, str]) -> None:
+    """Conditions for callers of 1.12, health for those of 1.13."""
+    group, bare = name
+    settings = Settings(**{group: getattr(Settings(), group) | {bare}}, transition=True)
+    assert settings.has(group, bare)
+    assert settings.has(group, "GET_VOLUME_HEALTH")
+
+
 @pytest.mark.parametrize(
     "values", [{"granule": 0}, {"pools": {}}, {"zones": ()}, {"volume_zones": 0}]
 )

@@ -10,13 +10,13 @@ import pytest
 
 from refimpl.csi.storage import loops
 from refimpl.csi.storage.devices import Devices
-from refimpl.csi.storage.privileged import can_loop
+from refimpl.csi.storage.privileged import can_attach
 
 
 @pytest.fixture
 def content(tmp_path: Path) -> Iterator[str]:
     """A file of 1 MiB; devices over it are gone at the end."""
-    if not can_loop(str(tmp_path)):
+    if not can_attach(str(tmp_path)):
         pytest.skip("this machine lends no loop devices")
     path = tmp_path / "content"
     path.write_bytes(bytes(1 << 20))

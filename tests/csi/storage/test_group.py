@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import grp
 import os
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from refimpl.csi.storage import group
+from refimpl.csi.storage.privileged import is_root
 from refimpl.wire.status import Code, Refused
 
 
@@ -30,20 +32,21 @@ def test_what_is_made_below_is_open_to_the_group(by: str, tmp_path: Path) -> Non
         assert seen.st_mode & 0o060 == 0o060
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give to a foreign group")
+@pytest.mark.skipif(not is_root(), reason="only root may give to a foreign group")
 def test_a_foreign_group_gets_the_volume(tmp_path: Path) -> None:
     """It need not have a name on this machine."""
     group.give(str(tmp_path), "54321")
     assert tmp_path.stat().st_gid == 54321
 
 
+@pytest.mark.parametrize("number", [errno.EPERM, errno.EINVAL])
 def test_without_the_right_to_give_only_permissions_are_set(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A mode of storage without root says that it cannot do this."""
 
     def forbidden(*_: object) -> None:
-        raise PermissionError
+        raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(os, "chown", forbidden)
     group.give(str(tmp_path), "54321")

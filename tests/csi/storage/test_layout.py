@@ -1,13 +1,13 @@
-"""refimpl.csi.storage.layout: homes below one root. No real file is touched (pyfakefs)."""
+"""refimpl.csi.storage.layout: homes below one root. Mostly without a real file (pyfakefs)."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import shutil
+from pathlib import Path
 
 import pytest
 from pyfakefs.fake_filesystem import FakeFilesystem
-from pyfakefs.helpers import reset_ids, set_uid
 
 from refimpl.csi.storage import mounts
 from refimpl.csi.storage.layout import Layout
@@ -22,13 +22,6 @@ def layout(fs: FakeFilesystem) -> Layout:
     """A fresh layout."""
     fs.create_dir("/state")
     return Layout(ROOT)
-
-
-@pytest.fixture
-def as_it_was() -> Iterator[None]:
-    """Gives the fake file system back to the user of the process."""
-    yield
-    reset_ids()
 
 
 def filled(layout: Layout, key: str, size: int = 4096) -> str:
@@ -82,18 +75,27 @@ def test_what_a_crash_left_half_made_is_not_known_and_goes(layout: Layout) -> No
     assert os.listdir(f"{ROOT}/homes") == ["whole"]
 
 
-@pytest.mark.usefixtures("as_it_was")
-def test_removing_takes_everything_even_closed_directories(fs: FakeFilesystem) -> None:
-    """A workload may leave a directory that its owner, unless root, cannot list."""
-    fs.create_dir("/home")
-    os.chmod("/home", 0o777)
-    set_uid(1000)
-    layout = Layout("/home/driver")
+def test_removing_opens_what_a_workload_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may leave directories that their owner, unless root, cannot list."""
+    layout = Layout(str(tmp_path / "root"))
     content = filled(layout, "k")
     os.makedirs(f"{content}/closed/deeper")
     os.chmod(f"{content}/closed", 0)
+    remove, modes = shutil.rmtree, []
+
+    def refusing(path: str) -> None:
+        (closed,) = (entry for entry in os.scandir(f"{path}/data") if entry.is_dir())
+        modes.append(closed.stat().st_mode & 0o777)
+        if not modes[-1]:
+            raise PermissionError
+        remove(path)
+
+    monkeypatch.setattr(shutil, "rmtree", refusing)
     layout.remove("k")
     layout.remove("k")
+    assert modes == [0, 0o700]
     assert os.listdir(f"{layout.root}/homes") == os.listdir(f"{layout.root}/trash") == []
 
 

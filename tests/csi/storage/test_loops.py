@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from refimpl.csi.storage import loops
-from refimpl.csi.storage.privileged import can_loop
+from refimpl.csi.storage.privileged import can_attach
 
 Attach = Callable[..., str]
 
@@ -17,7 +17,7 @@ Attach = Callable[..., str]
 @pytest.fixture
 def image(tmp_path: Path) -> Path:
     """A file of 1 MiB; skips where there are no loop devices."""
-    if not can_loop(str(tmp_path)):
+    if not can_attach(str(tmp_path)):
         pytest.skip("this machine lends no loop devices")
     path = tmp_path / "image"
     with path.open("wb") as file:

@@ -45,11 +45,38 @@ def test_without_mkfs_there_are_no_images(tmp_path: Path, monkeypatch: pytest.Mo
     assert not privileged.can_loop(str(tmp_path))
 
 
+def test_a_machine_that_attaches_but_does_not_mount_has_no_images(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a user namespace of root."""
+    monkeypatch.setattr(mounts, "mount", forbidden)
+    assert not privileged.can_loop(str(tmp_path))
+
+
+@pytest.mark.parametrize("missing", ["attach", "grow", "detach"])
+def test_a_device_is_of_use_only_with_all_three_rights(
+    missing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And the trial does not leave the one that it could attach."""
+    monkeypatch.setattr(loops, missing, forbidden)
+    assert not privileged.can_attach(str(tmp_path))
+    held = {d: file for d, file in loops.attached().items() if not loops.autoclears(d)}
+    assert not [file for file in held.values() if file.startswith(str(tmp_path))]
+
+
+def test_the_root_of_a_namespace_is_not_root() -> None:
+    """Unless the namespace has all ids."""
+    if os.geteuid():
+        assert not privileged.is_root()
+    else:
+        with open("/proc/self/gid_map", encoding="ascii") as file:
+            assert privileged.is_root() == ("4294967295" in file.read())
+
+
 def test_a_trial_leaves_nothing(tmp_path: Path) -> None:
-    """Neither file, mount nor device."""
+    """Neither mount nor device."""
     privileged.can_bind(str(tmp_path))
     privileged.can_loop(str(tmp_path))
-    assert os.listdir(tmp_path) == []
     assert str(tmp_path) not in {mount.point for mount in mounts.table()}
     assert not [file for file in loops.attached().values() if file.startswith(str(tmp_path))]
 

@@ -30,15 +30,15 @@ def test_a_root_is_private(tmp_path: Path) -> None:
 def test_only_roots_of_the_dead_are_abandoned(tmp_path: Path) -> None:
     """Not one in use, not one of a format we do not know, not what only bears the name."""
     for name in ("dead", "alive", "strange", "empty"):
-        (tmp_path / f"refimpl-csi-{name}").mkdir()
+        (tmp_path / f"refimpl-volumes-{name}").mkdir()
     (tmp_path / "other").mkdir()
-    (tmp_path / "refimpl-csi-link").symlink_to(tmp_path / "refimpl-csi-dead")
-    (tmp_path / "refimpl-csi-file").touch()
-    os.close(roots.claim(str(tmp_path / "refimpl-csi-dead")))
+    (tmp_path / "refimpl-volumes-link").symlink_to(tmp_path / "refimpl-volumes-dead")
+    (tmp_path / "refimpl-volumes-file").touch()
+    os.close(roots.claim(str(tmp_path / "refimpl-volumes-dead")))
     os.close(roots.claim(str(tmp_path / "other")))
-    (tmp_path / "refimpl-csi-strange" / roots.MARK).write_text('{"format": 1}')
-    lock = roots.claim(str(tmp_path / "refimpl-csi-alive"))
-    assert list(roots.abandoned(str(tmp_path))) == [str(tmp_path / "refimpl-csi-dead")]
+    (tmp_path / "refimpl-volumes-strange" / roots.MARK).write_text('{"format": 1}')
+    lock = roots.claim(str(tmp_path / "refimpl-volumes-alive"))
+    assert list(roots.abandoned(str(tmp_path))) == [str(tmp_path / "refimpl-volumes-dead")]
     os.close(lock)
 
 

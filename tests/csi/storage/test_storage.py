@@ -480,8 +480,9 @@ def test_sweeping_removes_a_dead_drivers_storage(mode: Mode, opened: Open, tmp_p
     assert sorted(os.listdir(tmp_path)) in (["other"], ["other", "target"])
 
 
+@pytest.mark.usefixtures("opened")
 def test_a_temporary_root_comes_after_those_of_the_dead_went(
-    opened: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A killed driver's temporary storage goes with the next start of any driver."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
@@ -492,7 +493,7 @@ def test_a_temporary_root_comes_after_those_of_the_dead_went(
     assert (tmp_path / "target").exists()
     first.close(keep=True)
     third = temporary_root()
-    left = {str(path) for path in tmp_path.glob("refimpl-csi-*")}
+    left = {str(path) for path in tmp_path.glob("refimpl-volumes-*")}
     assert left == {second, third}
     assert remove(second)
     assert remove(third)

@@ -1,0 +1,246 @@
+"""`refimpl test` from outside: what it does with targets and options that are wrong."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from conformance.engine import events
+from conformance.engine.events import CaseDone, End, Run
+from refimpl.csi.api import csi_pb2 as pb
+from refimpl.csi.fake import FakeDriver
+from refimpl.csi.kubelet import Driver
+from refimpl.wire.client import Channel
+from refimpl.wire.faults import Faults
+
+REFIMPL = (sys.executable, "-m", "refimpl")
+FEW = ("--only", "CSI-CTRL-00*")
+
+
+def refimpl(*words: str, limit_s: float = 60) -> subprocess.CompletedProcess[str]:
+    """The command as a user runs it; a traceback is never an answer."""
+    done = subprocess.run(
+        [*REFIMPL, *words], capture_output=True, text=True, timeout=limit_s, check=False
+    )
+    assert "Traceback" not in done.stdout + done.stderr
+    return done
+
+
+def _said(done: subprocess.CompletedProcess[str]) -> str:
+    return " ".join(done.stderr.split())
+
+
+def test_an_endpoint_that_is_missing_is_unreachable(tmp_path: Path) -> None:
+    """Exit code 6 and one sentence, not 300 failures."""
+    done = refimpl("test", "csi", f"unix://{tmp_path}/none.sock")
+    assert done.returncode == 6
+    assert "there is no such file" in _said(done)
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_file_that_is_no_socket_is_unreachable(tmp_path: Path) -> None:
+    """The path is right, the thing is not."""
+    (tmp_path / "file").write_text("x")
+    done = refimpl("test", "csi", str(tmp_path / "file"))
+    assert done.returncode == 6
+    assert "socket" in _said(done)
+
+
+@contextlib.contextmanager
+def _listening(path: Path, answer: bytes) -> Iterator[None]:
+    """A server that takes connections, says `answer`, and then says nothing more."""
+    server = socket.socket(socket.AF_UNIX)
+    server.bind(str(path))
+    server.listen()
+    held: list[socket.socket] = []
+
+    def serve() -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                peer, _ = server.accept()
+                held.append(peer)
+                peer.sendall(answer)
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        server.shutdown(socket.SHUT_RDWR)
+        server.close()
+        thread.join()
+        for peer in held:
+            peer.close()
+
+
+@pytest.mark.parametrize("answer", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"SSH-2.0-x\r\n", b""])
+def test_a_server_that_does_not_speak_grpc_is_unreachable(tmp_path: Path, answer: bytes) -> None:
+    """Also one that takes the connection and then hangs: never an endless wait."""
+    with _listening(tmp_path / "x.sock", answer):
+        done = refimpl("test", "csi", str(tmp_path / "x.sock"))
+    assert done.returncode == 6
+    assert "gRPC" in _said(done) or "HTTP/2" in _said(done)
+
+
+def test_a_driver_that_hangs_fails_its_cases(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every call has a deadline."""
+    monkeypatch.setenv("REFIMPL_TIMEOUT_FACTOR", "0.01")
+    faults = Faults.from_yaml("- {when: {method: CreateVolume}, do: {hang: {}}}")
+    with FakeDriver(faults=faults) as csi:
+        done = refimpl("test", "csi", str(csi.endpoint), "--only", "CSI-CTRL-001")
+    assert done.returncode == 1
+    assert "DEADLINE_EXCEEDED" in done.stdout
+
+
+def test_a_driver_that_dies_in_the_middle_ends_the_run(tmp_path: Path) -> None:
+    """With what was found so far in the reports."""
+    faults = tmp_path / "faults.yaml"
+    faults.write_text(
+        "- {when: {nth: 3}, do: {crash: {point: CreateVolume.before_effect}}}"
+    )
+    serve = [*REFIMPL, "serve", "csi", str(tmp_path / "c.sock"), "--faults", str(faults)]
+    with subprocess.Popen(serve, stdout=subprocess.PIPE, text=True) as driver:
+        assert driver.stdout
+        assert driver.stdout.readline().startswith("ready")
+        words = ("--report-dir", str(tmp_path / "out"), *FEW)
+        done = refimpl("test", "csi", str(tmp_path / "c.sock"), *words)
+        driver.kill()
+    assert done.returncode == 6
+    assert "nobody answers" in " ".join(done.stdout.split())
+    kinds = [type(event) for event in events.read(tmp_path / "out" / "events.jsonl")]
+    assert (kinds[0], kinds[-1]) == (Run, End)
+    assert CaseDone in kinds
+    assert (tmp_path / "out" / "report.html").exists()
+
+
+def test_a_report_folder_that_cannot_be_written_is_said_before_the_run(tmp_path: Path) -> None:
+    """Not after an hour of work."""
+    (tmp_path / "file").write_text("x")
+    done = refimpl("test", "csi", "fake", "--report-dir", str(tmp_path / "file" / "out"))
+    assert done.returncode == 4
+    assert "--report-dir" in _said(done)
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("test", "csy"), "csy"),
+        (("test", "csi", "fake", "--level", "musty"), "musty"),
+        (("test", "csi", "fake", "--no-such-option"), "--no-such-option"),
+        (("test", "csi", "fake", "--focus", "("), "regular expression"),
+        (("test", "csi", "fake", "--expect", "/nowhere.toml"), "nowhere"),
+        (("test", "csi", "fake", "--revision", "csi-2.0"), "csi-1.13"),
+        (("test", "csi", "fake:no-such-profile"), "no-such-profile"),
+        (("test", "csi", "/nowhere.toml"), "nowhere.toml"),
+        (("test", "csi", "http://localhost"), "http"),
+        (("test", "all", "unix:///x.sock"), "all"),
+        (("test", "csi", "--", "./no-such-driver"), "no-such-driver"),
+        (("test", "csi", "fake", "--csi.secrets", "/nowhere.yaml"), "nowhere.yaml"),
+        (("test", "csi", "fake", "--csi.createmountpathcmd", "x"), "createstagingpathcmd"),
+        (("tset",), "tset"),
+        (("explain", "CSI-LV-6"), "did you mean CSI-LV-"),
+        (("list", "csy"), "csy"),
+        (("sweep", "csy", "x"), "csy"),
+    ],
+)
+def test_a_wrong_word_is_a_usage_error_that_names_it(words: tuple[str, ...], said: str) -> None:
+    """Exit code 4, one sentence, nothing run."""
+    done = refimpl(*words)
+    assert done.returncode == 4, done.stderr
+    assert said in _said(done)
+
+
+def test_an_option_of_csi_sanity_has_one_dash_or_two(tmp_path: Path) -> None:
+    """Their scripts move over unchanged."""
+    (tmp_path / "s.yaml").write_text("CreateVolumeSecret: {key: value}\n")
+    for dash in ("-", "--"):
+        done = refimpl("test", "csi", "fake", f"{dash}csi.secrets={tmp_path}/s.yaml", "-q", *FEW)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_events_go_to_stdout_as_json_lines() -> None:
+    """For programs; nothing else is on stdout."""
+    done = refimpl("test", "csi", "fake", "--json", *FEW)
+    types = [json.loads(line)["type"] for line in done.stdout.splitlines()]
+    assert types[0] == "run"
+    assert types[-1] == "end"
+    assert set(types[1:-1]) == {"case"}
+
+
+def test_words_after_pytest_go_to_pytest() -> None:
+    """Unread."""
+    done = refimpl("test", "csi", "fake", *FEW, "--pytest", "-k", "without_a_name", "--json")
+    assert done.returncode == 4
+    done = refimpl("test", "csi", "fake", "--json", *FEW, "--pytest", "-k", "without_a_name")
+    assert done.stdout.count('"type":"case"') == 1
+
+
+def test_two_workers_tell_one_stream(tmp_path: Path) -> None:
+    """The controller writes it."""
+    out = tmp_path / "out"
+    done = refimpl("test", "csi", "fake", "-n", "2", "--report-dir", str(out), *FEW)
+    assert done.returncode == 0, done.stdout + done.stderr
+    stream = events.read(out / "events.jsonl")
+    ids = [event.id for event in stream if isinstance(event, CaseDone)]
+    assert len(ids) == len(set(ids)) > 3
+    assert sorted(path.name for path in out.iterdir()) == [
+        "badge.json",
+        "events.jsonl",
+        "junit_csi.xml",
+        "report.html",
+        "summary.md",
+    ]
+
+
+def test_the_same_cases_run_under_plain_pytest(tmp_path: Path) -> None:
+    """With workers, too, and with our reports when asked."""
+    out = tmp_path / "out"
+    words = ["--pyargs", "conformance.csi", "-q", "-k", "without_a_name", "-p", "no:cacheprovider"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *words, "--refimpl-target", "fake", "-n", "2"]
+        + ["--refimpl-report-dir", str(out)],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 passed" in done.stdout
+    assert (out / "junit_csi.xml").exists()
+
+
+def test_what_a_killed_run_has_made_can_be_swept(tmp_path: Path) -> None:
+    """SIGKILL in the middle of a create: its answer is lost, the volume is not."""
+    faults = Faults.from_yaml(
+        "- {when: {method: CreateVolume, nth: 1}, do: {delay: {seconds: 0}}}\n"
+        "- {when: {method: DeleteVolume}, do: {hang: {}}}"
+    )
+    with FakeDriver(tmp_path / "c.sock", faults=faults) as csi:
+        target = f"unix://{tmp_path}/c.sock"
+        run = subprocess.Popen([*REFIMPL, "test", "csi", target, "--only", "CSI-CTRL-019"])
+        while not csi.journal.calls("CreateVolume"):
+            assert run.poll() is None
+            threading.Event().wait(0.01)
+        os.kill(run.pid, signal.SIGKILL)
+        run.wait()
+        faults.clear()
+        with Channel(csi.endpoint) as channel:
+            controller = Driver.over(channel).controller
+            assert len(controller.ListVolumes(pb.ListVolumesRequest()).entries) == 1
+            done = refimpl("sweep", "csi", target)
+            assert done.returncode == 0, done.stdout + done.stderr
+            assert "CreateVolume undone" in done.stdout
+            assert not controller.ListVolumes(pb.ListVolumesRequest()).entries
+    assert "nothing to do" in refimpl("sweep", "csi", target).stdout
