@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
+from collections.abc import Iterator
 from pathlib import Path
 
 from conformance.csi.acts import Mounted
-from conformance.engine.verdict import expect
+from conformance.engine.verdict import Broken, expect
 
 MIB = 1 << 20
 _FILE = "refimpl-content"
@@ -19,19 +21,23 @@ def fresh() -> bytes:
 
 
 def write(place: Mounted, content: bytes) -> None:
-    """Puts content into a file of a mount volume, or at the start of a block volume, for good."""
-    descriptor = os.open(_where(place), os.O_WRONLY | (0 if _is_block(place) else os.O_CREAT))
-    try:
-        os.write(descriptor, content)
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    """Puts content into a file of a mount volume, or at the start of a block volume, for good.
+
+    Raises Broken where the volume refuses it."""
+    error = write_error(place, content)
+    rule = f"a volume published at {place.target_path} can be written to"
+    expect(error is None, rule, wanted="no error", got=error)
 
 
 def write_error(place: Mounted, content: bytes) -> OSError | None:
     """Tries to `write`; how the volume refused it, None where it did not."""
     try:
-        write(place, content)
+        descriptor = os.open(_where(place), os.O_WRONLY | (0 if _is_block(place) else os.O_CREAT))
+        try:
+            os.write(descriptor, content)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
     except OSError as error:
         return error
     return None
@@ -48,20 +54,40 @@ def read(place: Mounted, length: int) -> bytes:
 
 def expect_content(place: Mounted, content: bytes, rule: str) -> None:
     """Raises Broken unless the volume holds the content."""
-    found = read(place, len(content))
-    expect(found == content, rule, wanted=content, got=found or "no such content")
+    try:
+        found = read(place, len(content))
+    except OSError as error:
+        expect(False, rule, wanted=content, got=error)
+    else:
+        expect(found == content, rule, wanted=content, got=found or "no such content")
+
+
+def erase(place: Mounted) -> None:
+    """Takes the file that `write` has made away again; a block volume keeps what it has."""
+    if not _is_block(place):
+        Path(_where(place)).unlink(missing_ok=True)
 
 
 def size(place: Mounted) -> int:
     """Bytes of a block volume's device, or what statfs(2) tells of a mount volume as its total."""
-    if _is_block(place):
-        descriptor = os.open(place.target_path, os.O_RDONLY)
-        try:
+    with opened(place) as descriptor:
+        if _is_block(place):
             return os.lseek(descriptor, 0, os.SEEK_END)
-        finally:
-            os.close(descriptor)
-    seen = os.statvfs(place.target_path)
-    return seen.f_blocks * seen.f_frsize
+        seen = os.fstatvfs(descriptor)
+        return seen.f_blocks * seen.f_frsize
+
+
+@contextlib.contextmanager
+def opened(place: Mounted) -> Iterator[int]:
+    """The target, open for reading; Broken where it cannot be."""
+    try:
+        descriptor = os.open(place.target_path, os.O_RDONLY)
+    except OSError as error:
+        raise Broken("a published volume can be opened", "no error", str(error)) from error
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def _where(place: Mounted) -> str:

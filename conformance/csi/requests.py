@@ -25,6 +25,11 @@ class Requests:
         """A name nobody else uses: it carries the run's id, so that leftovers can be told."""
         return f"{PREFIX}-{self.run_id}-{worker()}-{hint}{next(_numbers)}"
 
+    @property
+    def usual_mode(self) -> Mode.Mode.ValueType:
+        """The access mode of a volume whose case is not about modes."""
+        return Mode.Mode.Value(self.settings.access_mode)
+
     def capability(
         self,
         mode: Mode.Mode.ValueType | None = None,
@@ -35,8 +40,7 @@ class Requests:
         mount_group: str = "",
     ) -> pb.VolumeCapability:
         """A capability; of the mode and access type the user chose where they are not given."""
-        usual = Mode.Mode.Value(self.settings.access_mode)
-        made = pb.VolumeCapability(access_mode=Mode(mode=usual if mode is None else mode))
+        made = pb.VolumeCapability(access_mode=Mode(mode=self.usual_mode if mode is None else mode))
         if self.settings.access_type == "block" if block is None else block:
             made.block.SetInParent()
         else:
@@ -77,6 +81,16 @@ class Requests:
         """A DeleteVolume."""
         secrets = self.settings.secrets_for("DeleteVolume")
         return pb.DeleteVolumeRequest(volume_id=volume_id, secrets=secrets)
+
+    def modify_request(
+        self, volume_id: str, mutable_parameters: Mapping[str, str]
+    ) -> pb.ControllerModifyVolumeRequest:
+        """A ControllerModifyVolume."""
+        return pb.ControllerModifyVolumeRequest(
+            volume_id=volume_id,
+            mutable_parameters=mutable_parameters,
+            secrets=self.settings.secrets_for("ControllerModifyVolume"),
+        )
 
     def publish_request(
         self,

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from refimpl.csi.fake import FakeDriver
 
 MOUNTINFO = Path("/proc/self/mountinfo")
+Published = Literal["mount", "link", "plain", "nothing", "unknown"]
 _SHARED = (Mode.MULTI_NODE_MULTI_WRITER, Mode.MULTI_NODE_SINGLE_WRITER)
 
 
@@ -95,19 +96,21 @@ class Surroundings(Acts):
         if lacking := self.no_files or self.no_volumes or self.no_node:
             return lacking
         how, writable = self._published
+        if how == "nothing":
+            return "nothing can be seen at a published target"
         if how == "plain":
             return "the driver publishes plain directories without a volume behind them"
         return "" if writable else "this user may not write to the driver's volumes"
 
     @functools.cached_property
-    def _published(self) -> tuple[Literal["mount", "link", "plain", "unknown"], bool]:
+    def _published(self) -> tuple[Published, bool]:
         """How the driver publishes a volume, and whether this user may write there; unknown where
         it fails to, which a case will tell."""
         mark = self.ledger.open_calls()
         try:
             path = self.mount().target_path
             if not os.path.lexists(path):
-                return "unknown", True
+                return "nothing", False
             writable = os.access(path, os.W_OK)
             if os.path.islink(path):
                 return "link", writable
@@ -135,13 +138,13 @@ class Surroundings(Acts):
 
     def makes(self, *modes: Mode.Mode.ValueType, block: bool | None = None) -> bool:
         """Whether the driver makes a volume for these access modes at once; tried once for each."""
-        wanted = modes or (Mode.SINGLE_NODE_WRITER,)
+        wanted = modes or (self.usual_mode,)
         return self._makes(wanted, self.settings.access_type == "block" if block is None else block)
 
     @functools.cache  # noqa: B019 - one target lives as long as its process
     def _makes(self, modes: tuple[Mode.Mode.ValueType, ...], block: bool) -> bool:
         if "controller:CREATE_DELETE_VOLUME" not in self.offers:
-            usual = modes == (Mode.SINGLE_NODE_WRITER,)
+            usual = modes == (self.usual_mode,)
             return usual and (self.settings.access_type == "block") == block
         wanted = [self.capability(mode, block=block) for mode in modes]
         try:

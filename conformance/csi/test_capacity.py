@@ -104,7 +104,7 @@ def test_capacity_is_that_of_the_given_place(csi: CsiTarget) -> None:
 def test_there_is_no_room_for_volumes_the_driver_does_not_make(csi: CsiTarget) -> None:
     """What CreateVolume refuses must not be offered: the pod would be sent to this node again and
     again."""
-    without_type = pb.VolumeCapability(access_mode=Mode(mode=Mode.SINGLE_NODE_WRITER))
+    without_type = pb.VolumeCapability(access_mode=Mode(mode=csi.usual_mode))
     for use in (csi.capability(Mode.UNKNOWN), without_type, *_refused(csi)):
         request = csi.capacity_request()
         request.ClearField("volume_capabilities")

@@ -79,7 +79,7 @@ def test_an_unpublish_without_a_node_takes_the_volume_off_all(csi: CsiTarget) ->
     or a driver for single nodes, "all" is one."""
     both = csi.near_node_id and csi.makes(Mode.MULTI_NODE_MULTI_WRITER, Mode.SINGLE_NODE_WRITER)
     nodes = [csi.offers.node_id, csi.near_node_id] if both else [csi.offers.node_id]
-    one = csi.capability(Mode.SINGLE_NODE_WRITER)
+    one = csi.capability()
     many = csi.capability(Mode.MULTI_NODE_MULTI_WRITER) if both else one
     volume = csi.volume(csi.volume_request(capabilities=[many, one] if both else [one]))
     for node in nodes:

@@ -79,7 +79,7 @@ def test_an_access_mode_that_does_not_exist_is_refused(csi: CsiTarget) -> None:
 @case("CSI-CTRL-005", MUST, "CSI 1.13 VolumeCapability", needs=[CREATE_DELETE_VOLUME])
 def test_a_capability_without_an_access_type_is_refused(csi: CsiTarget) -> None:
     """Block device or file system decides what a pod finds at its path; it is not to be guessed."""
-    capability = pb.VolumeCapability(access_mode=Mode(mode=Mode.SINGLE_NODE_WRITER))
+    capability = pb.VolumeCapability(access_mode=Mode(mode=csi.usual_mode))
     request = csi.volume_request(capabilities=[capability])
     expect_status(
         lambda: csi.controller.CreateVolume(request),

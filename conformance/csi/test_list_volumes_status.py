@@ -67,7 +67,7 @@ def test_the_nodes_that_have_a_volume_are_listed(csi: CsiTarget) -> None:
     nodes it was taken off are better not listed, though CSI lets further ones be."""
     first, second = csi.offers.node_id, csi.near_node_id
     many = bool(second) and csi.makes(Mode.MULTI_NODE_MULTI_WRITER)
-    use = csi.capability(Mode.MULTI_NODE_MULTI_WRITER if many else Mode.SINGLE_NODE_WRITER)
+    use = csi.capability(Mode.MULTI_NODE_MULTI_WRITER if many else None)
     volume = csi.volume(csi.volume_request(capabilities=[use]))
     for node in (first, second)[: 1 + many]:
         csi.attach(volume, node_id=node, capability=use)

@@ -46,7 +46,7 @@ def test_a_volume_for_readers_is_published_for_readers_only(csi: CsiTarget) -> N
         _expect_no_writing(place, "a volume for SINGLE_NODE_READER_ONLY cannot be written to")
 
 
-@case("CSI-NPUB-015", MUST, _SOURCE, needs=[NODE, MOUNT, VOLUMES, MOUNTS, ROOT])
+@case("CSI-NPUB-015", MUST, _SOURCE, needs=[NODE, MOUNT, VOLUMES, DATA, MOUNTS, ROOT])
 def test_a_readonly_volume_can_be_read_and_not_written(csi: CsiTarget) -> None:
     """A pod that was given data to look at must not change it; the pod beside it that writes goes
     on writing. Where a volume has one target at a time, the writer comes first."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from functools import partial
 
 import pytest
 
-from conformance.csi import mounts
+from conformance.csi import content, mounts
 from conformance.csi.copies import access_types
 from conformance.csi.needs import FILES, KINDS, MOUNTS, NODE, ROOT, SAME_HOST, VOLUMES
 from conformance.csi.published import block_volume, expect_gone, publish
@@ -116,11 +115,8 @@ def test_a_target_in_use_is_unpublished_once_it_is_free(csi: CsiTarget) -> None:
     """A process that has not ended yet holds the volume; the next attempt must not find a driver
     that believes to be done, or one that has given up."""
     place = csi.mount()
-    descriptor = os.open(place.target_path, os.O_RDONLY)
-    try:
+    with content.opened(place):
         code = code_of(lambda: csi.unmount(place))
-    finally:
-        os.close(descriptor)
     expect(
         code == Code.OK or code in _RETRIABLE,
         "NodeUnpublishVolume of a target in use is done later or answered so that it is repeated",

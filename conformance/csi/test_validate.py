@@ -157,7 +157,7 @@ def test_an_unfinished_capability_is_refused(csi: CsiTarget) -> None:
     """Access mode and access type are required fields; without one there is no question."""
     volume = csi.volume()
     without_mode = csi.capability(Mode.UNKNOWN)
-    without_type = pb.VolumeCapability(access_mode=Mode(mode=Mode.SINGLE_NODE_WRITER))
+    without_type = pb.VolumeCapability(access_mode=Mode(mode=csi.usual_mode))
     for lacking in (without_mode, without_type):
         request = csi.validate_request(volume, [lacking])
         expect_status(

@@ -30,7 +30,7 @@ def all_modes(csi: CsiTarget) -> Modes:
 def other_type(csi: CsiTarget, mode: Mode.Mode.ValueType | None = None) -> pb.VolumeCapability:
     """A capability of the access type that `csi.capability()` is not of."""
     mount = csi.capability().WhichOneof("access_type") == "mount"
-    return csi.capability(mode or Mode.SINGLE_NODE_WRITER, block=mount)
+    return csi.capability(mode, block=mount)
 
 
 def described(capability: pb.VolumeCapability) -> str:

@@ -167,7 +167,11 @@ def read(
 
 def without_secrets(message: M) -> M:
     """A copy of a request with its secret fields cleared."""
-    secret = [field.name for field in message.DESCRIPTOR.fields if is_secret(cast("FieldDescriptor", field))]
+    secret = [
+        field.name
+        for field in message.DESCRIPTOR.fields
+        if is_secret(cast("FieldDescriptor", field))
+    ]
     copy = type(message).FromString(message.SerializeToString())
     for name in secret:
         copy.ClearField(name)

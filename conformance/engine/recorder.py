@@ -68,7 +68,9 @@ class Recorder:
         self._announce(facts[0]["target"], facts[0]["case"]["id"].partition("-")[0].lower())
         worst = max(facts, key=lambda found: _WEIGHT.index(found["outcome"]))
         self._lost = self._lost or worst.get("lost", "")
-        made: list[dict[str, Any]] = next((found["calls"] for found in facts if "calls" in found), [])
+        made: list[dict[str, Any]] = next(
+            (found["calls"] for found in facts if "calls" in found), []
+        )
         told = {
             key: worst[key] for key in ("message", "wanted", "got", "reproduce") if key in worst
         }

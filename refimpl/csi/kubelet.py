@@ -1,4 +1,4 @@
-"""The calling side of CSI: the five services of a driver, as kubelet and the sidecars reach them."""
+"""The calling side of CSI: the five services of a driver as kubelet and sidecars reach them."""
 
 from __future__ import annotations
 

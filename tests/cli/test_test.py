@@ -105,9 +105,7 @@ def test_a_driver_that_hangs_fails_its_cases(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_driver_that_dies_in_the_middle_ends_the_run(tmp_path: Path) -> None:
     """With what was found so far in the reports."""
     faults = tmp_path / "faults.yaml"
-    faults.write_text(
-        "- {when: {nth: 3}, do: {crash: {point: CreateVolume.before_effect}}}"
-    )
+    faults.write_text("- {when: {nth: 3}, do: {crash: {point: CreateVolume.before_effect}}}")
     serve = [*REFIMPL, "serve", "csi", str(tmp_path / "c.sock"), "--faults", str(faults)]
     with subprocess.Popen(serve, stdout=subprocess.PIPE, text=True) as driver:
         assert driver.stdout
@@ -208,8 +206,10 @@ def test_the_same_cases_run_under_plain_pytest(tmp_path: Path) -> None:
     out = tmp_path / "out"
     words = ["--pyargs", "conformance.csi", "-q", "-k", "without_a_name", "-p", "no:cacheprovider"]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", *words, "--refimpl-target", "fake", "-n", "2"]
-        + ["--refimpl-report-dir", str(out)],
+        [
+            *(sys.executable, "-m", "pytest", *words, "-n", "2"),
+            *("--refimpl-target", "fake", "--refimpl-report-dir", str(out)),
+        ],
         capture_output=True,
         text=True,
         cwd=tmp_path,

@@ -84,10 +84,11 @@ def mock_driver() -> Path:
 
 @attrs.frozen
 class Sanity:
-    """What csi-sanity said: states by spec title, messages of the failures."""
+    """What csi-sanity said: states by spec title, of the failures also message and whole log."""
 
     states: dict[str, str]
     messages: dict[str, str]
+    details: dict[str, str]
 
     def those(self, state: str) -> list[str]:
         """The titles that ended in this state."""
@@ -124,15 +125,16 @@ def run_csi_sanity(csi_sanity: Path, tmp_path: Path) -> Callable[..., Sanity]:
 
 
 def _read(suites: list[dict[str, Any]]) -> Sanity:
-    states, messages = {}, {}
+    states, messages, details = {}, {}, {}
     for spec in suites[0]["SpecReports"]:
         if spec["LeafNodeType"] != "It":
             continue
         title = " / ".join([*spec["ContainerHierarchyTexts"], spec["LeafNodeText"]])
         states[title] = spec["State"]
-        if spec.get("Failure"):
+        if spec["State"] not in ("passed", "skipped", "pending"):
             messages[title] = re.sub(r"\s+", " ", spec["Failure"].get("Message", ""))
-    return Sanity(states, messages)
+            details[title] = json.dumps(spec)
+    return Sanity(states, messages, details)
 
 
 @pytest.fixture

@@ -190,5 +190,3 @@ def test_one_stream_too_many_is_refused_at_once(serve: Serve) -> None:
     assert message.startswith("1 streams are open")
     first.cancel()
     assert events.get(timeout=WAIT_S) == "closed"
-
-

@@ -15,10 +15,12 @@ LOOP_SET_FD = 0x4C00
 LOOP_CLR_FD = 0x4C01
 LOOP_SET_STATUS64 = 0x4C04
 LOOP_SET_CAPACITY = 0x4C07
+LOOP_CONFIGURE = 0x4C0A
 LOOP_CTL_GET_FREE = 0x4C82
 _AUTOCLEAR = 4
 _MAJOR = 7
 _INFO64 = struct.Struct("=5Q4I64s64s32s2Q")
+_CONFIG = struct.Struct("=2I232s8Q")
 _ATTEMPTS = 64
 
 
@@ -33,13 +35,13 @@ def attach(path: str, *, readonly: bool = False, autoclear: bool = False) -> tup
         for _ in range(_ATTEMPTS):
             device, descriptor = _free(readonly)
             try:
-                fcntl.ioctl(descriptor, LOOP_SET_FD, backing)
+                _configure(descriptor, backing, _info(path, autoclear))
             except OSError as error:
                 os.close(descriptor)
                 if error.errno != errno.EBUSY:  # somebody else was quicker: take the next one
                     raise
                 continue
-            return device, _named(descriptor, path, autoclear)
+            return device, descriptor
     finally:
         os.close(backing)
     raise OSError(errno.EBUSY, "no free loop device", path)
@@ -107,9 +109,19 @@ def _free(readonly: bool) -> tuple[str, int]:
     return device, os.open(device, os.O_RDONLY if readonly else os.O_RDWR)
 
 
-def _named(descriptor: int, path: str, autoclear: bool) -> int:
+def _info(path: str, autoclear: bool) -> bytes:
     name = os.fsencode(path)[-63:]
     flags = _AUTOCLEAR if autoclear else 0
-    info = _INFO64.pack(0, 0, 0, 0, 0, 0, 0, 0, flags, name, b"", b"", 0, 0)
-    fcntl.ioctl(descriptor, LOOP_SET_STATUS64, info)
-    return descriptor
+    return _INFO64.pack(0, 0, 0, 0, 0, 0, 0, 0, flags, name, b"", b"", 0, 0)
+
+
+def _configure(descriptor: int, backing: int, info: bytes) -> None:
+    try:
+        config = _CONFIG.pack(backing, 0, info, *(0,) * 8)
+        fcntl.ioctl(descriptor, LOOP_CONFIGURE, config)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTTY):
+            raise
+        # Linux before 5.8 takes two steps, of which the second costs some 10 ms.
+        fcntl.ioctl(descriptor, LOOP_SET_FD, backing)
+        fcntl.ioctl(descriptor, LOOP_SET_STATUS64, info)

@@ -36,7 +36,7 @@ _HINTS = {
     errno.EPERM: "run the driver as root, or choose storage mode directory",
     errno.EACCES: "give the driver's user access to the path",
     errno.ENAMETOOLONG: "the machine's limit is lower than this path",
-    errno.ENOENT: "the parent directory must exist before the call",
+    errno.ENOENT: "something on the way is missing; the caller makes the parent of a target",
     errno.EBUSY: "a process holds files open there; let go and repeat the call",
 }
 

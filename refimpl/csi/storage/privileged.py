@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import tempfile
 from collections.abc import Callable
@@ -40,7 +41,9 @@ def opened(mode: str, root: str) -> BindStorage:
     return LoopStorage(root, grows=can_grow(), privileged=is_root())
 
 
+@functools.cache
 def _tried(trial: Callable[[str], bool]) -> bool:
+    # Once a process: the trials take some 20 ms, and a machine rarely changes its mind.
     with tempfile.TemporaryDirectory(prefix="refimpl-trial-") as directory:
         return trial(directory)
 

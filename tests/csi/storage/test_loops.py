@@ -59,6 +59,18 @@ def test_a_device_has_the_size_and_content_of_its_file(image: Path, attach: Atta
     loops.detach(device)
 
 
+def test_an_old_kernel_attaches_in_two_steps(
+    image: Path, attach: Attach, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """LOOP_CONFIGURE came with Linux 5.8."""
+    monkeypatch.setattr(loops, "LOOP_CONFIGURE", 0x4CFF)
+    device = attach()
+    assert loops.attached()[device] == str(image)
+    assert not loops.autoclears(device)
+    assert loops.is_readonly(attach(readonly=True))
+    assert attach(autoclear=True) not in loops.attached()
+
+
 def test_a_device_follows_its_file_when_told(image: Path, attach: Attach) -> None:
     """Expansion of a block volume."""
     device = attach()

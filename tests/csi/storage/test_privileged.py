@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from refimpl.csi.storage import filesystems, loops, mounts, privileged
 from refimpl.wire.status import Code, Refused
+
+
+@pytest.fixture(autouse=True)
+def _tried_anew() -> Iterator[None]:
+    """What one test forbids is no trial for the next."""
+    privileged._tried.cache_clear()
+    yield
+    privileged._tried.cache_clear()
 
 
 def forbidden(*_: object, **__: object) -> None:
