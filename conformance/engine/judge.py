@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Generator
 from typing import Any
 
@@ -65,6 +66,11 @@ class Judge:
         # Cases that look back at the whole run come when there is something to look at.
         items.sort(key=lambda item: item.get_closest_marker("looks_back") is not None)
         self._check_expectations({case.id for item in kept + dropped if (case := item_case(item))})
+
+    def pytest_collection_finish(self) -> None:
+        """What was imported stays: the collector of garbage need not look at it again."""
+        gc.collect()
+        gc.freeze()
 
     def _selected(self, case: Case) -> bool:
         ours = self.options.target.partition(":")[0] in ("fake", "mutant", "unbroken")

@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
@@ -66,7 +66,7 @@ def judge(interface: str, target: str, only: Sequence[str] = ()) -> Verdicts:
     )
 
 
-def judge_all(jobs: Sequence[Job], workers: int) -> list[Verdicts]:
+def judge_all(jobs: Sequence[Job], workers: int) -> Iterator[Verdicts]:
     """One forked process a target, `workers` at a time; results in the order of the jobs.
 
     Forking saves each run the imports; nothing of gRPC is alive in this process yet.
@@ -75,6 +75,7 @@ def judge_all(jobs: Sequence[Job], workers: int) -> list[Verdicts]:
     results: dict[int, Verdicts] = {}
     running: dict[Connection, int] = {}
     waiting = list(enumerate(jobs))
+    told = 0
     while waiting or running:
         while waiting and len(running) < workers:
             number, job = waiting.pop(0)
@@ -89,7 +90,9 @@ def judge_all(jobs: Sequence[Job], workers: int) -> list[Verdicts]:
                 results[number] = ready.recv()
             except EOFError:
                 results[number] = Verdicts({}, {}, -1, 0)
-    return [results[number] for number in range(len(jobs))]
+        while told in results:
+            yield results.pop(told)
+            told += 1
 
 
 def _child(pipe: Connection, job: Job) -> None:
@@ -120,23 +123,12 @@ def check(interface: str, only: Sequence[str], workers: int, whole: bool) -> lis
         for name, kind in chosen.items()
     ]
     verdicts = judge_all([*unbroken, *broken], workers)
-    healthy, found = verdicts[: len(unbroken)], verdicts[len(unbroken) :]
-    wrong = [
-        line for job, result in zip(unbroken, healthy, strict=True) for line in _sick(job, result)
-    ]
-    wrong += [
-        line
-        for (name, kind), result in zip(chosen.items(), found, strict=True)
-        for line in _row(name, kind, result)
-    ]
-    if not only:
-        killed = {
-            id
-            for kind, result in zip(chosen.values(), found, strict=True)
-            for id in set(kind.kills) & result.killers
-        }
-        wrong += _without_killer(interface, killed)
-    return wrong
+    wrong = [line for job in unbroken for line in _sick(job, next(verdicts))]
+    killed: set[str] = set()
+    for (name, kind), found in zip(chosen.items(), verdicts, strict=True):
+        wrong += _row(name, kind, found)
+        killed |= set(kind.kills) & found.killers
+    return wrong if only else wrong + _without_killer(interface, killed)
 
 
 def _unbroken(interface: str, chosen: Mapping[str, type[mutants.Mutant]]) -> list[Job]:
@@ -167,7 +159,8 @@ def _row(name: str, kind: type[mutants.Mutant], result: Verdicts) -> list[str]:
     missed = sorted(set(kind.kills) - result.killers)
     also = sorted(result.killers - set(kind.kills))
     print(
-        f"{'SURVIVES' if missed else 'dies':9}{name:44} {' '.join(sorted(kind.kills))}{_also(also)}"
+        f"{'SURVIVES' if missed else 'dies':9}{name:44} {' '.join(sorted(kind.kills))}{_also(also)}",
+        flush=True,
     )
     told = {
         id: f"{result.outcomes.get(id, 'not run')} {result.messages.get(id, '')}" for id in missed

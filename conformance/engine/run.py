@@ -71,10 +71,17 @@ def arguments(options: Options, workers: str, first: bool) -> list[str]:
     words += ["-c", str(home / "engine" / "pytest.ini"), "--rootdir", str(home)]
     words += ["--confcutdir", str(home)]
     words += ["-p", "no:terminal", "-p", "no:cacheprovider", "-p", "no:warnings"]
+    # Plugins of the user's environment cost time and may change what we judge; --pytest -p X
+    # brings one back.
+    words += [
+        "--disable-plugin-autoload",
+        "-p",
+        "conformance.engine.plugin",
+        "-p",
+        "pytest_timeout",
+    ]
     if workers != "0":
-        words += ["-n", workers, "--dist", "loadgroup"]
-    else:
-        words += ["-p", "no:xdist"]
+        words += ["-p", "xdist.plugin", "-n", workers, "--dist", "loadgroup"]
     return [*words, "-x"] if first else words
 
 

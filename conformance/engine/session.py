@@ -53,6 +53,9 @@ def attach(config: pytest.Config) -> None:
     plugins = config.pluginmanager.get_plugins()
     opened = next((each.targets for each in plugins if isinstance(each, Opened)), {})
     judge = Judge(options, opened)
+    if options.drawn:
+        # Nobody sees pytest's own layout of a failure, which takes 20 ms each.
+        config.option.tbstyle = "native"
     config.stash[JUDGE] = judge
     config.pluginmanager.register(judge, "refimpl-judge")
     if not hasattr(config, "workerinput"):
