@@ -6,8 +6,6 @@ import pytest
 
 from conformance.engine import session
 
-pytest.register_assert_rewrite("conformance.csi.checks")
-
 
 def pytest_configure(config: pytest.Config) -> None:
     """Registers the judge, and the recorder where this process controls the run."""

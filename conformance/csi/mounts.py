@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 
-from conformance.csi.surroundings import MOUNTINFO, mount_points
+from conformance.csi.surroundings import mount_points, mount_table
 
 
 def layers(path: str) -> int:
@@ -16,8 +16,7 @@ def layers(path: str) -> int:
 def options(path: str) -> frozenset[str]:
     """Options of the topmost mount at a path, its own and those of its file system (proc(5))."""
     found: frozenset[str] = frozenset()
-    points = mount_points()
-    for point, line in zip(points, MOUNTINFO.read_text().splitlines(), strict=False):
+    for point, line in mount_table():
         if point == _plain(path):
             own, of_file_system = line.split(" ")[5], line.rpartition(" ")[2]
             found = frozenset(f"{own},{of_file_system}".split(","))
@@ -27,8 +26,7 @@ def options(path: str) -> frozenset[str]:
 def fs_type(path: str) -> str:
     """The file system that is topmost at a path, empty where nothing is mounted (proc(5))."""
     found = ""
-    points = mount_points()
-    for point, line in zip(points, MOUNTINFO.read_text().splitlines(), strict=False):
+    for point, line in mount_table():
         if point == _plain(path):
             found = line.partition(" - ")[2].split(" ")[0]
     return found

@@ -87,11 +87,16 @@ class Makes:
 
     mode: Mode.Mode.ValueType
 
+    @property
+    def label(self) -> str:
+        """The need in a word, for people."""
+        return Mode.Mode.Name(self.mode)
+
     def unmet(self, target: CsiTarget) -> str | None:
         """See Need."""
         if target.makes(self.mode):
             return None
-        return f"the driver makes no volumes for access mode {Mode.Mode.Name(self.mode)}"
+        return f"the driver makes no volumes for access mode {self.label}"
 
 
 CONTROLLER, GROUP, NODE = Service("controller"), Service("group"), Service("node")

@@ -6,6 +6,7 @@ The suite may see the driver's file system (same host), reach it through the use
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import stat
@@ -95,11 +96,10 @@ class LocalPaths:
 
     def close(self) -> None:
         """See Paths."""
-        for base in (self._stagings, self._targets):
-            if base.is_relative_to(self._home) and not any(base.iterdir()):
-                base.rmdir()
-        if not any(self._home.iterdir()):
-            self._home.rmdir()
+        for base in (self._stagings, self._targets, self._home):
+            if base.is_relative_to(self._home):
+                with contextlib.suppress(OSError):  # a driver has left something, or it is gone
+                    base.rmdir()
 
 
 class CommandPaths:
@@ -114,14 +114,14 @@ class CommandPaths:
     def staging(self, name: str) -> str:
         """See Paths."""
         chosen = self._settings
-        path = self._run(chosen.make_staging, self._name(chosen.staging_dir, name), "make")
+        path = self._make(chosen.make_staging, self._name(chosen.staging_dir, name))
         self._stagings.add(path)
         return path
 
     def target(self, name: str) -> str:
         """See Paths."""
         chosen = self._settings
-        return self._run(chosen.make_target, self._name(chosen.target_dir, name), "make") + "/mount"
+        return self._make(chosen.make_target, self._name(chosen.target_dir, name)) + "/mount"
 
     def kind(self, path: str) -> Kind:
         """See Paths."""
@@ -148,6 +148,12 @@ class CommandPaths:
     @staticmethod
     def _name(base: str, name: str) -> str:
         return f"{base or '/tmp/refimpl-csi'}/{name}"
+
+    def _make(self, command: str, path: str) -> str:
+        made = self._run(command, path, "make")
+        if not made:
+            raise BadOption(f"{command} {path}: it has to print the path that it made")
+        return made
 
     def _run(self, command: str, path: str, kind: str) -> str:
         limit = timeout(getattr(self._settings, f"{kind}_timeout_s"))

@@ -7,9 +7,9 @@ import functools
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from conformance.csi.acts import Acts
+from conformance.csi.configured import Configured
 from conformance.csi.requests import Mode
 from conformance.engine.verdict import Broken
 from refimpl.csi.api import csi_pb2 as pb
@@ -17,19 +17,14 @@ from refimpl.csi.kubelet import Driver
 from refimpl.wire.endpoint import Endpoint
 from refimpl.wire.status import Code, Refused
 
-if TYPE_CHECKING:
-    from refimpl.csi.fake import FakeDriver
-
 MOUNTINFO = Path("/proc/self/mountinfo")
 Published = Literal["mount", "link", "plain", "nothing", "unknown"]
 _SHARED = (Mode.MULTI_NODE_MULTI_WRITER, Mode.MULTI_NODE_SINGLE_WRITER)
 
 
-class Surroundings(Acts):
+class Surroundings(Configured):
     """Answers the `Has` needs of needs.py; what has to be tried out is tried once."""
 
-    fake: FakeDriver | None
-    command: Sequence[str]
     endpoint: Endpoint
     node_endpoints: Sequence[Endpoint]
     nodes: Sequence[Driver]
@@ -114,7 +109,7 @@ class Surroundings(Acts):
             writable = os.access(path, os.W_OK)
             if os.path.islink(path):
                 return "link", writable
-            return "mount" if path in mount_points() else "plain", writable
+            return "mount" if os.path.realpath(path) in mount_points() else "plain", writable
         except (Refused, Broken):
             return "unknown", True
         finally:
@@ -280,112 +275,17 @@ class Surroundings(Acts):
             return "controller and node share one endpoint"
         return ""
 
-    @property
-    def no_command(self) -> str:
-        """Whether the suite can start a driver of its own."""
-        return "" if self.command else "the suite did not start the driver (give -- COMMAND)"
-
-    @property
-    def no_attach_limit(self) -> str:
-        """Whether the node tells a limit and the user wants it reached."""
-        if not self.offers.max_volumes:
-            return "the node tells no limit (max_volumes_per_node)"
-        if not (self.settings.attach_limit or self.fake):
-            return "attaching up to the limit is asked for by --csi.testnodevolumeattachlimit"
-        return ""
-
-    @property
-    def no_secrets(self) -> str:
-        """Whether the driver wants secrets, and which are wrong ones."""
-        return "" if self.settings.secrets else "no secrets are configured (--csi.secrets)"
-
-    @property
-    def no_create_secrets(self) -> str:
-        """Whether the driver wants secrets with CreateVolume."""
-        known = self.settings.secrets_for("CreateVolume")
-        return "" if known else "no secrets for CreateVolume are configured (--csi.secrets)"
-
-    @property
-    def no_other_parameters(self) -> str:
-        """Whether a second set of parameters is known."""
-        if self.settings.other_parameters:
-            return ""
-        return "no second set of parameters is configured (other_parameters)"
-
-    @property
-    def no_mutable_parameters(self) -> str:
-        """Whether mutable parameters the driver takes are known."""
-        if self.settings.mutable_parameters:
-            return ""
-        return "no mutable parameters are configured (--csi.testvolumemutableparameters)"
-
-    @property
-    def no_other_mutable_parameters(self) -> str:
-        """Whether other values of the mutable parameters are known."""
-        if self.settings.other_mutable_parameters:
-            return ""
-        return "no other mutable parameters are configured (other_mutable_parameters)"
-
-    @property
-    def no_faults(self) -> str:
-        """Whether volumes can be broken and repaired."""
-        hooks = self.settings.hooks
-        if self.fake or (hooks.break_volume and hooks.repair_volume):
-            return ""
-        return "no hook breaks and repairs volumes (hooks.break_volume, hooks.repair_volume)"
-
-    @property
-    def no_several_faults(self) -> str:
-        """Whether a volume can have two faults at once, one of which is repaired."""
-        hooks = self.settings.hooks
-        used = (hooks.break_volume, hooks.repair_volume)
-        known = all("{reason}" in " ".join(hook) for hook in used)
-        return "" if self.fake or known else "the hooks know one fault a volume ({reason} in both)"
-
-    @property
-    def no_node_faults(self) -> str:
-        """Whether a volume can be broken for one node alone."""
-        hooks = self.settings.hooks
-        if self.fake or (hooks.break_volume_on_node and hooks.repair_volume_on_node):
-            return ""
-        return "no hook breaks a volume for one node (hooks.break_volume_on_node, repair_...)"
-
-    @property
-    def no_holding(self) -> str:
-        """Whether calls that work on a volume can be made to hang."""
-        hooks = self.settings.hooks
-        if self.fake or (hooks.hold_volume and hooks.release_volume):
-            return ""
-        return "no hook makes calls hang (hooks.hold_volume, hooks.release_volume)"
-
-    @property
-    def no_storage_faults(self) -> str:
-        """Whether the back end can be broken and repaired."""
-        hooks = self.settings.hooks
-        if self.fake or (hooks.break_storage and hooks.repair_storage):
-            return ""
-        return "no hook breaks and repairs the back end (hooks.break_storage, repair_storage)"
-
-    @property
-    def no_dependency_faults(self) -> str:
-        """Whether what the driver depends on can be taken away and given back."""
-        hooks = self.settings.hooks
-        if self.fake or (hooks.break_dependency and hooks.repair_dependency):
-            return ""
-        return "no hook takes a dependency away (hooks.break_dependency, repair_dependency)"
-
-    @property
-    def no_ephemeral(self) -> str:
-        """Whether the driver makes inline ephemeral volumes."""
-        if self.settings.ephemeral:
-            return ""
-        return "inline ephemeral volumes are not declared (ephemeral = true)"
-
 
 def mount_points() -> list[str]:
     """The mount points of this process, one entry a layer (proc(5), mountinfo)."""
-    lines = MOUNTINFO.read_text().splitlines()
-    return [_unescape(line.split(" ")[4]) for line in lines]
+    return [point for point, _ in mount_table()]
+
+
+def mount_table() -> list[tuple[str, str]]:
+    """Mount point and whole line of each mount, in the order of mounting (proc(5), mountinfo)."""
+    # A path is any bytes, and only blanks, newlines and backslashes are escaped in it.
+    lines = MOUNTINFO.read_text(errors="surrogateescape").split("\n")
+    return [(_unescape(line.split(" ")[4]), line) for line in lines if line]
 
 
 def _unescape(text: str) -> str:

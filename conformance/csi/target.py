@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from google.protobuf.message import Message
 
 from conformance.csi import known, undo
@@ -163,17 +164,21 @@ class CsiTarget(Surroundings):
 def open_target(options: Options) -> CsiTarget:
     """Opens what the options name; raises BadOption or wire.client.Unreachable."""
     kind, _, argument = options.target.partition(":")
-    table: dict[str, Any] = {}
+    file = _TargetFile()
     ours = fixtures.folder() / "targets" / f"{options.target}.toml"
-    if options.target.endswith(".toml") or ours.is_file():
-        table = _target_file(fixtures.locate(options.target, "targets"))
-    chosen = settings(table.pop("csi", {}), options.settings)
-    command = options.command or tuple(table.get("command", ()))
+    named = options.target.endswith(".toml") or ours.is_file()
+    if named:
+        file = _target_file(fixtures.locate(options.target, "targets"))
+    chosen = settings(file.csi, options.settings)
+    options.revision = options.revision or file.revision
+    command = options.command or tuple(file.command)
     if command:
         return _started(command, options, chosen)
     if kind in ("fake", "mutant", "unbroken"):
         return _faked(kind, argument, options, chosen)
-    where = table.get("endpoint", options.target)
+    if named and not file.endpoint:
+        raise BadOption(f"{options.target}: it names neither an endpoint nor a command")
+    where = file.endpoint or options.target
     try:
         nodes = [Endpoint.parse(text) for text in chosen.node_endpoints or [where]]
         return CsiTarget(
@@ -221,14 +226,25 @@ def _started(command: Sequence[str], options: Options, chosen: CsiSettings) -> C
         raise
 
 
-def _target_file(path: Path) -> dict[str, Any]:
-    """`endpoint` or `command`, `revision`, and a [csi] table."""
+class _TargetFile(msgspec.Struct, forbid_unknown_fields=True):
+    """A target file: where the driver is or how it is started, and what `settings` takes."""
+
+    endpoint: str = ""
+    command: list[str] = []
+    revision: str = ""
+    csi: dict[str, Any] = {}
+
+
+def _target_file(path: Path) -> _TargetFile:
     try:
-        return tomllib.loads(path.read_text())
+        found = msgspec.convert(tomllib.loads(path.read_text()), _TargetFile)
     except OSError as error:
         raise BadOption(f"{path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
         raise BadOption(f"{path}: {error}") from error
+    if found.endpoint and found.command:
+        raise BadOption(f"{path}: endpoint and command exclude each other")
+    return found
 
 
 def _revision(text: str) -> Any:

@@ -69,12 +69,15 @@ REQUESTS: dict[str, type[Message]] = {
 }
 
 Call = Callable[[str, Message], Any]
+# After these a create may have made something, and may yet do so.
+_UNANSWERED = frozenset({Code.CANCELLED, Code.DEADLINE_EXCEEDED, Code.UNAVAILABLE, Code.ABORTED})
 
 
 def undo(made: Made, call: Call) -> None:
     """Undoes one call; raises Broken when the target refuses to let go of it.
 
-    A create whose reply was lost is repeated first: CSI creates are idempotent by name.
+    A create whose reply was lost is repeated first: CSI creates are idempotent by name. It may be
+    that nobody answers again, and then what was made is still there.
     """
     how = TABLE[made.method]
     try:
@@ -82,9 +85,10 @@ def undo(made: Made, call: Call) -> None:
             made.reply = call(made.method, made.request)
         call(how.inverse, how.build(made.request, made.reply))
     except Refused as refusal:
-        if refusal.code == Code.NOT_FOUND or (how.needs_reply and made.reply is None):
+        lost = how.needs_reply and made.reply is None
+        if refusal.code == Code.NOT_FOUND or (lost and refusal.code not in _UNANSWERED):
             return  # gone already, or never made
-        rpc = how.inverse.rpartition("/")[2]
+        rpc = (made.method if lost else how.inverse).rpartition("/")[2]
         raise Broken(
             f"what {made.method.rpartition('/')[2]} made can be removed again",
             f"{rpc} answers OK",

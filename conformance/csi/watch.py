@@ -82,12 +82,18 @@ def texts(entry: Entry) -> list[str]:
 
 def enums(entry: Entry) -> list[str]:
     """An enum that has to be set is not 0."""
-    zeros = []
-    for part in _answered(entry, frozenset(_ENUMS)):
-        kind = part.DESCRIPTOR.full_name
-        if not getattr(part, _ENUMS[kind]):
-            zeros.append(f"{entry.rpc} answered with {kind}.{_ENUMS[kind]} = 0")
-    return list(dict.fromkeys(zeros))
+    # An answer to a request that left it unset itself may be its echo.
+    echoed = _zeros(_messages(entry.requests))
+    found = [name for name in _zeros(_messages(entry.replies)) if name not in echoed]
+    return [f"{entry.rpc} answered with {name} = 0" for name in found]
+
+
+def _zeros(frames: list[Message]) -> list[str]:
+    """The enums left unset in messages, each once: `csi.v1.VolumeUsage.unit`."""
+    parts = [part for frame in frames for part in _parts(frame, frozenset(_ENUMS))]
+    named = [(part, part.DESCRIPTOR.full_name) for part in parts]
+    found = [f"{kind}.{_ENUMS[kind]}" for part, kind in named if not getattr(part, _ENUMS[kind])]
+    return list(dict.fromkeys(found))
 
 
 def removed(entry: Entry) -> list[str]:

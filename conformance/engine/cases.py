@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import fnmatch
 import functools
 import importlib
+import importlib.util
 import inspect
 import pkgutil
 import re
@@ -31,8 +33,17 @@ class Found:
     @property
     def calls(self) -> list[str]:
         """The RPCs that its source names, in that order."""
-        names = re.findall(r"\.(?:\w+)\.([A-Z]\w+)\b", inspect.getsource(self.function))
-        return list(dict.fromkeys(name for name in names if not name.isupper()))
+        names = re.findall(r"\.\w+\.([A-Z]\w+)\b", inspect.getsource(self.function))
+        known = _rpcs(self.case.interface)
+        return list(dict.fromkeys(name for name in names if name in known))
+
+
+def _rpcs(name: str) -> frozenset[str]:
+    """The RPCs of an interface, by its suite; none where it has none."""
+    package = interface(name).package
+    if not importlib.util.find_spec(f"{package}.rpcs"):
+        return frozenset()
+    return frozenset(rpc.name for rpc in importlib.import_module(f"{package}.rpcs").every())
 
 
 @functools.cache
@@ -80,6 +91,8 @@ def need_name(need: object) -> str:
     """A need in one word: `controller:GET_CAPACITY`, `root`, `revision 1.13`."""
     fields: dict[str, Any] = attrs.asdict(need, recurse=False)  # type: ignore[arg-type]
     kind = type(need).__name__
+    if hasattr(need, "label"):
+        return str(need.label)
     if kind == "AnyOf":
         return " or ".join(need_name(part) for part in fields["needs"])
     value = str(next(iter(fields.values()), kind.lower()))
@@ -114,8 +127,9 @@ def explanation(id: str) -> str:
 
 
 def _unknown(id: str, known: list[str]) -> str:
-    reason = next((why for row, why in fixtures.deferred().items() if row == id), "")
-    if reason:
+    waiting = fixtures.deferred().items()
+    reason = next((why for glob, why in waiting if fnmatch.fnmatchcase(id, glob)), "")
+    if reason and fixtures.section(id):
         return f"{id} has no case yet: {reason}"
     near = difflib.get_close_matches(id, known, 1)
     return f"there is no case {id}" + (f"; did you mean {near[0]}?" if near else "")
@@ -126,5 +140,9 @@ def deviations(id: str) -> list[str]:
     said = []
     for path in sorted((fixtures.folder() / "expectations").glob("*.toml")):
         table = tomllib.loads(path.read_text())
-        said += [f"{table['target']}: {row['reason']}" for row in table["known"] if row["id"] == id]
+        said += [
+            f"{table['target']}: {row['reason']}"
+            for row in table.get("known", ())
+            if row["id"] == id
+        ]
     return said

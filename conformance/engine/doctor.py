@@ -6,6 +6,7 @@ import os
 import platform
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
 from importlib import metadata
 from pathlib import Path
@@ -38,11 +39,12 @@ def _python() -> Check:
 
 
 def _temporary() -> Check:
-    free = shutil.disk_usage("/tmp").free >> 20
+    folder = tempfile.gettempdir()
+    free = shutil.disk_usage(folder).free >> 20
     return Check(
         "disk",
         free > 256,
-        f"{free} MiB free in /tmp",
+        f"{free} MiB free in {folder}",
         "sockets, staging and target directories, report folders",
         "free some space or set TMPDIR",
         needed=True,

@@ -56,8 +56,11 @@ def load(paths: Iterable[Path], version: str = "") -> dict[str, Known]:
     found: dict[str, Known] = {}
     for path in paths:
         for entry in _read(path).known:
-            if not applies(entry.versions, version):
-                continue
+            try:
+                if not applies(entry.versions, version):
+                    continue
+            except BadOption as error:
+                raise BadOption(f"--expect {path}: {entry.id}: {error}") from error
             if entry.id in found:
                 raise BadOption(f"{path}: {entry.id} is listed twice; keep one entry a case")
             found[entry.id] = entry
@@ -75,16 +78,20 @@ def _read(path: Path) -> _File:
 
 def applies(versions: str, version: str) -> bool:
     """Whether `version` lies in a range such as `>=1.17,<2`; no range and no version match all."""
-    if not versions or not version:
+    if not versions:
         return True
-    return all(_holds(part.strip(), version) for part in versions.split(","))
+    # Judged without a version, too: a wrong range is to be said before the run.
+    conditions = [_condition(part.strip()) for part in versions.split(",")]
+    return not version or all(
+        _COMPARE[sign](_numbers(version), _numbers(bound)) for sign, bound in conditions
+    )
 
 
-def _holds(condition: str, version: str) -> bool:
-    match = re.fullmatch(r"(>=|<=|==|!=|>|<)\s*(\S+)", condition)
+def _condition(text: str) -> tuple[str, str]:
+    match = re.fullmatch(r"(>=|<=|==|!=|>|<)\s*(\d\S*)", text)
     if not match:
-        raise BadOption(f"versions {condition!r}: write a range such as >=1.17,<2")
-    return bool(_COMPARE[match[1]](_numbers(version), _numbers(match[2])))
+        raise BadOption(f"versions {text!r}: write a range such as >=1.17,<2")
+    return match[1], match[2]
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ import json
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import IO, Any, TypeVar, cast
 
 import attrs
 from google.protobuf.descriptor import FieldDescriptor
@@ -65,7 +65,7 @@ class Ledger:
         self._count = 0
         self._lock = threading.Lock()
         self._path = path
-        self._file = path.open("a", encoding="utf-8") if path else None
+        self._file: IO[str] | None = None
 
     def watches(self, method: str) -> bool:
         """Whether a call of this method has to pass through `perform`."""
@@ -136,6 +136,8 @@ class Ledger:
             self.forget(self._open[number])
 
     def _write(self, record: dict[str, Any]) -> None:
+        if self._path and not self._file:
+            self._file = self._path.open("a", encoding="utf-8")  # a run that makes nothing has none
         if self._file:
             self._file.write(json.dumps(record) + "\n")
             self._file.flush()

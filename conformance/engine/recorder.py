@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import Any
 
@@ -39,10 +40,13 @@ class Recorder:
         self._unused: set[str] = set()
         self._internal = ""
         self._stopped = ""
+        self._halted = False
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Collects a phase; the teardown completes a case."""
         if not hasattr(report, "refimpl"):
+            if str(report.when) == "???":  # xdist, of a worker that died in the middle of a case
+                self._internal = f"{report.nodeid}: {report.longrepr}"
             return
         phases = self._phases.setdefault(report.nodeid, [])
         phases.append(report)
@@ -62,10 +66,16 @@ class Recorder:
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """Ctrl-C, or the judge that could not open its target."""
         self._stopped = str(excinfo.value)
+        # With workers -x ends a run this way, too: that is a verdict and no interruption.
+        halted = isinstance(excinfo.value, pytest.Session.Interrupted)
+        self._halted = halted and "keyboard-interrupt" not in self._stopped
 
     def _complete(self, phases: list[pytest.TestReport]) -> None:
         facts = [phase.refimpl for phase in phases]
         self._announce(facts[0]["target"], facts[0]["case"]["id"].partition("-")[0].lower())
+        if any(found["outcome"] == "xfail" for found in facts):
+            # What is known to fail in one phase passes in the others.
+            facts = [found for found in facts if found["outcome"] != "xpass"]
         worst = max(facts, key=lambda found: _WEIGHT.index(found["outcome"]))
         self._lost = self._lost or worst.get("lost", "")
         made: list[dict[str, Any]] = next(
@@ -127,6 +137,8 @@ class Recorder:
             )
         )
         self.stream.close()
+        if self.stream.lost:
+            print(f"refimpl: {self.stream.lost}", file=sys.stderr)
 
     def _message(self, session: pytest.Session) -> str:
         if self._internal:
@@ -144,9 +156,7 @@ class Recorder:
             return INTERNAL
         if self._lost:
             return UNREACHABLE
-        # pytest says 2 as well when -x ended the run, which is a verdict and no interruption.
-        verdict = status == INTERRUPTED and found["fail"]
-        if status >= INTERRUPTED and not verdict:
+        if status >= INTERRUPTED and not (status == INTERRUPTED and self._halted):
             return status
         if found["error"]:
             return INTERNAL

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import attrs
@@ -38,10 +39,14 @@ class ReportFolder:
 
     @pytest.hookimpl(trylast=True)
     def pytest_unconfigure(self) -> None:
-        """Makes the reports of the stream that was just closed."""
-        stream = stream_of.read(self.events)
-        if stream:
-            self.write(stream)
+        """Makes the reports of the stream that was just closed; what cannot be written is said."""
+        try:
+            stream = stream_of.read(self.events)
+            if stream:
+                self.write(stream)
+        except OSError as error:
+            told = f"--report-dir {self.path}: {error.filename or ''}: {error.strerror}"
+            print(f"refimpl: {told}; the reports are not complete", file=sys.stderr)
 
     def write(self, stream: list[stream_of.Event]) -> None:
         """Every report of one stream; raises OSError."""

@@ -89,4 +89,10 @@ def main() -> None:
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
+    except Exception:
+        # Python's own 1 would say that a target is not conformant.
+        import traceback
+
+        traceback.print_exc()
+        sys.exit(3)
     sys.exit(status or 0)

@@ -30,6 +30,7 @@ EPILOG = """\b
 Examples:
   refimpl serve csi unix:///tmp/csi.sock
   refimpl serve csi /tmp/csi.sock --profile topology --nodes 3
+  refimpl serve csi /tmp/controller.sock --split     node at controller-0.sock
   refimpl serve csi /tmp/csi.sock --without EXPAND_VOLUME --set attach_limit=2
   refimpl serve csi /tmp/csi.sock --faults faults.yaml --journal calls.jsonl
   refimpl serve csi /tmp/csi.sock --control /tmp/ctl.sock
@@ -43,6 +44,7 @@ Examples:
 @click.option("--profile", help="Named set of choices.  [default: default]")
 @click.option("--revision", help="Revision of the interface, such as 1.12.  [default: newest]")
 @click.option("--nodes", type=click.IntRange(min=1), help="How many nodes.  [default: 1]")
+@click.option("--split", is_flag=True, help="The first node at a socket of its own, too.")
 @click.option("--state-dir", metavar="DIR", help="Remember over a restart.  [default: forget]")
 @click.option(
     "--without", metavar="CAP", multiple=True, help="Leave a capability out (repeatable)."

@@ -1,14 +1,20 @@
-"""A made-up run with every outcome in it, and a target that says hostile things."""
+"""A made-up run with every outcome in it, hostile texts, and a toy interface with its suite."""
 
 from __future__ import annotations
 
+import sys
+import textwrap
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from conformance.engine import events
+from conformance.engine import events, run
 from conformance.engine.events import CaseDone, End, Event, Run
+from conformance.engine.options import Options
+from conformance.engine.session import Listener
+from conformance.engine.target import INTERFACES, Interface
 
 HOSTILE = (
     "<script>alert('x')</script> & \"quoted\" | `tick` ```fence``` *bold* [link](http://x.test) "
@@ -148,7 +154,7 @@ def sample() -> Callable[..., Stream]:
         interface: str = "csi",
     ) -> Stream:
         judged = cases(passed) if only is None else only
-        run = Run(
+        started = Run(
             interface=interface,
             target="hostpath 1.17.0 at unix:///run/csi/csi.sock",
             revision="csi-1.13",
@@ -157,7 +163,7 @@ def sample() -> Callable[..., Stream]:
             started=1_760_000_000.25,
             config=config or {"level": "may"},
         )
-        made: Stream = [run, *judged]
+        made: Stream = [started, *judged]
         if end is not None:
             counts = events.counts(judged)
             made.append(End(counts=counts, exit_code=end, duration_s=83.4, message=message))
@@ -175,3 +181,165 @@ def case() -> Callable[..., CaseDone]:
         return kind(number, outcome, level, **more)
 
     return make
+
+
+_TARGET = '''
+    """The toy target."""
+
+    from conformance.engine.target import Loss
+    from refimpl.wire.client import Unreachable
+
+
+    class Target:
+        interface, name, version, revision = "toy", "toy driver", "1.5", "1"
+        reason, revived = "", False
+
+        def __init__(self):
+            self.made, self.closed = [], False
+
+        def mark(self):
+            return len(self.made)
+
+        def calls(self, mark):
+            return self.made[mark:]
+
+        def reproduce(self, call):
+            return f"play {call.rpc}"
+
+        def lost(self):
+            return Loss(self.reason, self.revived) if self.reason else None
+
+        def close(self):
+            pass
+
+
+    def open_target(options):
+        if options.target == "nowhere":
+            raise Unreachable("nowhere: there is no such file")
+        return Target()
+'''
+
+_HEADER = """
+    import pytest
+    from conformance.engine.case import MAY, MUST, SHOULD, case
+    from conformance.engine.session import judge_of
+    from conformance.engine.verdict import Broken, expect, expect_status, should
+    from refimpl.wire.status import Code, Refused
+
+
+    @pytest.fixture
+    def toy(request):
+        return judge_of(request.config).target("toy")
+
+
+    class Need:
+        def unmet(self, target):
+            return "toys are off"
+"""
+
+
+_ONE_OF_EACH = """
+    @case("TOY-A-001", MUST, "toys 1")
+    def test_a_good_toy(toy):
+        "It matters."
+
+    @case("TOY-A-002", MUST, "toys 2")
+    def test_a_broken_toy(toy):
+        expect(False, "toys are whole", wanted="a wheel", got="no wheel")
+
+    @case("TOY-A-003", SHOULD, "toys 3")
+    def test_an_ugly_toy(toy):
+        expect(False, "toys are pretty", wanted="red", got="grey")
+
+    @case("TOY-A-004", MUST, "toys 4", needs=[Need()])
+    def test_a_missing_toy(toy):
+        raise AssertionError("never runs")
+
+    @case("TOY-A-005", MUST, "toys 5")
+    def test_a_half_good_toy(toy):
+        should(False, "toys are new", wanted="new", got="old")
+
+    @case("TOY-A-006", MUST, "toys 6")
+    def test_a_refused_toy(toy):
+        raise Refused(Code.NOT_FOUND, "no such toy")
+"""
+
+
+class Toy:
+    """Runs a suite written in the test; `events` are what it told."""
+
+    ONE_OF_EACH = _ONE_OF_EACH
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.events: list[Event] = []
+
+    def run(
+        self,
+        cases: str,
+        *,
+        extra: tuple[str, ...] = (),
+        workers: str = "0",
+        first: bool = False,
+        **chosen: object,
+    ) -> int:
+        """The exit code of a run of these cases."""
+        text = textwrap.dedent(_HEADER) + textwrap.dedent(cases)
+        (self.folder / "test_toys.py").write_text(text)
+        options = Options(interface="toy", **chosen)  # type: ignore[arg-type]
+        return run.run(
+            options,
+            workers=workers,
+            first=first,
+            extra=("-p", self.plugin, *extra),
+            plugins=[Listener(self.events.append)],
+        )
+
+    @property
+    def plugin(self) -> str:
+        """A pytest plugin that makes the toy interface known in workers, too."""
+        return f"plugin_of_{self.folder.name}"
+
+    @property
+    def cases(self) -> dict[str, CaseDone]:
+        """What became of each case."""
+        return {event.id: event for event in self.events if isinstance(event, CaseDone)}
+
+    @property
+    def outcomes(self) -> dict[str, str]:
+        """The outcome of each case."""
+        return {id: done.outcome for id, done in self.cases.items()}
+
+    @property
+    def start(self) -> Run:
+        """The run record."""
+        return next(event for event in self.events if isinstance(event, Run))
+
+    @property
+    def end(self) -> End:
+        """The end record."""
+        return next(event for event in self.events if isinstance(event, End))
+
+
+_PLUGIN = """
+    from conformance.engine.target import INTERFACES, Interface
+
+    INTERFACES["toy"] = Interface("toy", "{package}", "toys")
+"""
+
+
+@pytest.fixture
+def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Toy:
+    """A toy suite of its own package."""
+    package = f"toys_{abs(hash(tmp_path))}"
+    folder = tmp_path / package
+    folder.mkdir()
+    (folder / "__init__.py").write_text('"""A suite."""\n')
+    (folder / "target.py").write_text(textwrap.dedent(_TARGET).lstrip())
+    made = Toy(folder)
+    plugin = textwrap.dedent(_PLUGIN).lstrip().format(package=package)
+    (tmp_path / f"{made.plugin}.py").write_text(plugin)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setitem(INTERFACES, "toy", Interface("toy", package, "toys"))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # the suites of a folder change
+    return made

@@ -2,150 +2,19 @@
 
 from __future__ import annotations
 
-import sys
-import textwrap
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from conformance.engine import run
-from conformance.engine.events import CaseDone, End, Event, Run
-from conformance.engine.options import Options
-from conformance.engine.session import Listener
-from conformance.engine.target import INTERFACES, Interface
 from refimpl.wire.client import Unreachable
 
-TARGET = '''
-    """The toy target."""
-
-    from conformance.engine.target import Loss
-    from refimpl.wire.client import Unreachable
-
-
-    class Target:
-        interface, name, version, revision = "toy", "toy driver", "1.5", "1"
-        reason, revived = "", False
-
-        def mark(self):
-            return 0
-
-        def calls(self, mark):
-            return []
-
-        def reproduce(self, call):
-            return ""
-
-        def lost(self):
-            return Loss(self.reason, self.revived) if self.reason else None
-
-        def close(self):
-            pass
-
-
-    def open_target(options):
-        if options.target == "nowhere":
-            raise Unreachable("nowhere: there is no such file")
-        return Target()
-'''
-
-HEADER = """
-    import pytest
-    from conformance.engine.case import MAY, MUST, SHOULD, case
-    from conformance.engine.session import judge_of
-    from conformance.engine.verdict import Broken, expect, expect_status, should
-    from refimpl.wire.status import Code, Refused
-
-
-    @pytest.fixture
-    def toy(request):
-        return judge_of(request.config).target("toy")
-
-
-    class Need:
-        def unmet(self, target):
-            return "toys are off"
-"""
-
-
-class Toy:
-    """Runs a suite written in the test; `events` are what it told."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.events: list[Event] = []
-
-    def run(self, cases: str, *, extra: tuple[str, ...] = (), **chosen: object) -> int:
-        """The exit code of a run of these cases."""
-        text = textwrap.dedent(HEADER) + textwrap.dedent(cases)
-        (self.folder / "test_toys.py").write_text(text)
-        options = Options(interface="toy", **chosen)  # type: ignore[arg-type]
-        return run.run(options, extra=extra, plugins=[Listener(self.events.append)])
-
-    @property
-    def cases(self) -> dict[str, CaseDone]:
-        """What became of each case."""
-        return {event.id: event for event in self.events if isinstance(event, CaseDone)}
-
-    @property
-    def outcomes(self) -> dict[str, str]:
-        """The outcome of each case."""
-        return {id: done.outcome for id, done in self.cases.items()}
-
-    @property
-    def start(self) -> Run:
-        """The run record."""
-        return next(event for event in self.events if isinstance(event, Run))
-
-    @property
-    def end(self) -> End:
-        """The end record."""
-        return next(event for event in self.events if isinstance(event, End))
-
-
-@pytest.fixture
-def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Toy:
-    """A toy suite of its own package."""
-    package = f"toys_{abs(hash(tmp_path))}"
-    folder = tmp_path / package
-    folder.mkdir()
-    (folder / "__init__.py").write_text('"""A suite."""\n')
-    (folder / "target.py").write_text(textwrap.dedent(TARGET).lstrip())
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setitem(INTERFACES, "toy", Interface("toy", package, "toys"))
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # the suites of a folder change
-    return Toy(folder)
-
-
-ONE_OF_EACH = """
-    @case("TOY-A-001", MUST, "toys 1")
-    def test_a_good_toy(toy):
-        "It matters."
-
-    @case("TOY-A-002", MUST, "toys 2")
-    def test_a_broken_toy(toy):
-        expect(False, "toys are whole", wanted="a wheel", got="no wheel")
-
-    @case("TOY-A-003", SHOULD, "toys 3")
-    def test_an_ugly_toy(toy):
-        expect(False, "toys are pretty", wanted="red", got="grey")
-
-    @case("TOY-A-004", MUST, "toys 4", needs=[Need()])
-    def test_a_missing_toy(toy):
-        raise AssertionError("never runs")
-
-    @case("TOY-A-005", MUST, "toys 5")
-    def test_a_half_good_toy(toy):
-        should(False, "toys are new", wanted="new", got="old")
-
-    @case("TOY-A-006", MUST, "toys 6")
-    def test_a_refused_toy(toy):
-        raise Refused(Code.NOT_FOUND, "no such toy")
-"""
+Toy = Any  # the fixture of that name, in conftest.py
 
 
 def test_each_way_to_end_has_its_outcome(toy: Toy) -> None:
     """A MUST fails, a SHOULD warns, a need unmet skips, a refusal where OK was due fails."""
-    assert toy.run(ONE_OF_EACH) == 1
+    assert toy.run(toy.ONE_OF_EACH) == 1
     assert toy.outcomes == {
         "TOY-A-001": "pass",
         "TOY-A-002": "fail",
@@ -158,7 +27,7 @@ def test_each_way_to_end_has_its_outcome(toy: Toy) -> None:
 
 def test_a_failure_tells_rule_wanted_and_got(toy: Toy) -> None:
     """Whoever reads the report has not read our code."""
-    toy.run(ONE_OF_EACH)
+    toy.run(toy.ONE_OF_EACH)
     broken = toy.cases["TOY-A-002"]
     assert (broken.message, broken.wanted, broken.got) == ("toys are whole", "a wheel", "no wheel")
     assert (broken.title, broken.level, broken.source) == ("a broken toy", "MUST", "toys 2")
@@ -169,30 +38,30 @@ def test_a_failure_tells_rule_wanted_and_got(toy: Toy) -> None:
 
 def test_strict_makes_failures_of_warnings(toy: Toy) -> None:
     """--strict is for who wants all of it."""
-    assert toy.run(ONE_OF_EACH, strict=True, only=("TOY-A-003", "TOY-A-005")) == 1
+    assert toy.run(toy.ONE_OF_EACH, strict=True, only=("TOY-A-003", "TOY-A-005")) == 1
     assert set(toy.outcomes.values()) == {"fail"}
 
 
 def test_warnings_alone_are_conformant(toy: Toy) -> None:
     """Exit code 0 means that every MUST holds."""
-    assert toy.run(ONE_OF_EACH, only=("TOY-A-001", "TOY-A-003")) == 0
+    assert toy.run(toy.ONE_OF_EACH, only=("TOY-A-001", "TOY-A-003")) == 0
 
 
 def test_level_leaves_softer_requirements_out(toy: Toy) -> None:
     """--level must judges MUST rows only."""
-    toy.run(ONE_OF_EACH, level="must")
+    toy.run(toy.ONE_OF_EACH, level="must")
     assert "TOY-A-003" not in toy.outcomes
 
 
 def test_focus_and_skip_look_at_ids_and_titles(toy: Toy) -> None:
     """As ginkgo's options do."""
-    toy.run(ONE_OF_EACH, focus="good", skip_re="half")
+    toy.run(toy.ONE_OF_EACH, focus="good", skip_re="half")
     assert list(toy.outcomes) == ["TOY-A-001"]
 
 
 def test_nothing_selected_has_an_exit_code_of_its_own(toy: Toy) -> None:
     """A mistyped --only must not look like a success."""
-    assert toy.run(ONE_OF_EACH, only=("TOY-Z-*",)) == 5
+    assert toy.run(toy.ONE_OF_EACH, only=("TOY-Z-*",)) == 5
 
 
 def test_a_fault_of_ours_is_no_verdict_on_the_target(toy: Toy) -> None:
@@ -250,7 +119,7 @@ def test_a_target_that_is_started_again_fails_its_case_only(toy: Toy) -> None:
 def test_a_target_out_of_reach_is_said_before_the_run(toy: Toy) -> None:
     """Not 300 failures."""
     with pytest.raises(Unreachable, match="no such file"):
-        toy.run(ONE_OF_EACH, target="nowhere")
+        toy.run(toy.ONE_OF_EACH, target="nowhere")
     assert not toy.events
 
 
@@ -272,27 +141,27 @@ def _known(folder: Path, id: str, versions: str = "") -> tuple[str, ...]:
 
 def test_a_known_failure_does_not_fail_the_run(toy: Toy, tmp_path: Path) -> None:
     """A vendor goes on with what is known while the rest stays guarded."""
-    assert toy.run(ONE_OF_EACH, only=("TOY-A-002",), expect=_known(tmp_path, "TOY-A-002")) == 0
+    assert toy.run(toy.ONE_OF_EACH, only=("TOY-A-002",), expect=_known(tmp_path, "TOY-A-002")) == 0
     assert toy.outcomes == {"TOY-A-002": "xfail"}
     assert "wheels are extra" in toy.cases["TOY-A-002"].message
 
 
 def test_a_known_failure_that_passes_fails_the_run(toy: Toy, tmp_path: Path) -> None:
     """The list cannot rot."""
-    assert toy.run(ONE_OF_EACH, only=("TOY-A-001",), expect=_known(tmp_path, "TOY-A-001")) == 1
+    assert toy.run(toy.ONE_OF_EACH, only=("TOY-A-001",), expect=_known(tmp_path, "TOY-A-001")) == 1
     assert toy.outcomes == {"TOY-A-001": "xpass"}
 
 
 def test_a_known_failure_of_a_skipped_case_fails_the_run(toy: Toy, tmp_path: Path) -> None:
     """It matches nothing."""
-    assert toy.run(ONE_OF_EACH, only=("TOY-A-004",), expect=_known(tmp_path, "TOY-A-004")) == 1
+    assert toy.run(toy.ONE_OF_EACH, only=("TOY-A-004",), expect=_known(tmp_path, "TOY-A-004")) == 1
     assert "TOY-A-004" in toy.end.message
 
 
 def test_a_known_failure_of_another_version_does_not_count(toy: Toy, tmp_path: Path) -> None:
     """The toy is 1.5; what 1.4 could not do is no excuse."""
     expect = _known(tmp_path, "TOY-A-002", "<1.5")
-    assert toy.run(ONE_OF_EACH, only=("TOY-A-002",), expect=expect) == 1
+    assert toy.run(toy.ONE_OF_EACH, only=("TOY-A-002",), expect=expect) == 1
     assert toy.outcomes == {"TOY-A-002": "fail"}
 
 
@@ -300,11 +169,11 @@ def test_a_known_failure_of_no_case_is_a_usage_error(
     toy: Toy, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Probably a typing error in the id."""
-    assert toy.run(ONE_OF_EACH, expect=_known(tmp_path, "TOY-A-099")) == 4
+    assert toy.run(toy.ONE_OF_EACH, expect=_known(tmp_path, "TOY-A-099")) == 4
     assert "there is no case TOY-A-099" in capfd.readouterr().err
 
 
 def test_the_first_failure_ends_the_run_when_asked(toy: Toy) -> None:
     """-x, and the verdict is still a verdict."""
-    assert toy.run(ONE_OF_EACH, extra=("-x",)) == 1
+    assert toy.run(toy.ONE_OF_EACH, extra=("-x",)) == 1
     assert "TOY-A-006" not in toy.outcomes

@@ -20,7 +20,9 @@ _QUOTED = 60
 
 # Everything of C0 and C1 but tab, line feed and carriage return.
 _BANNED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
-_SECRET_KEY = re.compile(r"[A-Za-z0-9_.-]+")
+# Kubelet (1.35 and later) puts csi.storage.k8s.io/serviceAccount.tokens among the secrets, with a
+# slash that the specification does not have: a driver that refused it would serve no pod.
+_SECRET_KEY = re.compile(r"[A-Za-z0-9_./-]+")
 
 
 def invalid(message: str) -> Refused:
