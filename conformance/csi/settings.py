@@ -163,15 +163,16 @@ def _load(name: str, value: Any, kind: str) -> Any:
         return value
     wanted = dict[str, str] if kind == _MAP else dict[str, dict[str, str]]
     try:
-        return msgspec.convert(yaml.safe_load(Path(value).read_text()) or {}, wanted, strict=False)
+        # All is text here, as for csi-sanity: a number, or a word such as `yes`.
+        return msgspec.convert(yaml.load(Path(value).read_text(), yaml.BaseLoader) or {}, wanted)
     except OSError as error:
         raise BadOption(f"{name} {value}: {error.strerror}") from error
     except yaml.MarkedYAMLError as error:
-        # Not the whole text of the error: it quotes the file, which may hold secrets.
+        # Not the text of the error: it quotes the file, which may hold secrets.
         line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise BadOption(f"{name} {value}: not YAML: {error.problem}{line}") from None
+        raise BadOption(f"{name} {value}: not YAML{line}") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise BadOption(f"{name} {value}: not YAML: {type(error).__name__}") from None
+        raise BadOption(f"{name} {value}: not YAML ({type(error).__name__})") from None
     except msgspec.ValidationError as error:
         shape = "a map of text" if kind == _MAP else "one map of text for each kind of call"
         raise BadOption(f"{name} {value}: has to be {shape}: {error}") from error

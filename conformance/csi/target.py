@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,12 +27,17 @@ from refimpl.csi.kubelet import Driver
 from refimpl.wire.client import Channel, Unreachable
 from refimpl.wire.endpoint import Endpoint, EndpointError, probe
 from refimpl.wire.journal import Entry, Journal
+from refimpl.wire.status import Code
 
 if TYPE_CHECKING:
     from refimpl.csi.fake import FakeDriver
 
 # A run makes some thousands of calls; the journal has to reach back over one case only.
 _KEEP = 20_000
+# As many characters as a secret has at least.
+_SECRET = 6
+# A driver that died is seen in one of the last calls of the case.
+_LATEST = 5
 
 
 class CsiTarget(Surroundings):
@@ -101,14 +106,21 @@ class CsiTarget(Surroundings):
         }[service]
         return getattr(stub, rpc)(request)
 
+    @property
+    def secrets(self) -> Collection[str]:
+        """See Target. Shorter words would blot out half of a report, and guard nothing."""
+        own = self.settings
+        values = {text for each in own.secrets.values() for text in each.values()}
+        long = [text for text in values.union(own.wrong_secrets.values()) if len(text) >= _SECRET]
+        return sorted(long, key=len, reverse=True)
+
     def mark(self) -> int:
         """See Target."""
-        entries = self.journal.entries
-        return entries[-1].seq if entries else 0
+        return self.journal.seq
 
     def calls(self, mark: int) -> list[Entry]:
         """See Target."""
-        return [call for call in self.journal.entries if call.seq > mark]
+        return self.journal.since(mark)
 
     def reproduce(self, call: Entry) -> str:
         """See Target: a grpcurl line."""
@@ -117,6 +129,8 @@ class CsiTarget(Surroundings):
 
     def lost(self) -> Loss | None:
         """See Target."""
+        if self.process and self._hung_up():
+            self.process.wait_end(1.0)  # of one that dies its socket may outlive its connections
         sockets = [endpoint for endpoint in self._endpoints() if endpoint.kind == "unix"]
         if all(probe(endpoint) == "live" for endpoint in sockets):
             return None
@@ -130,6 +144,9 @@ class CsiTarget(Surroundings):
         except Unreachable as error:
             return Loss(str(error))
         return Loss(f"its process ended with {status}{last}", revived=True)
+
+    def _hung_up(self) -> bool:
+        return any(call.code == Code.UNAVAILABLE for call in self.journal.entries[-_LATEST:])
 
     def _endpoints(self) -> list[Endpoint]:
         return [self.endpoint, *self.node_endpoints]

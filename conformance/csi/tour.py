@@ -13,6 +13,7 @@ from google.protobuf.message import Message
 
 from conformance.csi import rpcs
 from conformance.csi.target import CsiTarget
+from conformance.engine.verdict import Broken
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.journal import Entry
 from refimpl.wire.status import Refused
@@ -86,7 +87,19 @@ def refusals(csi: CsiTarget) -> list[Entry]:
     _ask(csi, "CreateVolume", csi.volume_request(capabilities=[]))
     for name in ("ListVolumes", "ListSnapshots", "ControllerListVolumeHealth"):
         _ask(csi, name, starting_token=csi.settings.invalid_token)
+    _at_no_place(csi)
     return csi.calls(mark)
+
+
+def _at_no_place(csi: CsiTarget) -> None:
+    """Publishes a volume below a directory that is not there: here the operating system refuses,
+    and the driver has to find a code for it."""
+    if csi.paths is None or csi.no_volumes or csi.no_node:
+        return
+    with contextlib.suppress(Refused, Broken):
+        request = csi.ready().request
+        request.target_path = f"{csi.target_path()}/mount"
+        _ask(csi, "NodePublishVolume", request)
 
 
 def plausible(csi: CsiTarget, rpc: rpcs.Rpc) -> Message:

@@ -82,10 +82,10 @@ def texts(entry: Entry) -> list[str]:
 
 def enums(entry: Entry) -> list[str]:
     """An enum that has to be set is not 0."""
+    found = _zeros(_messages(entry.replies))
     # An answer to a request that left it unset itself may be its echo.
-    echoed = _zeros(_messages(entry.requests))
-    found = [name for name in _zeros(_messages(entry.replies)) if name not in echoed]
-    return [f"{entry.rpc} answered with {name} = 0" for name in found]
+    echoed = _zeros(_messages(entry.requests)) if found else []
+    return [f"{entry.rpc} answered with {name} = 0" for name in found if name not in echoed]
 
 
 def _zeros(frames: list[Message]) -> list[str]:

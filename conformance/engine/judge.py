@@ -80,7 +80,11 @@ class Judge:
     def _check_expectations(self, ids: set[str]) -> None:
         paths = narrate.fixture_paths(self.options.expect, "expectations")
         collected = {id.split("-")[0] for id in ids}
-        for id in expectations.load(paths):
+        try:
+            listed = expectations.load(paths)
+        except BadOption as error:  # under plain pytest this is where they are read first
+            raise pytest.UsageError(str(error)) from error
+        for id in listed:
             if id.split("-")[0] in collected and id not in ids:
                 raise pytest.UsageError(f"--expect: there is no case {id}; remove the entry")
 
@@ -105,7 +109,8 @@ class Judge:
         if case and case.interface in self._targets:
             found = self._verdict(case, call, report)
             self._lost(item, case, found)
-            report.refimpl = found  # type: ignore[attr-defined]
+            hidden = self._targets[case.interface].secrets
+            report.refimpl = narrate.masked(found, hidden) if hidden else found  # type: ignore[attr-defined]
         return report
 
     def _verdict(

@@ -164,10 +164,8 @@ def _row(name: str, kind: type[mutants.Mutant], result: Verdicts) -> list[str]:
     skipped = {id for id, outcome in result.outcomes.items() if outcome == "skip"}
     missed = sorted(set(kind.kills) - result.killers - (set() if _ROOT else skipped))
     also = sorted(result.killers - set(kind.kills))
-    print(
-        f"{'SURVIVES' if missed else 'dies':9}{name:44} {' '.join(sorted(kind.kills))}{_also(also)}",
-        flush=True,
-    )
+    fate = "SURVIVES" if missed else "dies"
+    print(f"{fate:9}{name:44} {' '.join(sorted(kind.kills))}{_also(also)}", flush=True)
     told = {
         id: f"{result.outcomes.get(id, 'not run')} {result.messages.get(id, '')}" for id in missed
     }

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import functools
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from conformance.engine.target import Target
 from conformance.engine.verdict import Broken
 from refimpl.wire.client import Unreachable
 from refimpl.wire.journal import Entry
+from refimpl.wire.secrets import MASK
 from refimpl.wire.status import Refused
 
 # A finding shows the calls that led to it; what came long before helps nobody.
@@ -32,6 +34,17 @@ def finding(target: Target, error: BaseException, calls: Sequence[Entry]) -> dic
     return found
 
 
+def masked(value: Any, secrets: Collection[str]) -> Any:
+    """A finding without what must not be told, though the target itself may have said it."""
+    if isinstance(value, str):
+        for secret in secrets:
+            value = value.replace(secret, MASK)
+        return value
+    if isinstance(value, dict):
+        return {key: masked(each, secrets) for key, each in value.items()}
+    return [masked(each, secrets) for each in value] if isinstance(value, list) else value
+
+
 def _sentence(error: BaseException, refused: str) -> str:
     if isinstance(error, Broken):
         return error.rule
@@ -47,6 +60,7 @@ def call_names(calls: Iterable[Entry]) -> list[dict[str, Any]]:
     return [{"rpc": call.rpc, "code": call.code.name} for call in calls][-_CALLS_SHOWN:]
 
 
+@functools.cache
 def case_fields(case: Case) -> dict[str, str]:
     """The fields of a case that every report shows."""
     return {

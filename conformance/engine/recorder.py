@@ -59,15 +59,23 @@ class Recorder:
         if report.failed:
             self._internal = f"{report.nodeid} cannot be collected: {report.longrepr}"
 
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, error: object) -> None:
+        """xdist: a worker ended, with an error where it died."""
+        if error and error != "keyboard-interrupt":
+            self._internal = f"a worker died: {error}"
+
     def pytest_internalerror(self, excrepr: object) -> None:
         """A fault in pytest or in us."""
         self._internal = str(excrepr)
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """Ctrl-C, or the judge that could not open its target."""
-        self._stopped = str(excinfo.value)
-        # With workers -x ends a run this way, too: that is a verdict and no interruption.
-        halted = isinstance(excinfo.value, pytest.Session.Interrupted)
+        self._stopped = str(excinfo.value) or "interrupted"
+        # pytest and xdist end a run of themselves by a kind of KeyboardInterrupt, as for -x with
+        # workers: that is a verdict and no interruption.
+        halted = isinstance(excinfo.value, KeyboardInterrupt)
+        halted = halted and type(excinfo.value) is not KeyboardInterrupt
         self._halted = halted and "keyboard-interrupt" not in self._stopped
 
     def _complete(self, phases: list[pytest.TestReport]) -> None:

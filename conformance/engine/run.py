@@ -18,6 +18,19 @@ from refimpl.wire.client import Unreachable
 
 __all__ = ["BadOption", "Options", "Unreachable", "run"]
 
+# Parts of pytest that a run of cases never uses, and that cost time with each of them.
+_SPARE = (
+    "cacheprovider",
+    "doctest",
+    "junitxml",
+    "logging",
+    "pastebin",
+    "stepwise",
+    "terminal",
+    "unittest",
+    "warnings",
+)
+
 
 def run(
     options: Options,
@@ -70,7 +83,11 @@ def arguments(options: Options, workers: str, first: bool) -> list[str]:
     words += ["--refimpl-options", choices.encode(options)]
     words += ["-c", str(home / "engine" / "pytest.ini"), "--rootdir", str(home)]
     words += ["--confcutdir", str(home)]
-    words += ["-p", "no:terminal", "-p", "no:cacheprovider", "-p", "no:warnings"]
+    for spare in _SPARE:
+        words += ["-p", f"no:{spare}"]
+    # Findings are told by `expect`, so plain asserts need no rewriting at every start; nothing a
+    # case prints is shown, so nothing is captured either.
+    words += ["--assert=plain", "--capture=no"]
     # Plugins of the user's environment cost time and may change what we judge; --pytest -p X
     # brings one back.
     words += [

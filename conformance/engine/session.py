@@ -63,7 +63,10 @@ def attach(config: pytest.Config) -> None:
 
 
 def _record(config: pytest.Config, options: Options) -> None:
-    folder = ReportFolder.prepare(options.report_dir) if options.report_dir else None
+    try:
+        folder = ReportFolder.prepare(options.report_dir) if options.report_dir else None
+    except BadOption as error:
+        raise pytest.UsageError(str(error)) from error
     plugins = config.pluginmanager.get_plugins()
     listeners = [plugin.hear for plugin in plugins if isinstance(plugin, Listener)]
     if options.drawn and not options.json:

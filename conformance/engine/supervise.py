@@ -16,6 +16,7 @@ from typing import Self
 
 from conformance.engine.options import BadOption
 from conformance.engine.verdict import timeout
+from refimpl.wire import polling
 from refimpl.wire.client import Channel, Unreachable
 from refimpl.wire.endpoint import Endpoint
 
@@ -43,7 +44,8 @@ class Supervised:
             path.mkdir(mode=0o700, exist_ok=True)
         values = {"endpoint": str(self.endpoint), "dir": str(self.state), "node": node}
         self.command = [fill(word, values) for word in command]
-        self._env = {**os.environ, "CSI_ENDPOINT": str(self.endpoint), **(env or {})}
+        inherited = {key: value for key, value in os.environ.items() if key != polling.VARIABLE}
+        self._env = {**inherited, "CSI_ENDPOINT": str(self.endpoint), **(env or {})}
         self._start_s = start_s
         self.process: subprocess.Popen[bytes] | None = None
 

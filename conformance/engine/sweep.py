@@ -15,17 +15,19 @@ from conformance.engine.target import interface
 
 
 def home() -> Path:
-    """$XDG_STATE_HOME/refimpl/ledgers; a temporary folder where home cannot be written."""
+    """$XDG_STATE_HOME/refimpl/ledgers; a temporary folder where that cannot be written."""
     state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
     chosen = Path(state) / "refimpl" / "ledgers"
     try:
         chosen.mkdir(parents=True, exist_ok=True, mode=0o700)
         if os.access(chosen, os.W_OK):
             return chosen
+        reason: str | None = "it cannot be written to"
     except OSError as error:
-        print(f"refimpl: {chosen}: {error.strerror}; the ledger goes to /tmp", file=sys.stderr)
+        reason = error.strerror
     spare = Path(tempfile.gettempdir()) / f"refimpl-{os.getuid()}-ledgers"
     spare.mkdir(mode=0o700, exist_ok=True)
+    print(f"refimpl: {chosen}: {reason}; the ledger goes to {spare}", file=sys.stderr)
     return spare
 
 

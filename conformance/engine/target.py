@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Collection
 from typing import Protocol, cast
 
 import attrs
@@ -26,6 +27,10 @@ class Target(Protocol):
     name: str
     version: str
     revision: str
+
+    @property
+    def secrets(self) -> Collection[str]:
+        """What no report may show, even where the target says it."""
 
     def mark(self) -> int:
         """A place in the record of calls; `calls` tells what was called after it."""

@@ -84,6 +84,9 @@ def command(ctx: click.Context, /, iface: str, target: str, **chosen: Any) -> No
     IFACE is csi, or all (every interface against our fakes). Words after --pytest go to
     pytest unread.
     """
+    from refimpl.wire import polling
+
+    polling.poll_in_the_caller()
     from conformance.engine import run
 
     options = run.Options(

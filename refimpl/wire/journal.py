@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import base64
 import fnmatch
+import itertools
 import os
 import re
 import sys
@@ -150,6 +151,17 @@ class Journal:
         """The calls still in memory."""
         with self._lock:
             return list(self._held)
+
+    @property
+    def seq(self) -> int:
+        """The number of the newest call, 0 before the first."""
+        return self._seq
+
+    def since(self, seq: int) -> list[Entry]:
+        """The calls recorded after number `seq`; the cost is theirs, not that of all calls held."""
+        with self._lock:
+            newest = itertools.takewhile(lambda entry: entry.seq > seq, reversed(self._held))
+            return list(newest)[::-1]
 
     def calls(self, glob: str = "*") -> list[Entry]:
         """The calls whose RPC ("CreateVolume") or whole method ("/csi.v1.*") matches the glob."""

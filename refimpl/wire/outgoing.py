@@ -133,6 +133,8 @@ class UnaryReply(_Outgoing):
         try:
             payload = self._payload(request, entry, sent)
             data, call = self._invoke.with_call(payload, timeout=seconds, **options)
+            if data is None:
+                raise _no_reply(self._method, seconds, time.perf_counter() - began)
             got.append(data)
             reply = self._decode(data, entry)
         except grpc.RpcError as error:
@@ -143,6 +145,13 @@ class UnaryReply(_Outgoing):
         if refused is not None:
             raise refused from None
         return reply, call
+
+
+def _no_reply(method: str, seconds: float | None, passed: float) -> Refused:
+    """Where the deadline cuts a call off at its very end, a server may get OK out and no reply."""
+    late = seconds is not None and passed >= seconds
+    code = Code.DEADLINE_EXCEEDED if late else Code.INTERNAL
+    return Refused(code, f"{method} ended with OK and without a reply, which gRPC does not allow")
 
 
 class StreamReply(_Outgoing):

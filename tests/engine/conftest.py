@@ -192,7 +192,7 @@ _TARGET = '''
 
     class Target:
         interface, name, version, revision = "toy", "toy driver", "1.5", "1"
-        reason, revived = "", False
+        reason, revived, secrets = "", False, ()
 
         def __init__(self):
             self.made, self.closed = [], False
@@ -291,14 +291,9 @@ class Toy:
             options,
             workers=workers,
             first=first,
-            extra=("-p", self.plugin, *extra),
+            extra=extra,
             plugins=[Listener(self.events.append)],
         )
-
-    @property
-    def plugin(self) -> str:
-        """A pytest plugin that makes the toy interface known in workers, too."""
-        return f"plugin_of_{self.folder.name}"
 
     @property
     def cases(self) -> dict[str, CaseDone]:
@@ -321,10 +316,17 @@ class Toy:
         return next(event for event in self.events if isinstance(event, End))
 
 
-_PLUGIN = """
+_CONFTEST = """
+    # Makes the interface known in workers, too.
+    import sys
+    from pathlib import Path
+
     from conformance.engine.target import INTERFACES, Interface
 
-    INTERFACES["toy"] = Interface("toy", "{package}", "toys")
+    folder = Path(__file__).parent
+    if str(folder.parent) not in sys.path:
+        sys.path.insert(0, str(folder.parent))
+    INTERFACES["toy"] = Interface("toy", folder.name, "toys")
 """
 
 
@@ -336,10 +338,8 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Toy:
     folder.mkdir()
     (folder / "__init__.py").write_text('"""A suite."""\n')
     (folder / "target.py").write_text(textwrap.dedent(_TARGET).lstrip())
-    made = Toy(folder)
-    plugin = textwrap.dedent(_PLUGIN).lstrip().format(package=package)
-    (tmp_path / f"{made.plugin}.py").write_text(plugin)
+    (folder / "conftest.py").write_text(textwrap.dedent(_CONFTEST).lstrip())
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setitem(INTERFACES, "toy", Interface("toy", package, "toys"))
     monkeypatch.setattr(sys, "dont_write_bytecode", True)  # the suites of a folder change
-    return made
+    return Toy(folder)

@@ -20,8 +20,8 @@ from refimpl.csi.profiles import PROFILES
 Start = Callable[..., Supervised]
 Judge = Callable[..., Any]
 
-# It makes SINGLE_NODE_WRITER volumes and asks every driver for stage, publish and create, offered or
-# not, so it has no verdict on drivers of these shapes; see the tests of their own below.
+# It makes SINGLE_NODE_WRITER volumes and asks every driver for create, stage and publish, offered
+# or not, so it has no verdict on drivers of these shapes; see the tests of their own below.
 OUT_OF_REACH = {"controller-only", "node-only", "read-only"}
 
 # Compares the topologies of a snapshot as Go structs. The expected one has been sent before and

@@ -27,6 +27,17 @@ def lines(path: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
+def test_the_calls_since_a_number_are_found() -> None:
+    """A case looks back to where it began, however long the run is."""
+    journal = Journal()
+    assert (journal.seq, journal.since(0)) == (0, [])
+    for _ in range(3):
+        journal.add(Entry(method="/s/M"))
+    assert journal.seq == 3
+    assert [entry.seq for entry in journal.since(1)] == [2, 3]
+    assert journal.since(3) == []
+
+
 def test_an_entry_shows_its_messages_decoded() -> None:
     """Assertions read fields; the bytes of the wire are kept so that later changes cannot show."""
     request = csi_pb2.CreateVolumeRequest(name="a")

@@ -17,6 +17,7 @@ from refimpl.csi.api import csi_pb2, csi_pb2_grpc
 from refimpl.wire.client import Channel
 from refimpl.wire.endpoint import Endpoint
 from refimpl.wire.journal import Entry, Journal
+from refimpl.wire.outgoing import UnaryReply
 from refimpl.wire.server import Call, Server
 from refimpl.wire.status import Code, Refused
 
@@ -136,6 +137,23 @@ def test_a_reply_that_cannot_be_decoded_is_refused(connect: Callable[..., Wire])
         call(csi_pb2.CreateVolumeRequest(name="a"))
     (raw,) = wire.entry().replies
     assert isinstance(raw, bytes)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "code"), [(0.0, Code.DEADLINE_EXCEEDED), (60.0, Code.INTERNAL)]
+)
+def test_an_ok_without_a_reply_is_refused(
+    connect: Callable[..., Wire], seconds: float, code: Code
+) -> None:
+    """grpcio lets it pass; a server written in Go ends like that when the deadline hits its end."""
+    wire = connect(created)
+    invoke = SimpleNamespace(with_call=lambda *_, **__: (None, None))
+    call = UnaryReply(wire.channel, CREATE, invoke, None, None, False)
+    with pytest.raises(Refused) as refused:
+        call(b"", timeout=seconds)
+    assert refused.value.code == code
+    assert wire.entry().code == code
+    assert wire.entry().replies == ()
 
 
 def test_bytes_pass_where_no_serializer_is_given(connect: Callable[..., Wire]) -> None:

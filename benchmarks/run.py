@@ -1,0 +1,31 @@
+"""`python benchmarks/run.py [fake|cases]`: every claim about speed, measured; exit code 1 if one
+does not hold. Needs a quiet machine: figures are medians of runs in turns, but two cores are two.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from benchmarks import fake_server, per_case
+
+PARTS = {"fake": fake_server.main, "cases": per_case.main}
+
+
+def main() -> int:
+    """Runs the parts named on the command line, or all."""
+    chosen = sys.argv[1:] or list(PARTS)
+    if strange := [name for name in chosen if name not in PARTS]:
+        print(f"{strange[0]}: there is {', '.join(PARTS)}")
+        return 2
+    failed = 0
+    for name in chosen:
+        print(f"== {name}", flush=True)
+        failed += PARTS[name]()
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

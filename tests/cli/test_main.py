@@ -1,0 +1,102 @@
+"""The command group: what it finds, and with which exit code it ends."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+import pytest
+
+from refimpl import __version__
+from refimpl.cli import main as module
+from refimpl.cli.errors import TargetUnreachable, Usage
+
+Command = Callable[..., Any]  # see conftest.py
+
+
+def ended(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> int:
+    """The exit code where a command ends with this error."""
+
+    def fail(**_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(module.command, "main", fail)
+    with pytest.raises(SystemExit) as caught:
+        module.main()
+    assert isinstance(caught.value.code, int)
+    return caught.value.code
+
+
+def test_every_command_is_there_and_explains_itself(refimpl: Command) -> None:
+    """`--help` of each, on at most 100 columns."""
+    for name in module.COMMANDS:
+        assert isinstance(importlib.import_module(f"refimpl.cli.{name}").command, click.Command)
+        done = refimpl(name, "--help")
+        assert done.returncode == 0
+        assert done.stdout.startswith(f"Usage: refimpl {name}")
+        assert all(len(line) <= 100 for line in done.stdout.splitlines()), name
+
+
+def test_the_help_lists_the_commands_in_the_order_they_are_met(refimpl: Command) -> None:
+    """Without importing them: see tests/engine/test_plugin.py."""
+    text = refimpl("-h").stdout
+    places = [text.index(f"\n  {name} ") for name in module.COMMANDS]
+    assert places == sorted(places)
+    assert "Examples:" in text
+
+
+def test_the_version_is_told(refimpl: Command) -> None:
+    """For bug reports."""
+    assert refimpl("--version").stdout == f"refimpl, version {__version__}\n"
+
+
+@pytest.mark.parametrize("words", [(), ("tset",), ("--no-such-option",), ("list", "a", "b")])
+def test_a_wrong_call_ends_with_4(refimpl: Command, words: tuple[str, ...]) -> None:
+    """On stderr, with how it is to be called; stdout is for results."""
+    done = refimpl(*words)
+    assert (done.returncode, done.stdout) == (4, "")
+    assert "Usage: refimpl" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (Usage("no such file"), 4, "no such file"),
+        (TargetUnreachable("nobody listens"), 6, "nobody listens"),
+        (click.Abort(), 2, "interrupted"),
+        (click.ClickException("it cannot"), 1, "it cannot"),
+    ],
+)
+def test_each_way_to_fail_has_its_exit_code(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    error: BaseException,
+    code: int,
+    said: str,
+) -> None:
+    """Scripts rely on them."""
+    assert ended(monkeypatch, error) == code
+    assert said in capsys.readouterr().err
+
+
+def test_a_fault_of_ours_is_no_verdict_on_a_target(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 3, with a traceback for the bug report; Python's own 1 means not conformant."""
+    assert ended(monkeypatch, KeyError("wheel")) == 3
+    assert "KeyError: 'wheel'" in capsys.readouterr().err
+
+
+def test_a_reader_that_has_enough_is_no_error() -> None:
+    """`refimpl list | head -1` prints one line and no traceback."""
+    words = [sys.executable, "-m", "refimpl", "list"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout
+        assert process.stderr
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 1

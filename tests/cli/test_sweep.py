@@ -1,0 +1,63 @@
+"""`refimpl sweep`; tests/engine/test_sweep.py has what it undoes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.engine import sweep
+from conformance.engine.options import Options
+
+Command = Callable[..., Any]  # see conftest.py
+
+
+def test_nothing_to_do_is_said(refimpl: Command) -> None:
+    """And is a success."""
+    done = refimpl("sweep", "csi", "unix:///run/x.sock")
+    assert done.returncode == 0
+    assert "no killed run against unix:///run/x.sock is on record" in done.stdout
+
+
+@pytest.mark.parametrize(("failed", "code"), [(False, 0), (True, 1)])
+def test_what_could_not_be_undone_is_a_failure(
+    refimpl: Command, monkeypatch: pytest.MonkeyPatch, failed: bool, code: int
+) -> None:
+    """Each line of the engine is printed; options reach it as for `test`."""
+    asked: list[tuple[Options, bool]] = []
+
+    def stand_in(options: Options, *, dry_run: bool) -> tuple[list[str], bool]:
+        asked.append((options, dry_run))
+        return ["a: CreateVolume undone", "b: what else"], failed
+
+    monkeypatch.setattr(sweep, "sweep", stand_in)
+    words = ("--dry-run", "--csi.secrets", "s.yaml")
+    done = refimpl("sweep", "csi", "x", *words)
+    assert done.returncode == code
+    assert done.stdout == "a: CreateVolume undone\nb: what else\n"
+    ((options, dry_run),) = asked
+    assert dry_run
+    assert (options.target, options.settings) == ("x", {"csi_secrets": "s.yaml"})
+
+
+def test_a_target_out_of_reach_ends_with_6(
+    refimpl: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The ledger is kept for the next time."""
+    monkeypatch.setenv("REFIMPL_TIMEOUT_FACTOR", "0.01")
+    target = f"unix://{tmp_path}/none.sock"
+    ledger = sweep.ledger_path("csi", target, "1")
+    ledger.write_text("")
+    done = refimpl("sweep", "csi", target)
+    assert (done.returncode, done.stdout) == (6, "")
+    assert "there is no such file" in done.said
+    assert ledger.exists()
+
+
+def test_an_unknown_interface_is_a_usage_error(refimpl: Command) -> None:
+    """It names those there are."""
+    done = refimpl("sweep", "csy", "x")
+    assert done.returncode == 4
+    assert "'csy': there is csi" in done.said

@@ -1,0 +1,84 @@
+"""A finding in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from conformance.engine import cases, narrate
+from conformance.engine.target import Target
+from conformance.engine.verdict import Broken
+from refimpl.wire.client import Unreachable
+from refimpl.wire.journal import Entry
+from refimpl.wire.status import Code, Refused
+
+TARGET = cast("Target", SimpleNamespace(reproduce=lambda call: f"again {call.rpc}"))
+
+
+def call(rpc: str, code: Code = Code.OK) -> Entry:
+    """One call to a toy."""
+    return Entry(method=f"/toys.v1.Toys/{rpc}", side="client", code=code)
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (Broken("toys are whole", "a wheel", "no wheel"), "toys are whole"),
+        (Refused(Code.NOT_FOUND, "no such toy"), "Play has to succeed here"),
+        (Unreachable("nobody listens"), "nobody listens"),
+        (AssertionError(), "an assertion failed"),
+        (KeyError("wheel"), "KeyError: 'wheel'"),
+    ],
+)
+def test_each_error_makes_a_sentence(error: BaseException, message: str) -> None:
+    """A refusal where OK was due names the RPC that was refused."""
+    calls = [call("Play", Code.NOT_FOUND), call("Stop")]
+    assert narrate.finding(TARGET, error, calls)["message"] == message
+
+
+def test_a_refusal_says_what_was_wanted_and_got() -> None:
+    """As every other finding does."""
+    found = narrate.finding(TARGET, Refused(Code.NOT_FOUND, "no such toy"), [])
+    assert (found["wanted"], found["got"]) == ("OK", "NOT_FOUND: no such toy")
+    assert found["message"] == "a call has to succeed here"
+    assert "reproduce" not in found
+
+
+def test_only_the_last_calls_are_shown() -> None:
+    """What came long before helps nobody; the last call is the one to repeat."""
+    calls = [call(f"Play{number}") for number in range(30)]
+    found = narrate.finding(TARGET, AssertionError("x"), calls)
+    assert found["calls"][0]["method"] == "/toys.v1.Toys/Play18"
+    assert len(found["calls"]) == 12
+    assert found["reproduce"] == "again Play29"
+    assert narrate.call_names(calls)[-1] == {"rpc": "Play29", "code": "OK"}
+    assert len(narrate.call_names(calls)) == 12
+
+
+def test_a_case_brings_its_section_along() -> None:
+    """Reports group by the sections of the contract."""
+    fields = narrate.case_fields(cases.found("csi")["CSI-CTRL-019"].case)
+    assert fields["section"]
+    assert set(fields) == {"id", "level", "title", "why", "source", "section"}
+
+
+def test_a_file_is_taken_as_given_or_from_our_own(tmp_path: Path, monkeypatch: Any) -> None:
+    """A file of the user wins over ours of that name."""
+    monkeypatch.chdir(tmp_path)
+    name = "csi-driver-host-path"
+    assert narrate.fixture_paths([name], "targets")[0].name == f"{name}.toml"
+    Path(name).write_text("")
+    assert narrate.fixture_paths([name, "x.toml"], "targets") == [Path(name), Path("x.toml")]
+
+
+def test_what_must_not_be_told_is_masked_wherever_it_is_said() -> None:
+    """A driver may quote what it was sent; numbers and names stay as they are."""
+    found = {"got": "bad token canary", "calls": [{"message": "canary?", "seq": 4}], "known": False}
+    assert narrate.masked(found, ["canary"]) == {
+        "got": "bad token ***",
+        "calls": [{"message": "***?", "seq": 4}],
+        "known": False,
+    }

@@ -1,0 +1,63 @@
+"""The line that repeats a call without us."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+from conformance.engine import reproduce
+from refimpl.csi.api import csi_pb2 as pb
+from refimpl.wire.endpoint import Endpoint
+from refimpl.wire.journal import Entry
+
+PROTO = "refimpl/csi/api/csi.proto"
+
+
+def words(*requests: pb.CreateVolumeRequest, at: str = "unix:///run/a b.sock") -> list[str]:
+    """The line for a CreateVolume, as a shell takes it apart."""
+    entry = Entry(method="/csi.v1.Controller/CreateVolume", side="client")
+    entry.request_type = pb.CreateVolumeRequest
+    entry.requests_are(*(request.SerializeToString() for request in requests))
+    return shlex.split(reproduce.grpcurl(entry, Endpoint.parse(at), PROTO))
+
+
+def option(line: list[str], name: str) -> str:
+    """The value of an option of the line."""
+    return line[line.index(name) + 1]
+
+
+def test_a_shell_gets_back_what_was_sent() -> None:
+    """Quotes and blanks included."""
+    name = 'it\'s "größe" $HOME `x` \\ 体'
+    line = words(pb.CreateVolumeRequest(name=name))
+    assert line[0] == "grpcurl"
+    assert line[-1] == "csi.v1.Controller/CreateVolume"
+    assert option(line, "-unix") == "/run/a b.sock"
+    assert json.loads(option(line, "-d")) == {"name": name}
+
+
+def test_the_schema_it_names_is_there() -> None:
+    """In a checkout and in an installed package alike."""
+    line = words(pb.CreateVolumeRequest())
+    assert (Path(option(line, "-import-path")) / option(line, "-proto")).is_file()
+
+
+def test_secrets_stay_out() -> None:
+    """The line ends up in reports that everybody reads."""
+    text = " ".join(words(pb.CreateVolumeRequest(name="a", secrets={"token": "canary"})))
+    assert "canary" not in text
+    assert "token" in text
+
+
+@pytest.mark.parametrize(
+    ("at", "shown"),
+    [("tcp://127.0.0.1:9000", "127.0.0.1:9000"), ("tcp://[::1]:9000", "[::1]:9000")],
+)
+def test_an_address_is_one_that_grpcurl_takes(at: str, shown: str) -> None:
+    """host:port, without our scheme; a call that sent nothing sends nothing."""
+    line = words(at=at)
+    assert line[-2] == shown
+    assert option(line, "-d") == "{}"

@@ -1,0 +1,167 @@
+"""Where ledgers lie, and what a sweep does with those of killed runs."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from conformance.csi.target import open_target
+from conformance.engine import sweep
+from conformance.engine.options import BadOption, Options
+from refimpl.csi.api import csi_pb2 as pb
+from refimpl.csi.fake import FakeDriver
+from refimpl.wire.client import Unreachable
+from refimpl.wire.faults import Faults
+from refimpl.wire.status import Refused
+
+
+@pytest.fixture
+def driver(tmp_path: Path) -> Iterator[FakeDriver]:
+    """A driver that is on no ledger yet."""
+    with FakeDriver(tmp_path / "c.sock", storage="memory") as made:
+        yield made
+
+
+def options(driver: FakeDriver, run_id: str = "1") -> Options:
+    """A run against the driver."""
+    return Options(interface="csi", target=str(driver.endpoint), run_id=run_id)
+
+
+def killed(driver: FakeDriver, run_id: str = "1", name: str = "a") -> None:
+    """A run that made a volume and was never heard of again; its answer may have got lost."""
+    target = open_target(options(driver, run_id))
+    with contextlib.suppress(Refused):
+        target.controller.CreateVolume(target.volume_request(name), timeout=5)
+    # What SIGKILL does: nothing is undone, and the file stays.
+    (path,) = sweep.home().glob(f"*-{run_id}-*")
+    kept = path.read_bytes()
+    target.ledger._open.clear()
+    target.close()
+    path.write_bytes(kept)
+
+
+def fault(driver: FakeDriver, act: str) -> None:
+    """What happens to every CreateVolume from now on."""
+    rules = Faults.from_yaml(f"- {{when: {{method: CreateVolume}}, do: {{{act}}}}}").rules
+    driver.faults.replace(rules)
+
+
+def left(driver: FakeDriver) -> int:
+    """Volumes on the driver."""
+    target = open_target(options(driver, "look"))
+    try:
+        return len(target.controller.ListVolumes(pb.ListVolumesRequest()).entries)
+    finally:
+        target.close()
+
+
+def test_what_a_killed_run_made_is_removed_and_forgotten(driver: FakeDriver) -> None:
+    """Of several runs, the oldest first; a second sweep has nothing to do."""
+    killed(driver, "1", "a")
+    killed(driver, "2", "b")
+    said, failed = sweep.sweep(options(driver, "sweep"))
+    assert [line.partition(": ")[2] for line in said] == ["CreateVolume undone"] * 2
+    assert not failed
+    assert left(driver) == 0
+    assert "nothing to do" in sweep.sweep(options(driver, "sweep"))[0][0]
+
+
+def test_a_dry_run_only_says(driver: FakeDriver) -> None:
+    """Look before you leap."""
+    killed(driver)
+    said, failed = sweep.sweep(options(driver, "sweep"), dry_run=True)
+    assert "would undo /csi.v1.Controller/CreateVolume" in said[0]
+    assert not failed
+    assert left(driver) == 1
+    assert len(sweep.ledgers("csi", str(driver.endpoint))) == 1
+
+
+def test_a_create_whose_answer_was_lost_is_learned_by_repeating_it(driver: FakeDriver) -> None:
+    """CSI creates are idempotent by name."""
+    fault(driver, "drop_reply: {}")
+    killed(driver)
+    assert left(driver) == 1
+    driver.faults.clear()
+    (ledger,) = sweep.ledgers("csi", str(driver.endpoint))
+    said, failed = sweep.sweep(options(driver, "sweep"))
+    assert (said, failed) == ([f"{ledger.name}: CreateVolume undone"], False)
+    assert left(driver) == 0
+
+
+def test_a_driver_that_does_not_answer_keeps_its_ledger(driver: FakeDriver) -> None:
+    """Nobody answering is not the same as nothing made."""
+    fault(driver, "drop_reply: {}")
+    killed(driver)
+    fault(driver, "status: UNAVAILABLE")
+    said, failed = sweep.sweep(options(driver, "sweep"))
+    assert "could not be undone: UNAVAILABLE" in said[0]
+    assert failed
+    driver.faults.clear()
+    assert sweep.sweep(options(driver, "sweep"))[1] is False
+    assert left(driver) == 0
+
+
+def test_a_target_is_known_by_the_name_the_run_was_given(driver: FakeDriver) -> None:
+    """Ledgers of another driver are not touched."""
+    killed(driver)
+    assert sweep.ledgers("csi", "unix:///elsewhere.sock") == []
+    assert "nothing to do" in sweep.sweep(Options(interface="csi", target="unix:///x"))[0][0]
+
+
+def test_a_driver_out_of_reach_is_said(driver: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ledger stays for when it is back."""
+    monkeypatch.setenv("REFIMPL_TIMEOUT_FACTOR", "0.01")
+    killed(driver)
+    target = str(driver.endpoint)
+    driver.stop()
+    with pytest.raises(Unreachable):
+        sweep.sweep(Options(interface="csi", target=target, run_id="sweep"))
+    assert len(sweep.ledgers("csi", target)) == 1
+
+
+def test_a_run_that_reaches_nobody_leaves_no_ledger(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor does one that makes nothing: they would pile up."""
+    monkeypatch.setenv("REFIMPL_TIMEOUT_FACTOR", "0.01")
+    with pytest.raises(Unreachable):
+        open_target(Options(interface="csi", target=f"unix://{tmp_path}/none.sock", run_id="1"))
+    assert list(sweep.home().iterdir()) == []
+
+
+def test_an_unknown_interface_is_a_usage_error() -> None:
+    """Exit code 4."""
+    with pytest.raises(BadOption, match="csy"):
+        sweep.sweep(Options(interface="csy", target="x"))
+
+
+def test_ledgers_are_for_their_owner_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They name what lies on a driver."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    home = sweep.home()
+    assert home == tmp_path / "state" / "refimpl" / "ledgers"
+    assert stat.S_IMODE(home.stat().st_mode) == 0o700
+
+
+def test_a_home_that_cannot_be_written_is_told_and_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Containers run without a home; the run goes on."""
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    spare = sweep.home()
+    assert spare == tmp_path / f"refimpl-{os.getuid()}-ledgers"
+    assert stat.S_IMODE(spare.stat().st_mode) == 0o700
+    said = capsys.readouterr().err
+    assert "Not a directory" in said
+    assert str(spare) in said
+    monkeypatch.setenv("XDG_STATE_HOME", "")
+    monkeypatch.setenv("HOME", str(tmp_path / "me"))
+    assert sweep.home() == tmp_path / "me" / ".local" / "state" / "refimpl" / "ledgers"
