@@ -13,7 +13,7 @@ Command = Callable[..., Any]  # see conftest.py
 
 
 def test_a_case_is_explained(refimpl: Command) -> None:
-    """Rule, reason, source and code, as the engine words them; ids may be typed in small letters."""
+    """As the engine words it; ids may be typed in small letters."""
     done = refimpl("explain", "csi-ctrl-019")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == cases.explanation("CSI-CTRL-019") + "\n"

@@ -341,5 +341,6 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Toy:
     (folder / "conftest.py").write_text(textwrap.dedent(_CONFTEST).lstrip())
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setitem(INTERFACES, "toy", Interface("toy", package, "toys"))
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)  # a run has workers of its own
     monkeypatch.setattr(sys, "dont_write_bytecode", True)  # the suites of a folder change
     return Toy(folder)
