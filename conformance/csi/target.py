@@ -188,6 +188,7 @@ def open_target(options: Options) -> CsiTarget:
         file = _target_file(fixtures.locate(options.target, "targets"))
     chosen = settings(file.csi, options.settings)
     options.revision = options.revision or file.revision
+    _revision(options.revision)  # a wrong one is said before a driver is waited for
     command = options.command or tuple(file.command)
     if command:
         return _started(command, options, chosen)
@@ -229,8 +230,12 @@ def _faked(kind: str, argument: str, options: Options, chosen: CsiSettings) -> C
         command = [sys.executable, "-m", "refimpl", "serve", "csi", "{endpoint}"]
         command += ["--state-dir", "{dir}", "--profile", profile, "--revision", revision]
     fake.start()
-    chosen = known.of_fake(fake, chosen)
-    return CsiTarget(fake.nodes, options, chosen, fake=fake, command=command)
+    try:
+        chosen = known.of_fake(fake, chosen)
+        return CsiTarget(fake.nodes, options, chosen, fake=fake, command=command)
+    except BaseException:
+        fake.stop()
+        raise
 
 
 def _started(command: Sequence[str], options: Options, chosen: CsiSettings) -> CsiTarget:

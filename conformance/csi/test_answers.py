@@ -43,8 +43,9 @@ def _found(csi: CsiTarget, tour: Calls, watcher: Callable[[Entry], list[str]]) -
     Calls to processes that cases started for themselves are left out: some were killed in them.
     """
     ours = {str(endpoint) for endpoint in (csi.endpoint, *csi.node_endpoints)}
-    seen = [entry for entry in csi.journal.entries if entry.peer in ours]
-    return list(dict.fromkeys(text for entry in (*tour, *seen) for text in watcher(entry)))
+    seen = {entry.seq: entry for entry in tour}
+    seen |= {entry.seq: entry for entry in csi.journal.entries if entry.peer in ours}
+    return list(dict.fromkeys(text for entry in seen.values() for text in watcher(entry)))
 
 
 @pytest.mark.looks_back

@@ -90,16 +90,16 @@ def test_connections_that_come_and_go_leave_nothing_behind(csi: CsiTarget) -> No
     _probe_over_own_connection(csi.endpoint)
     process = sockets.listener(csi.endpoint)
     before = sockets.descriptors(process) if process else None
-    for number in range(50):
+    for number in range(20):
         sockets.connect(csi.endpoint).close()
-        if number % 5 == 0:
+        if number % 2 == 0:
             _probe_over_own_connection(csi.endpoint)
     csi.identity.Probe(pb.ProbeRequest())
     if before is not None:
         eventually(
             lambda: (sockets.descriptors(process) or 0) < before + 5,
             5.0,
-            f"60 connections that were closed again leave the driver with the {before} open files "
+            f"30 connections that were closed again leave the driver with the {before} open files "
             "that it had",
         )
 

@@ -82,7 +82,7 @@ def texts(entry: Entry) -> list[str]:
 
 def enums(entry: Entry) -> list[str]:
     """An enum that has to be set is not 0."""
-    found = _zeros(_messages(entry.replies))
+    found = _zeros(_replies(entry, frozenset(_ENUMS)))
     # An answer to a request that left it unset itself may be its echo.
     echoed = _zeros(_messages(entry.requests)) if found else []
     return [f"{entry.rpc} answered with {name} = 0" for name in found if name not in echoed]
@@ -111,6 +111,8 @@ def _refused(entry: Entry) -> str:
 
 
 def _too_long(entry: Entry, *, debatable: bool) -> list[str]:
+    if entry.size <= limits.STRING_BYTES:
+        return []  # request and reply together are shorter than the shortest limit
     found = [
         f"{entry.rpc} answered with {excess}"
         for reply in _messages(entry.replies)
@@ -123,8 +125,17 @@ def _too_long(entry: Entry, *, debatable: bool) -> list[str]:
 
 
 def _answered(entry: Entry, types: frozenset[str]) -> Iterator[Message]:
-    for reply in _messages(entry.replies):
+    for reply in _replies(entry, types):
         yield from _parts(reply, types)
+
+
+def _replies(entry: Entry, types: frozenset[str]) -> list[Message]:
+    """The replies, if they can hold a message of one of the types: most cannot, and decoding all
+    calls of a run takes its time."""
+    kind = entry.reply_type.DESCRIPTOR if entry.reply_type else None
+    if kind and kind.full_name not in types and not _ways(kind, types):
+        return []
+    return _messages(entry.replies)
 
 
 def _parts(whole: Message, types: frozenset[str]) -> Iterator[Message]:

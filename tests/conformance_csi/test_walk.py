@@ -54,19 +54,19 @@ def test_an_entry_is_found_on_whatever_page_it_is() -> None:
 
 def test_more_than_was_asked_for_is_broken() -> None:
     """A caller may have room for no more."""
-    listing = letters("", lambda size, token: Page(["a", "b"]))
+    listing = letters("", lambda *_: Page(["a", "b"]))
     with pytest.raises(Broken, match="no more entries than that"):
         listing.page(1)
 
 
 def test_a_walk_in_circles_comes_to_an_end() -> None:
     """The suite must not hang on a driver that does."""
-    listing = letters("", lambda size, token: Page(["a"], "0"))
+    listing = letters("", lambda *_: Page(["a"], "0"))
     with pytest.raises(Broken, match="comes to an end"):
         listing.walk(1)
 
 
-def _losing(size: int, token: str) -> Page:
+def _losing(size: int, _: str) -> Page:
     return Page(["a", "b"]) if not size else Page(["a"])
 
 
@@ -100,7 +100,7 @@ def test_each_way_to_be_wrong_is_told(ask: Any, kind: type[Broken], said: str) -
 def test_a_list_that_others_change_is_not_blamed() -> None:
     """It is looked at until it stands still, and skipped where it never does."""
     count = iter(range(1000))
-    restless = letters("", lambda size, token: Page([f"e{next(count)}"]))
+    restless = letters("", lambda *_: Page([f"e{next(count)}"]))
     with pytest.raises(pytest.skip.Exception, match="ListLetters"):
         walk.expect_whole(restless, 1)
 
@@ -123,7 +123,7 @@ def test_negative_sizes_and_bad_tokens_are_refused() -> None:
     listing = letters("abc")
     walk.expect_no_negative(listing)
     walk.expect_bad_token(listing, "nonsense")
-    careless = letters("", lambda size, token: Page(["a"]))
+    careless = letters("", lambda *_: Page(["a"]))
     with pytest.raises(Broken, match="max_entries = -1 is refused"):
         walk.expect_no_negative(careless)
     with pytest.raises(Broken, match="'nonsense' is refused"):
@@ -135,7 +135,7 @@ def test_a_forged_token_is_borne(token: str) -> None:
     """Refused or answered; an entry without an id is no answer."""
     walk.expect_token_borne(letters("abc"), token)
     with pytest.raises(Broken, match="real entries"):
-        walk.expect_token_borne(letters("", lambda size, token: Page([""])), token)
+        walk.expect_token_borne(letters("", lambda *_: Page([""])), token)
 
 
 @pytest.mark.parametrize(("length", "size"), [(0, 1), (3, 1), (200, 1), (201, 2), (1000, 5)])

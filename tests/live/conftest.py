@@ -21,6 +21,7 @@ import pytest
 from conformance.engine.supervise import Supervised
 
 CSI_SANITY = "5.6.0"
+GRPCURL = "1.9.4"
 KUBERNETES = "1.37.2"
 HERE = Path(__file__).parent
 
@@ -57,15 +58,26 @@ def _go(*words: str, folder: Path, **env: str) -> None:
     assert done.returncode == 0, f"go {' '.join(words)}:\n{done.stderr[-2000:]}"
 
 
+def _installed(name: str, version: str, module: str) -> Path:
+    """The program that `go install MODULE@vVERSION` builds."""
+
+    def build(folder: Path) -> None:
+        _go("install", f"{module}@v{version}", folder=folder, GOBIN=str(folder), GOFLAGS="-mod=mod")
+
+    return _built(name, version, build)
+
+
 @pytest.fixture(scope="session")
 def csi_sanity() -> Path:
     """The program of csi-sanity."""
+    module = "github.com/kubernetes-csi/csi-test/v5/cmd/csi-sanity"
+    return _installed("csi-sanity", CSI_SANITY, module)
 
-    def build(folder: Path) -> None:
-        module = f"github.com/kubernetes-csi/csi-test/v5/cmd/csi-sanity@v{CSI_SANITY}"
-        _go("install", module, folder=folder, GOBIN=str(folder), GOFLAGS="-mod=mod")
 
-    return _built("csi-sanity", CSI_SANITY, build)
+@pytest.fixture(scope="session")
+def grpcurl() -> Path:
+    """The program that our findings are repeated with."""
+    return _installed("grpcurl", GRPCURL, "github.com/fullstorydev/grpcurl/cmd/grpcurl")
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,85 @@
+"""Breaking a driver by the hooks of a user."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.csi import breaking
+from conformance.csi.settings import Hooks
+from conformance.engine.options import BadOption
+
+Stub = Callable[..., Any]
+
+
+@pytest.fixture
+def hooked(stub: Stub, tmp_path: Path) -> Any:
+    """A foreign driver whose hooks write down how they were called."""
+    log = tmp_path / "log"
+
+    def hook(name: str, *words: str) -> list[str]:
+        return ["sh", "-c", f'echo {name} "$@" >> {log}', name, *words]
+
+    names = [name for name in Hooks.__struct_fields__ if name.startswith(("break", "repair"))]
+    names += ["hold_volume", "release_volume"]
+    words = ("{volume_id}", "{status}", "{reason}", "{node}")
+    hooks = Hooks(**{name: hook(name, *words) for name in names})
+    made = stub(settings={"hooks": hooks}, fake=None)
+    made.log = lambda: log.read_text().splitlines()
+    return made
+
+
+def test_what_was_broken_is_repaired_even_when_the_case_fails(hooked: Any) -> None:
+    """With everything filled in that the hook may want to know."""
+    with pytest.raises(ZeroDivisionError), breaking.sick(hooked, "v", "DEGRADED", "PathLost"):
+        raise ZeroDivisionError
+    first, second = hooked.log()
+    assert first == "break_volume v DEGRADED PathLost {node}"
+    assert second.startswith("repair_volume v ")
+
+
+@pytest.mark.parametrize(
+    ("block", "names"),
+    [
+        (lambda csi: breaking.missing_dependency(csi), ["break_dependency", "repair_dependency"]),
+        (
+            lambda csi: breaking.sick_storage(csi, "STORAGE_DEGRADED"),
+            ["break_storage", "repair_storage"],
+        ),
+        (lambda csi: breaking.held_volume(csi, "v"), ["hold_volume", "release_volume"]),
+    ],
+)
+def test_each_way_to_break_has_its_pair_of_hooks(hooked: Any, block: Any, names: Any) -> None:
+    """The second comes when the block ends."""
+    with block(hooked):
+        assert [line.split()[0] for line in hooked.log()] == names[:1]
+    assert [line.split()[0] for line in hooked.log()] == names
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (["/no/such/program"], "No such file"),
+        (["sh", "-c", "echo too bad >&2; exit 3"], "ended with 3: too bad"),
+        (["sleep", "60"], "did not end within 0.06 s"),
+    ],
+)
+def test_a_hook_that_fails_is_a_mistake_of_the_user(
+    monkeypatch: pytest.MonkeyPatch, command: list[str], said: str
+) -> None:
+    """It is named; a case that could not break anything has no verdict."""
+    if command[0] == "sleep":
+        monkeypatch.setenv("REFIMPL_TIMEOUT_FACTOR", "0.001")
+    with pytest.raises(BadOption, match=f"hooks.break_volume: .*{said}"):
+        breaking.run_hook("hooks.break_volume", command)
+
+
+def test_our_fake_is_broken_by_its_own_methods(csi: Any) -> None:
+    """At once, so that nothing has to be waited for."""
+    volume_id = csi.volume().volume_id
+    with breaking.sick(csi, volume_id, "DEGRADED", "PathLost"):
+        assert csi.fake.settings
+    assert breaking.settle_s(csi) < breaking.settle_s(type("Foreign", (), {"fake": None}))

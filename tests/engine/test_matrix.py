@@ -1,0 +1,129 @@
+"""The suite against deliberately broken fakes; `tox -e mutants` runs all of it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from conformance.engine import matrix, mutants
+from conformance.engine.matrix import Verdicts
+from conformance.engine.mutants import Mutant
+
+
+class Harmless(Mutant):
+    """Does nothing."""
+
+    kills = frozenset({"CSI-LV-001"})
+
+
+def verdicts(exit_code: int = 0, **outcomes: str) -> Verdicts:
+    """What the suite said, by case."""
+    named = {name.replace("_", "-"): outcome for name, outcome in outcomes.items()}
+    return Verdicts(named, {id: f"why {id}" for id in named}, exit_code, 1.0)
+
+
+# One case stands for the whole suite against the whole fake.
+SHORT = """
+from conformance.engine import matrix
+
+judge = matrix.judge
+matrix.judge = lambda interface, target, only: judge(interface, target, only or ["CSI-LV-001"])
+raise SystemExit(matrix.main(["ForgetsReadOnly", "-n", "2"]))
+"""
+
+
+def test_a_mutant_dies_of_what_it_names() -> None:
+    """Each is judged in a forked process, so this one must know nothing of gRPC yet."""
+    done = subprocess.run(
+        [sys.executable, "-c", SHORT], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "dies     ForgetsReadOnly" in done.stdout
+    assert "every mutant dies of what it names" in done.stdout
+
+
+def test_an_unknown_mutant_is_no_success(capsys: pytest.CaptureFixture[str]) -> None:
+    """A typing error would prove nothing and look like a proof."""
+    with pytest.raises(SystemExit) as ended:
+        matrix.main(["ForgetReadOnly"])
+    assert ended.value.code == 2
+    assert "no mutant called ForgetReadOnly" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("outcome", ["pass", "xfail"])
+def test_a_mutant_that_survives_is_told(capsys: pytest.CaptureFixture[str], outcome: str) -> None:
+    """With what became of the case."""
+    (said,) = matrix._row("Harmless", Harmless, verdicts(CSI_LV_001=outcome))
+    assert said == f"Harmless survives CSI-LV-001 ({outcome} why CSI-LV-001)"
+    assert "SURVIVES" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("outcome", ["fail", "warn", "error"])
+def test_whatever_notices_is_a_killer(capsys: pytest.CaptureFixture[str], outcome: str) -> None:
+    """Others that notice are shown beside those named."""
+    more = {f"CSI_LV_00{number}": outcome for number in range(1, 8)}
+    assert matrix._row("Harmless", Harmless, verdicts(1, **more)) == []
+    assert "(+ 6: CSI-LV-002 CSI-LV-003 CSI-LV-004 CSI-LV-005 …)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("result", "said"),
+    [
+        (verdicts(CSI_LV_001="pass"), []),
+        (
+            verdicts(1, CSI_LV_001="fail"),
+            ["unbroken:Harmless fails CSI-LV-001: why CSI-LV-001"],
+        ),
+        (
+            verdicts(3, CSI_LV_001="pass"),
+            ["unbroken:Harmless: the suite did not come to its end (exit code 3)"],
+        ),
+    ],
+)
+def test_a_fake_that_nothing_was_done_to_has_to_be_well(result: Verdicts, said: Any) -> None:
+    """A case that fails on it anyway would kill every mutant."""
+    assert matrix._sick(("csi", "unbroken:Harmless", ["CSI-LV-001"]), result) == said
+
+
+def test_a_case_without_a_killer_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless a reason is on record, which has to be true."""
+    reasons = {"CSI-LV-001": "r", "CSI-LV-002": "r"}
+    monkeypatch.setattr(matrix, "unkilled", lambda _: reasons)
+    known = dict.fromkeys(["CSI-LV-001", "CSI-LV-002", "CSI-LV-003", "CSI-LV-004"])
+    monkeypatch.setattr(matrix.cases, "found", lambda _: known)
+    assert matrix._without_killer("csi", {"CSI-LV-002", "CSI-LV-004"}) == [
+        "no mutant kills CSI-LV-003",
+        "unkilled.toml lists CSI-LV-002, but a mutant kills it; remove the entry",
+    ]
+
+
+def test_shapes_are_judged_once() -> None:
+    """For all mutants that break a fake of that shape; the usual one is judged as a whole."""
+
+    class Small(Harmless):
+        nodes = 1
+
+    class Other(Small):
+        kills = frozenset({"CSI-LV-002"})
+
+    jobs = matrix._unbroken("csi", {"Harmless": Harmless, "Small": Small, "Other": Other})
+    assert jobs == [("csi", "unbroken:Small", ["CSI-LV-001", "CSI-LV-002"])]
+
+
+def test_a_run_that_dies_has_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not counted as one that noticed."""
+
+    monkeypatch.setattr(matrix, "judge", lambda *_: os._exit(9))
+    (found,) = matrix.judge_all([("csi", "fake", ())], 1)
+    assert (found.killers, found.exit_code) == (set(), -1)
+
+
+def test_fakes_are_those_that_can_be_served() -> None:
+    """Each interface has one."""
+    assert set(matrix.FAKES) == set(matrix.INTERFACES)
+    assert all(callable(matrix.fake_class(name)) for name in matrix.FAKES)
+    assert mutants.classes("csi")

@@ -1,0 +1,145 @@
+"""Breaking a fake from outside."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.engine import fixtures, mutants
+from conformance.engine.mutants import Interposed, Mutant
+from conformance.engine.options import BadOption
+
+MUTANT = '''
+from conformance.engine.mutants import Mutant
+
+
+class {name}(Mutant):
+    """Broken."""
+
+    kills = {{"TOY-A-001"}}
+
+
+class Base(Mutant):
+    """Kills nothing, so it is only a base of others."""
+'''
+
+
+class Toys:
+    """A service."""
+
+    def Play(self, request: str, call: object) -> str:
+        return f"played {request}"
+
+    def Stop(self, request: str, call: object) -> str:
+        return f"stopped {request}"
+
+
+class PlaysTwice(Mutant):
+    """Bends one RPC."""
+
+    def Play(self, proceed: Any, request: str, call: object) -> str:
+        return f"{proceed(request, call)}, {proceed('again', call)}"
+
+
+def test_a_mutant_stands_before_the_rpcs_it_names() -> None:
+    """All others pass, and what the fake does not have is still missing."""
+    bent: Any = Interposed(Toys(), PlaysTwice())
+    assert bent.Play("ball", None) == "played ball, played again"
+    assert bent.Stop("ball", None) == "stopped ball"
+    with pytest.raises(AttributeError):
+        bent.Burn  # noqa: B018
+
+
+class Fake:
+    """As much of a fake as a mutant sees."""
+
+    def __init__(self, **choices: object) -> None:
+        self.choices = choices
+
+    def services(self) -> dict[str, object]:
+        return {"toys": Toys()}
+
+    def node_services(self, index: int) -> dict[str, object]:
+        return {"toys": Toys()}
+
+    def start(self) -> str:
+        return "started"
+
+
+class Started(PlaysTwice):
+    """Wants a fake of another shape, and touches it once it runs."""
+
+    profile, nodes, without, settings = "small", 1, ("X",), {"a": "1"}
+    touched = False
+
+    def started(self) -> None:
+        self.touched = True
+
+
+def test_a_broken_fake_has_the_shape_of_its_mutant() -> None:
+    """Every service of it is bent, and the mutant is told when it runs."""
+    mutant = Started()
+    made = mutants.fake(Fake, mutant, endpoint="/x")
+    assert made.choices == {
+        "profile": "small",
+        "nodes": 1,
+        "without": ("X",),
+        "settings": {"a": "1"},
+        "endpoint": "/x",
+    }
+    assert mutant.fake is made
+    assert made.start() == "started"
+    assert mutant.touched
+    for services in (made.services(), made.node_services(0)):
+        assert services["toys"].Play("ball", None) == "played ball, played again"
+
+
+def test_an_unbroken_fake_has_the_shape_and_nothing_else() -> None:
+    """It shows that the case fails because of the breach."""
+    mutant = Started()
+    made = mutants.fake(Fake, mutant, broken=False)
+    made.start()
+    assert type(made) is Fake
+    assert not mutant.touched
+    assert Started.shape() != PlaysTwice.shape() == Mutant.shape()
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of mutants."""
+    (tmp_path / "mutants").mkdir()
+    monkeypatch.setattr(fixtures, "folder", lambda: tmp_path)
+    monkeypatch.setattr(mutants, "classes", mutants.classes.__wrapped__)
+    return tmp_path / "mutants"
+
+
+def test_mutants_are_found_by_the_name_of_their_file(folder: Path) -> None:
+    """Those that kill something, of that interface."""
+    (folder / "toy_a.py").write_text(MUTANT.format(name="One"))
+    (folder / "toy_b.py").write_text(MUTANT.format(name="Two"))
+    (folder / "other.py").write_text(MUTANT.format(name="Three"))
+    assert list(mutants.classes("toy")) == ["One", "Two"]
+    assert type(mutants.load("toy", "Two")).__name__ == "Two"
+
+
+def test_a_name_is_used_once(folder: Path) -> None:
+    """It is what people type."""
+    for file in ("toy_a.py", "toy_b.py"):
+        (folder / file).write_text(MUTANT.format(name="One"))
+    with pytest.raises(BadOption, match=r"toy_b.py: there are two mutants called One"):
+        mutants.classes("toy")
+    (folder / "toy_b.py").unlink()
+    with pytest.raises(BadOption, match="toy has no mutant of that name"):
+        mutants.load("toy", "None")
+
+
+def test_the_command_serves_the_very_mutant() -> None:
+    """For cases that start and kill the driver."""
+    words = mutants.command("csi", "X", broken=False)
+    assert words[1:] == [
+        *("-m", "conformance.engine.matrix", "--serve", "csi", "unbroken:X"),
+        *("{endpoint}", "{dir}"),
+    ]
+    assert "mutant:X" in mutants.command("csi", "X")
