@@ -9,6 +9,8 @@ idempotent in every interface), and is undone then.
 from __future__ import annotations
 
 import base64
+import fcntl
+import functools
 import json
 import threading
 from collections.abc import Callable, Mapping
@@ -16,7 +18,6 @@ from pathlib import Path
 from typing import IO, Any, TypeVar, cast
 
 import attrs
-from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
 from refimpl.wire.secrets import is_secret
@@ -138,9 +139,20 @@ class Ledger:
     def _write(self, record: dict[str, Any]) -> None:
         if self._path and not self._file:
             self._file = self._path.open("a", encoding="utf-8")  # a run that makes nothing has none
+            fcntl.flock(self._file, fcntl.LOCK_EX)  # as long as we live: `in_use` tells a sweep
         if self._file:
             self._file.write(json.dumps(record) + "\n")
             self._file.flush()
+
+
+def in_use(path: Path) -> bool:
+    """Whether the run that keeps this ledger is still going."""
+    with path.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
 
 
 def read(
@@ -168,16 +180,20 @@ def read(
 
 
 def without_secrets(message: M) -> M:
-    """A copy of a request with its secret fields cleared."""
-    secret = [
-        field.name
-        for field in message.DESCRIPTOR.fields
-        if is_secret(cast("FieldDescriptor", field))
-    ]
+    """A request with its secret fields cleared: a copy, or itself where there are none."""
+    secret = [name for name in _secret_fields(cast("Any", type(message))) if getattr(message, name)]
+    if not secret:
+        return message
     copy = type(message).FromString(message.SerializeToString())
     for name in secret:
         copy.ClearField(name)
     return copy
+
+
+@functools.cache
+def _secret_fields(kind: Any) -> list[str]:
+    fields = kind.DESCRIPTOR.fields
+    return [field.name for field in fields if is_secret(field)]
 
 
 def _key(method: str, request: Message) -> bytes:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
-from collections.abc import Sequence
+import signal
+import threading
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -54,9 +57,23 @@ def run(
     if workers != "0":
         opened.close()  # each worker opens its own
     try:
-        return int(pytest.main([*arguments(options, workers, first), *extra], plugins))
+        with _ended_like_ctrl_c():
+            return int(pytest.main([*arguments(options, workers, first), *extra], plugins))
     finally:
         opened.close()
+
+
+@contextlib.contextmanager
+def _ended_like_ctrl_c() -> Iterator[None]:
+    """SIGTERM, with which CI systems end a job, cleans up and writes the reports as Ctrl-C does."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread may say what a signal does
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def prepare(options: Options) -> session.Opened:

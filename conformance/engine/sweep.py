@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from conformance.engine.ledger import in_use
 from conformance.engine.options import Options
 from conformance.engine.runid import worker
 from conformance.engine.target import interface
@@ -59,6 +60,9 @@ def sweep(options: Options, *, dry_run: bool = False) -> tuple[list[str], bool]:
     failed = False
     try:
         for path in paths:
+            if in_use(path):
+                said.append(f"{path.name}: left alone, its run is still going")
+                continue
             left = 0
             for made in target.left_by(path):
                 line, done = (f"would undo {made.method}", False) if dry_run else target.undo(made)

@@ -189,11 +189,15 @@ class StreamReply(_Outgoing):
             raise refused
 
 
+# What grpcio says of a deadline that passed on our side; the second since 1.85.
+_OUR_DEADLINE = ("deadline exceeded", "stream removed (deadline exceeded)")
+
+
 def _refusal(error: Any, method: str, seconds: float | None) -> Refused:
     # Every grpc.RpcError that a call raises is a grpc.Call too, though its type does not say so.
     code = _CODES[error.code()]
     message: str = error.details() or ""
-    if code == Code.DEADLINE_EXCEEDED and message.lower() == "deadline exceeded":
+    if code == Code.DEADLINE_EXCEEDED and message.lower() in _OUR_DEADLINE:
         message = f"{method}: no answer within {seconds:g} s"
     trailers = error.trailing_metadata() or ()
     details: bytes = next((value for key, value in trailers if key == _DETAILS), b"")

@@ -9,7 +9,7 @@ from importlib import metadata
 __all__ = ["VARIABLE", "poll_in_the_caller"]
 
 VARIABLE = "GRPC_EXPERIMENTS"
-_KNOWN = ((1, 76), (1, 81))
+_KNOWN = ((1, 76), (1, 86))
 """The first grpcio that was measured, and the first that was not: an unknown name is an error
 message on stderr."""
 

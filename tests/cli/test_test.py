@@ -252,9 +252,12 @@ def test_what_a_killed_run_has_made_can_be_swept(tmp_path: Path) -> None:
     assert "nothing to do" in in_process("sweep", "csi", target).stdout
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("workers", ["0", "2"])
-def test_an_interrupted_run_ends_with_2_and_its_reports(tmp_path: Path, workers: str) -> None:
-    """Ctrl-C, which reaches every process of the terminal, in the middle of a call."""
+def test_an_interrupted_run_ends_with_2_and_its_reports(
+    tmp_path: Path, workers: str, number: signal.Signals
+) -> None:
+    """In the middle of a call: Ctrl-C, which reaches every process of the terminal, or SIGTERM."""
     faults = Faults.from_yaml("- {when: {method: DeleteVolume}, do: {hang: {}}}")
     out = tmp_path / "out"
     with FakeDriver(tmp_path / "c.sock", faults=faults) as csi:
@@ -269,7 +272,10 @@ def test_an_interrupted_run_ends_with_2_and_its_reports(tmp_path: Path, workers:
         while not csi.journal.calls("CreateVolume"):
             assert run.poll() is None
             threading.Event().wait(0.01)
-        os.killpg(run.pid, signal.SIGINT)
+        if number == signal.SIGINT:
+            os.killpg(run.pid, number)  # a terminal tells all of its processes
+        else:
+            run.send_signal(number)
         # What hangs is let go, so that cleaning up does not wait for deadlines.
         faults.clear()
         said, wrong = run.communicate(timeout=60)

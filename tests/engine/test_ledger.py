@@ -145,6 +145,16 @@ def test_what_cannot_be_undone_does_not_come_up_again_until_the_end() -> None:
     assert len(book.open_calls(left=True)) == 1
 
 
+def test_the_ledger_of_a_run_that_is_still_going_is_in_use(tmp_path: Path) -> None:
+    """Sweeping it would take its volumes from under it."""
+    path = tmp_path / "ledger.jsonl"
+    book = Ledger(TABLE, path)
+    _create(book)
+    assert ledger.in_use(path)
+    book.close()
+    assert not ledger.in_use(path)
+
+
 def test_the_file_goes_when_nothing_is_left(tmp_path: Path) -> None:
     """A clean run leaves nothing to sweep."""
     path = tmp_path / "ledger.jsonl"

@@ -20,7 +20,7 @@ from refimpl.csi.kubelet import Driver
 from refimpl.wire.client import Channel
 with FakeDriver() as fake, Channel(fake.endpoint) as channel:
     print(Driver.over(channel).identity.GetPluginInfo(pb.GetPluginInfoRequest()).name)
-print(os.environ["GRPC_EXPERIMENTS"])
+print(os.environ.get("GRPC_EXPERIMENTS", "none"))
 """
 
 
