@@ -87,7 +87,7 @@ def test_controller_and_node_pass_at_addresses_of_their_own(
 @pytest.mark.parametrize(
     ("profile", "refusal"),
     [
-        ("controller-only", "is not advertised"),
+        ("controller-only", "this driver has no Node"),
         ("node-only", "is not advertised"),
         ("read-only", "SINGLE_NODE_WRITER is not supported"),
     ],
