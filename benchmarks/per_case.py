@@ -23,7 +23,7 @@ from conformance.engine import events
 from conformance.engine.events import CaseDone
 from conformance.engine.supervise import Supervised
 
-ROUNDS = 5
+ROUNDS = 9
 REFIMPL = (sys.executable, "-m", "refimpl")
 
 

@@ -5,9 +5,10 @@ CSI, section "Volume Lifecycle".
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import attrs
 from google.protobuf.message import Message
@@ -19,6 +20,8 @@ from conformance.engine.ledger import Ledger
 from conformance.engine.verdict import Broken, eventually, expect
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.csi.api import csi_pb2_grpc
+
+T = TypeVar("T")
 
 
 @attrs.frozen
@@ -40,6 +43,7 @@ class Acts(Requests):
     paths: Paths | None
     ledger: Ledger
     _afterwards: list[Callable[[], None]]
+    _at_end: list[Callable[[], None]]
 
     def volume(self, request: pb.CreateVolumeRequest | None = None) -> pb.Volume:
         """A new volume, or the user's own one where the driver makes none."""
@@ -141,6 +145,35 @@ class Acts(Requests):
         )
         return Mounted(volume, request.target_path, staging, context, request)
 
+    @functools.cached_property
+    def lasting_volume(self) -> pb.Volume:
+        """A volume for cases that only ask about one, or send what has to be refused; it stays
+        until the run ends. A case that changes a volume makes its own."""
+        return self._lasting(self.volume)
+
+    @functools.cached_property
+    def lasting_mount(self) -> Mounted:
+        """The same for a volume that is published on the first node."""
+        return self._lasting(self.mount)
+
+    def forget_lasting(self) -> None:
+        """Lets them be made anew: the driver that had them is gone."""
+        for name in ("lasting_volume", "lasting_mount"):
+            self.__dict__.pop(name, None)
+
+    def _lasting(self, make: Callable[[], T]) -> T:
+        earlier = {made.number for made in self.ledger.open_calls()}
+        afterwards, self._afterwards = self._afterwards, []
+        try:
+            thing = make()
+            for made in self.ledger.open_calls():
+                made.left = made.number not in earlier
+            self._at_end += self._afterwards
+            self._afterwards = []
+        finally:
+            self._afterwards = afterwards + self._afterwards
+        return thing
+
     def unmount(self, mounted: Mounted) -> None:
         """NodeUnpublishVolume of what `mount` published."""
         self.node.NodeUnpublishVolume(
@@ -169,6 +202,12 @@ class Acts(Requests):
             self._afterwards.pop()()
         if refused:
             raise refused[0]
+
+    def clean_up_all(self) -> None:
+        """Undoes what lasts, and tries once more what could not be undone before."""
+        undo_all(self.ledger, self.call_with_secrets, left=True)
+        while self._at_end:
+            self._at_end.pop()()
 
     def call_with_secrets(self, method: str, request: Message) -> Any:
         """Inverse requests are built without secrets; the user's are put back here."""

@@ -69,9 +69,7 @@ class LocalPaths:
 
     def target(self, name: str) -> str:
         """See Paths."""
-        parent = self._targets / name
-        parent.mkdir(mode=0o750)
-        return str(parent / "mount")
+        return str(self._targets / name)
 
     def kind(self, path: str) -> Kind:
         """See Paths. A link counts as what it leads to, as for csi-sanity."""

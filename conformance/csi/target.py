@@ -64,6 +64,7 @@ class CsiTarget(Surroundings):
         self.ledger = Ledger(undo.TABLE, self._ledger_path())
         self._channels: dict[str, Channel] = {}
         self._afterwards: list[Callable[[], None]] = []
+        self._at_end: list[Callable[[], None]] = []
         self._connect()
         self.offers = ask(self.driver, self.nodes[0])
         self.name = self.offers.name or "a CSI driver"
@@ -143,6 +144,7 @@ class CsiTarget(Surroundings):
             self.process.start().ready()
         except Unreachable as error:
             return Loss(str(error))
+        self.forget_lasting()
         return Loss(f"its process ended with {status}{last}", revived=True)
 
     def _hung_up(self) -> bool:
@@ -166,7 +168,7 @@ class CsiTarget(Surroundings):
 
     def close(self) -> None:
         """See Target. What could not be undone before is tried once more."""
-        undo.undo_all(self.ledger, self.call_with_secrets, left=True)
+        self.clean_up_all()
         if self.paths:
             self.paths.close()
         self.ledger.close()

@@ -176,14 +176,14 @@ def test_parameters_can_be_left_out(csi: CsiTarget) -> None:
 def test_every_volume_has_an_id_of_its_own(csi: CsiTarget) -> None:
     """Two claims with one id share one disk, and the first deleted takes the other's data along.
 
-    20 volumes stand for the hundred of the catalogue.
+    Ten volumes stand for the hundred of the catalogue.
     """
-    made = [csi.volume(csi.volume_request(required=csi.small_size)).volume_id for _ in range(20)]
+    made = [csi.volume(csi.volume_request(required=csi.small_size)).volume_id for _ in range(10)]
     long = [id for id in made if len(id.encode()) > 128]
     expect(not long, "a volume_id is not longer than 128 bytes", wanted="<= 128", got=long)
     expect(
         len(set(made)) == len(made),
-        "20 names make 20 different ids",
+        "ten names make ten different ids",
         wanted=f"{len(made)} ids",
         got=sorted(made),
     )

@@ -24,7 +24,7 @@ def test_a_modification_that_lacks_a_required_field_is_refused(csi: CsiTarget) -
     wanted = csi.settings.mutable_parameters
     for request, what in (
         (csi.modify_request("", wanted), "volume_id"),
-        (csi.modify_request(csi.volume().volume_id, {}), "mutable_parameters"),
+        (csi.modify_request(csi.lasting_volume.volume_id, {}), "mutable_parameters"),
     ):
         expect_status(
             partial(csi.controller.ControllerModifyVolume, request),
@@ -47,7 +47,7 @@ def test_a_volume_that_does_not_exist_is_not_modified(csi: CsiTarget) -> None:
 @case("CSI-MOD-003", MUST, _SOURCE, needs=[MODIFY_VOLUME, CREATE_DELETE_VOLUME])
 def test_an_unsupported_mutable_parameter_is_refused(csi: CsiTarget) -> None:
     """Kubernetes calls a modification infeasible by this one code; OK hides a misspelt class."""
-    request = csi.modify_request(csi.volume().volume_id, {"refimpl-unknown": "1"})
+    request = csi.modify_request(csi.lasting_volume.volume_id, {"refimpl-unknown": "1"})
     expect_status(
         lambda: csi.controller.ControllerModifyVolume(request),
         {Code.INVALID_ARGUMENT},

@@ -28,7 +28,7 @@ from refimpl.wire.status import Code
 _SOURCE = "CSI 1.13 NodeStageVolume"
 _NEEDS = (NODE, STAGE_UNSTAGE_VOLUME)
 _VOLUME = (*_NEEDS, VOLUMES, SAME_HOST)
-_REPEATS = 4
+_REPEATS = 2
 # Beside the mode of `csi.capability()`; the first that a volume can be made for as well is used.
 _OTHERS = (Mode.SINGLE_NODE_READER_ONLY, Mode.MULTI_NODE_MULTI_WRITER, Mode.MULTI_NODE_READER_ONLY)
 
@@ -36,7 +36,10 @@ _OTHERS = (Mode.SINGLE_NODE_READER_ONLY, Mode.MULTI_NODE_MULTI_WRITER, Mode.MULT
 @case("CSI-STG-001", MUST, _SOURCE, needs=_VOLUME)
 def test_a_stage_without_its_fields_is_refused(csi: CsiTarget) -> None:
     """A driver that fills in what is missing mounts something, somewhere, in some way."""
-    request = staged.ready(csi)
+    place = csi.lasting_mount
+    request = csi.stage_request(
+        place.volume, csi.staging_path(), publish_context=place.publish_context
+    )
     for field in ("volume_id", "staging_target_path", "volume_capability"):
         lacking = staged.changed(request)
         lacking.ClearField(field)

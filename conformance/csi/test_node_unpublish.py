@@ -27,7 +27,7 @@ _RETRIABLE = {Code.ABORTED, Code.UNAVAILABLE, Code.FAILED_PRECONDITION, Code.INT
 @case("CSI-NUNP-001", MUST, _SOURCE, needs=_VOLUME)
 def test_an_unpublish_without_its_fields_is_refused(csi: CsiTarget) -> None:
     """A driver that fills in what is missing unmounts what somebody else is using."""
-    volume_id, target = csi.volume().volume_id, csi.target_path()
+    volume_id, target = csi.lasting_volume.volume_id, csi.target_path()
     for lacking, request in (
         ("volume_id", pb.NodeUnpublishVolumeRequest(target_path=target)),
         ("target_path", pb.NodeUnpublishVolumeRequest(volume_id=volume_id)),

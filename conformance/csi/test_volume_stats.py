@@ -9,6 +9,7 @@ from functools import partial
 import pytest
 
 from conformance.csi import content
+from conformance.csi.acts import Mounted
 from conformance.csi.breaking import break_volume, repair_volume
 from conformance.csi.needs import (
     BLOCK,
@@ -43,7 +44,7 @@ Unit = pb.VolumeUsage
 @case("CSI-STAT-001", MUST, _SOURCE, needs=_PUBLISHED)
 def test_statistics_are_not_told_without_id_and_path(csi: CsiTarget) -> None:
     """Numbers of some other volume are worse than none."""
-    place = csi.mount()
+    place = csi.lasting_mount
     for lacking, volume_id, path in (
         ("volume_id", "", place.target_path),
         ("volume_path", place.volume.volume_id, ""),
@@ -67,7 +68,7 @@ def test_statistics_of_an_unknown_volume_are_not_found(csi: CsiTarget) -> None:
 def test_statistics_are_told_at_the_volumes_own_paths_only(csi: CsiTarget) -> None:
     """A driver that asks the kernel about any path tells the size of the node's disk, and the
     alarm for the full volume never comes."""
-    volume_id = csi.mount().volume.volume_id
+    volume_id = csi.lasting_mount.volume.volume_id
     for what, path in (
         ("at another directory", csi.staging_path()),
         ("at a path that does not exist", _NOWHERE),
@@ -78,7 +79,7 @@ def test_statistics_are_told_at_the_volumes_own_paths_only(csi: CsiTarget) -> No
 @case("CSI-STAT-004", MUST, _SOURCE, needs=_PUBLISHED)
 def test_statistics_at_a_relative_path_are_refused(csi: CsiTarget) -> None:
     """Such a path has to be absolute; relative to the driver's directory it means nothing."""
-    volume_id = csi.mount().volume.volume_id
+    volume_id = csi.lasting_mount.volume.volume_id
     codes = {Code.INVALID_ARGUMENT, Code.NOT_FOUND}
     _expect_code(csi, codes, "at a relative path", volume_id, "refimpl/mount")
 
@@ -86,7 +87,7 @@ def test_statistics_at_a_relative_path_are_refused(csi: CsiTarget) -> None:
 @case("CSI-STAT-005", MUST, _SOURCE, needs=[*_PUBLISHED, MOUNT])
 def test_the_usage_of_a_mount_volume_adds_up(csi: CsiTarget) -> None:
     """Kubelet passes these numbers on as they are: to the scheduler of evictions, and to alarms."""
-    place = csi.mount(capability=csi.capability(block=False))
+    place = _file_system(csi)
     usage = _stats(csi, place.volume.volume_id, place.target_path).usage
     units = [entry.unit for entry in usage]
     rule = "NodeGetVolumeStats of a mount volume tells BYTES, and at most INODES besides, each once"
@@ -145,7 +146,7 @@ def test_the_total_of_a_block_volume_is_its_capacity(csi: CsiTarget) -> None:
 @case("CSI-STAT-008", MUST, _SOURCE, needs=[*_PUBLISHED, STAGE_UNSTAGE_VOLUME])
 def test_statistics_are_told_at_the_staging_path(csi: CsiTarget) -> None:
     """Some callers know where a volume is staged and not where it is published."""
-    place = csi.mount()
+    place = csi.lasting_mount
     told = _stats(csi, place.volume.volume_id, place.staging_path)
     expect(told.usage, "at the staging path usage is told, too", wanted="usage", got=told)
 
@@ -153,7 +154,7 @@ def test_statistics_are_told_at_the_staging_path(csi: CsiTarget) -> None:
 @case("CSI-STAT-009", SHOULD, _SOURCE, needs=[*_PUBLISHED, STAGE_UNSTAGE_VOLUME])
 def test_a_staging_path_beside_the_target_changes_nothing(csi: CsiTarget) -> None:
     """Kubelet leaves it out; a driver that counts on it shows no usage in a cluster."""
-    place = csi.mount()
+    place = csi.lasting_mount
     volume_id, target = place.volume.volume_id, place.target_path
     without = _totals(_stats(csi, volume_id, target))
     given = _totals(_stats(csi, volume_id, target, place.staging_path))
@@ -197,7 +198,7 @@ def test_the_condition_of_a_volume_is_told_with_its_statistics(csi: CsiTarget) -
 def test_the_total_of_a_mount_volume_is_about_its_capacity(csi: CsiTarget) -> None:
     """A claim of 10 GiB that shows 500 never fills up in anybody's dashboard. A driver that shares
     one file system between all volumes has a reason, and an entry among its known failures."""
-    place = csi.mount(capability=csi.capability(block=False))
+    place = _file_system(csi)
     capacity = place.volume.capacity_bytes
     if not capacity:
         pytest.skip("the capacity of the volume is unknown")
@@ -230,6 +231,12 @@ def test_whoever_tells_conditions_only_is_still_asked_for_statistics(csi: CsiTar
         {Code.OK} | also,
         "NodeGetVolumeStats is served with VOLUME_CONDITION, without GET_VOLUME_STATS",
     )
+
+
+def _file_system(csi: CsiTarget) -> Mounted:
+    """A published mount volume to look at."""
+    usual = csi.settings.access_type == "mount"
+    return csi.lasting_mount if usual else csi.mount(capability=csi.capability(block=False))
 
 
 def _stats(

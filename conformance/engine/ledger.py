@@ -14,10 +14,12 @@ import functools
 import json
 import threading
 from collections.abc import Callable, Mapping
+from io import FileIO
 from pathlib import Path
-from typing import IO, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import attrs
+import msgspec
 from google.protobuf.message import Message
 
 from refimpl.wire.secrets import is_secret
@@ -66,7 +68,7 @@ class Ledger:
         self._count = 0
         self._lock = threading.Lock()
         self._path = path
-        self._file: IO[str] | None = None
+        self._file: FileIO | None = None
 
     def watches(self, method: str) -> bool:
         """Whether a call of this method has to pass through `perform`."""
@@ -138,11 +140,10 @@ class Ledger:
 
     def _write(self, record: dict[str, Any]) -> None:
         if self._path and not self._file:
-            self._file = self._path.open("a", encoding="utf-8")  # a run that makes nothing has none
+            self._file = self._path.open("ab", buffering=0)  # a run that makes nothing has none
             fcntl.flock(self._file, fcntl.LOCK_EX)  # as long as we live: `in_use` tells a sweep
         if self._file:
-            self._file.write(json.dumps(record) + "\n")
-            self._file.flush()
+            self._file.write(msgspec.json.encode(record) + b"\n")
 
 
 def in_use(path: Path) -> bool:

@@ -23,7 +23,7 @@ def test_a_staging_path_is_there_and_a_target_is_not(paths: LocalPaths, tmp_path
     """CSI: the calling side makes the staging directory and the parent of the target."""
     staging, target = paths.staging("a"), paths.target("a")
     assert staging == str(tmp_path / "s" / "a")
-    assert target == str(tmp_path / "t" / "a" / "mount")
+    assert target == str(tmp_path / "t" / "a")
     assert os.listdir(staging) == []
     assert os.path.isdir(os.path.dirname(target))
     assert not os.path.lexists(target)
