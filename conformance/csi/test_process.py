@@ -21,7 +21,7 @@ from refimpl.wire.status import Code
 pytestmark = pytest.mark.xdist_group("process")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def life(request: pytest.FixtureRequest) -> Life | None:
     """What was seen of a process of our own; None where the suite cannot start one."""
     csi = cast("CsiTarget", judge_of(request.config).target("csi"))
