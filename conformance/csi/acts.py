@@ -151,14 +151,20 @@ class Acts(Requests):
         until the run ends. A case that changes a volume makes its own."""
         return self._lasting(self.volume)
 
-    @functools.cached_property
+    @property
     def lasting_mount(self) -> Mounted:
         """The same for a volume that is published on the first node."""
+        if "controller:CREATE_DELETE_VOLUME" not in self.offers:
+            return self.mount()  # the one volume there is must be free for the next case
+        return self._lasting_mount
+
+    @functools.cached_property
+    def _lasting_mount(self) -> Mounted:
         return self._lasting(self.mount)
 
     def forget_lasting(self) -> None:
         """Lets them be made anew: the driver that had them is gone."""
-        for name in ("lasting_volume", "lasting_mount"):
+        for name in ("lasting_volume", "_lasting_mount"):
             self.__dict__.pop(name, None)
 
     def _lasting(self, make: Callable[[], T]) -> T:

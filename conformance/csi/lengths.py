@@ -13,7 +13,7 @@ LEAST = 128  # bytes of a path that every driver has to take (CSI, "Size Limits"
 KUBELET = 250  # bytes of a path that kubelet makes of a long driver name and a hash
 LENGTHS = (LEAST, 200, 255, 4000)
 UNUSUAL = ("two words", "größe-体积")
-_COMPONENT = 200
+_COMPONENT = 250
 
 
 def directory(csi: CsiTarget, length: int) -> str:

@@ -59,7 +59,7 @@ def test_an_unknown_volume_cannot_be_published(csi: CsiTarget) -> None:
 @case("CSI-PUB-003", MUST, _SOURCE, needs=[PUBLISH_UNPUBLISH_VOLUME, NODE_ID, VOLUMES])
 def test_a_volume_cannot_be_published_to_an_unknown_node(csi: CsiTarget) -> None:
     """A node that has left the cluster must not count as one that holds the volume."""
-    volume = csi.volume()
+    volume = csi.lasting_volume
     expect_status(
         lambda: csi.attach(volume, node_id=csi.fresh_name("node")),
         {Code.NOT_FOUND},

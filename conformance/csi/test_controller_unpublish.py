@@ -43,7 +43,7 @@ def test_an_unpublish_without_a_volume_is_refused(csi: CsiTarget) -> None:
 @case("CSI-PUB-020", MUST, _SOURCE, needs=[PUBLISH_UNPUBLISH_VOLUME, NODE_ID, VOLUMES])
 def test_a_volume_that_was_never_published_counts_as_unpublished(csi: CsiTarget) -> None:
     """A publish may have failed before it began; its clean-up must come to an end nevertheless."""
-    _unpublish(csi, csi.volume(), "ControllerUnpublishVolume of a volume no node has is done")
+    _unpublish(csi, csi.lasting_volume, "ControllerUnpublishVolume of a volume no node has is done")
 
 
 @case("CSI-PUB-021", MUST, _SOURCE, needs=[PUBLISH_UNPUBLISH_VOLUME, NODE_ID, VOLUMES])
@@ -60,7 +60,7 @@ def test_a_repeated_unpublish_is_done(csi: CsiTarget) -> None:
 def test_what_cannot_be_found_counts_as_unpublished_or_as_missing(csi: CsiTarget) -> None:
     """Nodes and volumes vanish before they are let go of. OK is what lets the caller finish;
     NOT_FOUND is for a driver that cannot tell whether the volume is still in use."""
-    gone, volume, node = csi.unknown_volume_id(), csi.volume(), csi.fresh_name("node")
+    gone, volume, node = csi.unknown_volume_id(), csi.lasting_volume, csi.fresh_name("node")
     for what, request in (
         ("an unknown volume", csi.unpublish_request(gone)),
         ("an unknown node", csi.unpublish_request(volume.volume_id, node)),

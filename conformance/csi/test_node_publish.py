@@ -75,11 +75,7 @@ def test_a_volume_that_was_not_staged_is_not_published(csi: CsiTarget) -> None:
 def test_a_volume_that_does_not_exist_is_not_published(csi: CsiTarget) -> None:
     """A pod whose volume was deleted must not start with an empty directory in its place. All but
     the id is as for a volume that does exist."""
-    staging = csi.staging_path() if STAGE_UNSTAGE_VOLUME.unmet(csi) is None else ""
-    volume = csi.volume()
-    request = csi.node_publish_request(
-        volume, csi.target_path(), staging_path=staging, publish_context=csi.attach(volume)
-    )
+    request = changed(csi.lasting_mount, target_path=csi.target_path()).request
     request.volume_id = csi.unknown_volume_id()
     expect_status(
         lambda: csi.node.NodePublishVolume(request),

@@ -54,7 +54,11 @@ def test_a_stage_without_its_fields_is_refused(csi: CsiTarget) -> None:
 def test_a_volume_that_does_not_exist_is_not_staged(csi: CsiTarget) -> None:
     """An OK leads to a pod that writes to the disk of the node. Everything but the id is that of a
     volume which exists, so that there is no other reason to refuse it."""
-    request = staged.changed(staged.ready(csi), volume_id=csi.unknown_volume_id())
+    place = csi.lasting_mount
+    request = csi.stage_request(
+        place.volume, csi.staging_path(), publish_context=place.publish_context
+    )
+    request.volume_id = csi.unknown_volume_id()
     expect_status(
         lambda: csi.node.NodeStageVolume(request),
         {Code.NOT_FOUND},

@@ -90,7 +90,7 @@ def test_connections_that_come_and_go_leave_nothing_behind(csi: CsiTarget) -> No
     _probe_over_own_connection(csi.endpoint)
     process = sockets.listener(csi.endpoint)
     before = sockets.descriptors(process) if process else None
-    for number in range(20):
+    for number in range(14):
         sockets.connect(csi.endpoint).close()
         if number % 2 == 0:
             _probe_over_own_connection(csi.endpoint)
@@ -99,7 +99,7 @@ def test_connections_that_come_and_go_leave_nothing_behind(csi: CsiTarget) -> No
         eventually(
             lambda: (sockets.descriptors(process) or 0) < before + 5,
             5.0,
-            f"30 connections that were closed again leave the driver with the {before} open files "
+            f"21 connections that were closed again leave the driver with the {before} open files "
             "that it had",
         )
 
