@@ -6,6 +6,7 @@ CSI, section "Volume Lifecycle".
 from __future__ import annotations
 
 import functools
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, TypeVar
@@ -204,16 +205,14 @@ class Acts(Requests):
     def clean_up(self) -> None:
         """Undoes what the case made, newest first; raises Broken when the target refuses."""
         refused = undo_all(self.ledger, self.call_with_secrets)
-        while self._afterwards:
-            self._afterwards.pop()()
+        _newest_first(self._afterwards)
         if refused:
             raise refused[0]
 
     def clean_up_all(self) -> None:
         """Undoes what lasts, and tries once more what could not be undone before."""
         undo_all(self.ledger, self.call_with_secrets, left=True)
-        while self._at_end:
-            self._at_end.pop()()
+        _newest_first(self._at_end)
 
     def call_with_secrets(self, method: str, request: Message) -> Any:
         """Inverse requests are built without secrets; the user's are put back here."""
@@ -222,9 +221,9 @@ class Acts(Requests):
             sent.secrets.update(self.settings.secrets_for(method.rpartition("/")[2]))
         return self.call(method, request)
 
+    @abstractmethod
     def call(self, method: str, request: Message) -> Any:
         """One call by its full method name."""
-        raise NotImplementedError
 
     def afterwards(self, act: Callable[[], None]) -> None:
         """Called when the case has ended and what it made is undone; the last one comes first."""
@@ -237,6 +236,12 @@ class Acts(Requests):
     def _paths(self) -> Paths:
         assert self.paths is not None, "the case needs SAME_HOST"
         return self.paths
+
+
+def _newest_first(acts: list[Callable[[], None]]) -> None:
+    """Does and forgets them."""
+    while acts:
+        acts.pop()()
 
 
 __all__ = ["Acts", "Broken", "Mounted"]

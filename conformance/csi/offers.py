@@ -51,37 +51,17 @@ class Offers:
 def ask(driver: Driver, node: Driver) -> Offers:
     """Asks both endpoints; what a driver refuses to tell counts as not offered."""
     info = _try(lambda: driver.identity.GetPluginInfo(pb.GetPluginInfoRequest()))
-    told: set[str] = set()
-    services: set[str] = set()
-    plugin = _try(lambda: driver.identity.GetPluginCapabilities(pb.GetPluginCapabilitiesRequest()))
-    for capability in plugin.capabilities if plugin else ():
-        if capability.HasField("service"):
-            told.add(f"plugin:{_name(pb.PluginCapability.Service.Type, capability.service.type)}")
-        elif capability.HasField("volume_expansion"):
-            kind = pb.PluginCapability.VolumeExpansion.Type
-            told.add(f"expansion:{_name(kind, capability.volume_expansion.type)}")
+    told, services = _of_plugin(driver), set[str]()
     if "plugin:CONTROLLER_SERVICE" in told:
         services.add("controller")
-        told |= _rpcs(
-            "controller",
-            _try(
-                lambda: driver.controller.ControllerGetCapabilities(
-                    pb.ControllerGetCapabilitiesRequest()
-                )
-            ),
-            pb.ControllerServiceCapability.RPC.Type,
-        )
+        asked = pb.ControllerGetCapabilitiesRequest()
+        answer: Any = _try(lambda: driver.controller.ControllerGetCapabilities(asked))
+        told |= _rpcs("controller", answer, pb.ControllerServiceCapability.RPC.Type)
     if "plugin:GROUP_CONTROLLER_SERVICE" in told:
         services.add("group")
-        told |= _rpcs(
-            "group",
-            _try(
-                lambda: driver.group.GroupControllerGetCapabilities(
-                    pb.GroupControllerGetCapabilitiesRequest()
-                )
-            ),
-            pb.GroupControllerServiceCapability.RPC.Type,
-        )
+        of_groups = pb.GroupControllerGetCapabilitiesRequest()
+        answer = _try(lambda: driver.group.GroupControllerGetCapabilities(of_groups))
+        told |= _rpcs("group", answer, pb.GroupControllerServiceCapability.RPC.Type)
     on_node = _try(lambda: node.node.NodeGetCapabilities(pb.NodeGetCapabilitiesRequest()))
     if on_node is not None:
         services.add("node")
@@ -96,6 +76,18 @@ def ask(driver: Driver, node: Driver) -> Offers:
         max_volumes=place.max_volumes_per_node if place else 0,
         topology=_segments(place) if place else None,
     )
+
+
+def _of_plugin(driver: Driver) -> set[str]:
+    told: set[str] = set()
+    plugin = _try(lambda: driver.identity.GetPluginCapabilities(pb.GetPluginCapabilitiesRequest()))
+    for capability in plugin.capabilities if plugin else ():
+        if capability.HasField("service"):
+            told.add(f"plugin:{_name(pb.PluginCapability.Service.Type, capability.service.type)}")
+        elif capability.HasField("volume_expansion"):
+            kind = pb.PluginCapability.VolumeExpansion.Type
+            told.add(f"expansion:{_name(kind, capability.volume_expansion.type)}")
+    return told
 
 
 def _segments(place: Any) -> dict[str, str] | None:

@@ -39,7 +39,11 @@ class ReportFolder:
 
     @pytest.hookimpl(trylast=True)
     def pytest_unconfigure(self) -> None:
-        """Makes the reports of the stream that was just closed; what cannot be written is said."""
+        """The stream was just closed."""
+        self.finish()
+
+    def finish(self) -> None:
+        """Makes the reports of the stream; what cannot be written is said."""
         try:
             stream = stream_of.read(self.events)
             if stream:

@@ -91,7 +91,7 @@ def record_unreachable(options: Options, message: str) -> None:
     recorder = Recorder(options, stream, shown(options))
     recorder.end(UNREACHABLE, message)
     if folder:
-        folder.pytest_unconfigure()
+        folder.finish()
 
 
 def shown(options: Options) -> dict[str, Any]:

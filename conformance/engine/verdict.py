@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Collection
 from threading import Event
 from typing import TypeVar
 
+from refimpl.wire.client import timeout_factor
 from refimpl.wire.status import Code, Refused
 
 T = TypeVar("T")
@@ -27,7 +27,7 @@ class Doubtful(Broken):
 
 def timeout(seconds: float) -> float:
     """A deadline in seconds, scaled by REFIMPL_TIMEOUT_FACTOR for slow machines."""
-    return seconds * float(os.environ.get("REFIMPL_TIMEOUT_FACTOR", "1"))
+    return seconds * timeout_factor()
 
 
 def expect_status(call: Callable[[], T], accepted: Collection[Code], rule: str) -> T | None:

@@ -31,7 +31,7 @@ def test_what_was_chosen_is_kept_and_nothing_else() -> None:
 
 def test_settings_are_shown_without_secrets() -> None:
     """Not even where they lie."""
-    settings = {"csi_secrets": "/root/canary.yaml", "csi_testvolumesize": 1}
+    settings = {"csi_secrets": "/nowhere/canary.yaml", "csi_testvolumesize": 1}
     shown = session.shown(Options(settings=settings))["settings"]
     assert shown == {"csi_secrets": "***", "csi_testvolumesize": 1}
 
