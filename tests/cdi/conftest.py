@@ -1,0 +1,48 @@
+"""CDI files in a directory of the test's own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Document = dict[str, Any]
+
+
+@pytest.fixture
+def document() -> Callable[..., Document]:
+    """`document(version=…, kind=…, devices={name: edits}, edits=…)`: a specification, decoded."""
+
+    def make(
+        version: str = "1.1.0",
+        kind: str = "vendor.com/gpu",
+        devices: dict[str, Any] | None = None,
+        edits: Any = None,
+    ) -> Document:
+        chosen = {"0": {"env": ["A=b"]}} if devices is None else devices
+        made: Document = {
+            "cdiVersion": version,
+            "kind": kind,
+            "devices": [{"name": name, "containerEdits": each} for name, each in chosen.items()],
+        }
+        if edits is not None:
+            made["containerEdits"] = edits
+        return made
+
+    return make
+
+
+@pytest.fixture
+def put(tmp_path: Path, document: Callable[..., Document]) -> Callable[..., Path]:
+    """`put("static/a.json", devices=…)` writes a file below tmp_path and returns its path."""
+
+    def write(name: str, **parts: Any) -> Path:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(document(**parts)))
+        return path
+
+    return write
