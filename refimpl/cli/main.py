@@ -14,11 +14,14 @@ from refimpl import __version__
 COMMANDS = {
     "test": "Judge a driver, plugin or runtime, or our own fakes.",
     "serve": "Run a fake until it is interrupted.",
+    "run": "Play the calling side against a target, and print each step.",
     "proxy": "Put faults and a journal in front of a real server.",
     "list": "List the cases.",
     "explain": "Say what a case asks, why, and where that is written.",
     "report": "Make reports from the event stream of a run.",
     "compare": "Show runs side by side, one row a case that differs.",
+    "cdi": "Judge, list, resolve and inject devices of CDI files.",
+    "cni": "Check network configurations, and what each runtime makes of them.",
     "sweep": "Remove what a killed run left on a target.",
     "doctor": "Say what this machine can test, and what to install.",
 }

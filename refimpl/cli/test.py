@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from refimpl.cli.cni_options import cni_options
 from refimpl.cli.csi_options import csi_options
 from refimpl.cli.errors import TargetUnreachable, Usage
 
@@ -16,6 +17,7 @@ TARGET is one of
   fake                  our own fake (the default)
   unix:///run/x.sock    a socket, also as a bare path
   tcp://127.0.0.1:9000  where the interface allows TCP
+  exec:/opt/cni/bin/x   a CNI plugin
   my-driver.toml        a target file with all of it
   -- COMMAND ...        a command that we start, stop and restart;
                         {endpoint}, {dir} and {node} are filled in
@@ -27,6 +29,7 @@ Examples:
   refimpl test csi /run/csi/csi.sock --revision csi-1.12 --level must
   refimpl test csi --only 'CSI-NPUB-*' -x -- ./driver --endpoint {endpoint}
   refimpl test csi /run/csi.sock --csi.secrets secrets.yaml --expect known.toml
+  refimpl test cni exec:/opt/cni/bin/bridge --config net.conflist
 
 \b
 Exit codes: 0 conformant, 1 not conformant, 2 interrupted, 3 internal error,
@@ -77,11 +80,12 @@ class TestCommand(click.Command):
 @click.option("-v", "--verbose", count=True, help="A line a case; whole warnings.")
 @click.option("-q", "--quiet", is_flag=True, help="Only the verdict.")
 @csi_options
+@cni_options
 @click.pass_context
 def command(ctx: click.Context, /, iface: str, target: str, **chosen: Any) -> None:
     """Judge a target, one case a requirement.
 
-    IFACE is csi, or all (every interface against our fakes). Words after --pytest go to
+    IFACE is csi, cni, or all (every interface against our fakes). Words after --pytest go to
     pytest unread.
     """
     from refimpl.wire import polling
@@ -96,7 +100,7 @@ def command(ctx: click.Context, /, iface: str, target: str, **chosen: Any) -> No
         seed=chosen["seed"] if chosen["seed"] is not None else random.randrange(2**32),
         json=chosen["as_json"],
         drawn=True,
-        settings={key: value for key, value in chosen.items() if key.startswith("csi_") and value},
+        settings={key: value for key, value in chosen.items() if key.startswith(_OF_ONE) and value},
         **{key: chosen[key] for key in _PLAIN},
     )
     try:
@@ -110,6 +114,7 @@ def command(ctx: click.Context, /, iface: str, target: str, **chosen: Any) -> No
     ctx.exit(status)
 
 
+_OF_ONE = ("csi_", "cni_")
 _PLAIN = (
     "revision",
     "level",

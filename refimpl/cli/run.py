@@ -1,0 +1,85 @@
+"""`refimpl run`: the calling side of an interface, played against a target and printed."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from refimpl.cli.errors import Usage
+
+FLOWS = {
+    "cni": {
+        "pod": "add, check, status and del of a pod's sandbox, as its runtime does them",
+        "add": "ADD of every network",
+        "check": "CHECK of every network",
+        "status": "STATUS of every network",
+        "del": "DEL of every network",
+        "gc": "DEL of stale attachments, then GC of every network",
+    }
+}
+"""Interface to flow to what it does, in the order of `--list`."""
+
+PLAYERS = {"cni": "refimpl.cli.run_cni:play"}
+"""Interface to the function that plays its flows: play(target, flow, echo, **options) -> bool."""
+
+EPILOG = """\b
+Examples:
+  refimpl run cni 10-net.conflist --flow pod            in namespaces that are gone afterwards
+  refimpl run cni 10-net.conflist --flow pod --profile go-cni -v
+  refimpl run cni /etc/cni/net.d --flow add --netns /run/netns/x --cni-path /opt/cni/bin
+  refimpl run --list
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("interface", metavar="IFACE", type=click.Choice(list(FLOWS)), required=False)
+@click.argument("target", required=False)
+@click.option("--flow", metavar="NAME", help="What to play; --list names the flows.")
+@click.option("--list", "listed", is_flag=True, help="Name the flows and end.")
+@click.option("-v", "--verbose", is_flag=True, help="Print environments and documents, too.")
+@click.option("--profile", metavar="NAME", help="Which runtime to play.  [strict]")
+@click.option("--cni-path", metavar="DIRS", help="Where plugins are.  [$CNI_PATH, /opt/cni/bin]")
+@click.option("--cache-dir", metavar="DIR", help="What is kept between flows.  [/var/lib/cni]")
+@click.option("--container-id", metavar="ID", help="[made from the namespace, as cnitool does]")
+@click.option("--netns", metavar="PATH", help="The namespace.  [one that is gone afterwards]")
+@click.option("--ifname", metavar="NAME", help="First interface inside (not in pod).  [eth0]")
+@click.option("--args", metavar="K=V;K=V", help="CNI_ARGS (not in pod).")
+@click.option("--cap-args", metavar="JSON", help="Capability to payload (not in pod).")
+@click.option("--valid", metavar="ID/IFNAME", multiple=True, help="gc keeps it.  [all known]")
+def command(
+    interface: str | None,
+    target: str | None,
+    flow: str | None,
+    listed: bool,
+    verbose: bool,
+    **options: Any,
+) -> int:
+    """Play the calling side of IFACE (cni) against TARGET and print each call.
+
+    TARGET of cni is a network configuration, or a folder of them. Exit code 0: all went well,
+    1: a plugin failed, 4: the flow cannot be played like this.
+    """
+    if listed:
+        _list([interface] if interface else list(FLOWS))
+        return 0
+    if not (interface and target):
+        raise Usage("name the interface and its target, such as: run cni net.conflist --flow pod")
+    if flow not in FLOWS[interface]:
+        raise Usage(f"--flow {flow or '(none)'}: choose one of {', '.join(FLOWS[interface])}")
+    given = {name: value for name, value in options.items() if value not in (None, ())}
+    return 0 if _player(interface)(target, flow, verbose=verbose, **given) else 1
+
+
+def _list(interfaces: list[str]) -> None:
+    for interface in interfaces:
+        for name, text in FLOWS[interface].items():
+            click.echo(f"{interface}  {name:<8}{text}")
+
+
+def _player(interface: str) -> Callable[..., bool]:
+    module, _, name = PLAYERS[interface].partition(":")
+    found: Callable[..., bool] = getattr(importlib.import_module(module), name)
+    return found

@@ -1,0 +1,95 @@
+"""The meta plugin: another plugin does the work.
+
+Configuration: `delegate`, either the name of a plugin, which then gets the same stdin (CNI 1.1), or
+a plugin's configuration, which then gets that with the members of the request a runtime adds.
+"""
+
+from __future__ import annotations
+
+from . import delegate, spaces
+from .codec import dumps
+from .errors import DELEGATE, NETWORK, VERSIONS, Failure
+from .results import load, same_shape, shape
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .request import Call
+
+__all__ = ["add", "check", "delete", "gc", "status"]
+
+_PASSED_ON = (
+    "args",
+    "prevResult",
+    "runtimeConfig",
+    "cni.dev/valid-attachments",
+    "cni.dev/attachments",
+)
+
+
+def _target(call: Call) -> tuple[str, bytes]:
+    """The delegate's name and what it gets on stdin. Raises Failure."""
+    given = call.config.get("delegate")
+    if isinstance(given, str) and given:
+        return given, call.stdin
+    if isinstance(given, dict) and isinstance(given.get("type"), str):
+        added = {key: call.config[key] for key in _PASSED_ON if key in call.config}
+        head = {"cniVersion": call.version, "name": call.name}
+        return given["type"], dumps({**given, **added, **head})
+    raise Failure(
+        NETWORK, f"delegate is {given!r}; it has to be a plugin's name or an object with a type"
+    )
+
+
+def add(call: Call) -> dict[str, Any]:
+    """The delegate's result in the version asked for. Raises Failure, its code the delegate's."""
+    spaces.refuse_own(call)
+    name, stdin = _target(call)
+    answer = delegate.add(call, name, stdin)
+    call.point("link")
+    try:
+        version = answer.get("cniVersion") or call.version
+        if version not in VERSIONS:
+            raise ValueError(f"its cniVersion is {version!r}, which is no known version")
+        if version == call.version:
+            return same_shape(answer, version)
+        return shape(load(answer, version), call.version)
+    except ValueError as error:
+        delegate.undo(call, name, stdin)
+        raise Failure(DELEGATE, f"the result of {name} cannot be used: {error}") from None
+
+
+def delete(call: Call) -> None:
+    """Asks the delegate, every time. Raises Failure when it fails."""
+    spaces.refuse_own(call)
+    if not call.breach("forget"):
+        _forward(call)
+
+
+def check(call: Call) -> None:
+    """Asks the delegate; prevResult has to be there. Raises Failure."""
+    if call.config.get("prevResult") is None and not call.breach("check-ignores-prev-result"):
+        raise Failure(NETWORK, "CHECK needs prevResult; the request has none")
+    if not call.breach("check-nothing"):
+        _forward(call)
+
+
+def gc(call: Call) -> None:
+    """Asks the delegate. Raises Failure."""
+    from .checks import valid_pairs
+
+    valid_pairs(call)
+    if not call.breach("gc-not-forwarded"):
+        _forward(call)
+
+
+def status(call: Call) -> None:
+    """Asks the delegate. Raises Failure."""
+    if not call.breach("status-always") and not call.breach("status-not-forwarded"):
+        _forward(call)
+
+
+def _forward(call: Call) -> None:
+    name, stdin = _target(call)
+    delegate.ask(call, name, stdin=stdin)

@@ -1,0 +1,159 @@
+"""Reserved addresses in a directory: a file an address that says whose it is, as host-local does.
+
+The file is named by the address and holds container id and interface name, CR LF between them;
+`lock` is locked by flock, so that a killed plugin never blocks the next; `last_reserved_ip.N` holds
+what range set N gave away last.
+"""
+
+from __future__ import annotations
+
+import os
+
+from .addresses import address, text
+from .errors import IO, Failure
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .request import Call
+
+    Key = tuple[str, str]
+    Address = tuple[int, int]
+
+__all__ = ["Store"]
+
+
+class Store:
+    """The store of one network. As a context manager it holds the lock."""
+
+    def __init__(self, call: Call, folder: str) -> None:
+        self.call, self.folder = call, folder
+        self._lock = -1
+
+    def exists(self) -> bool:
+        """Whether anything was ever reserved here."""
+        return os.path.isdir(self.folder)
+
+    def make(self) -> None:
+        """Makes the directory. Raises Failure."""
+        try:
+            os.makedirs(self.folder, 0o755, exist_ok=True)
+        except OSError as error:
+            raise Failure(IO, f"the store {self.folder} cannot be made: {error.strerror}") from None
+
+    def __enter__(self) -> Store:
+        import fcntl
+
+        if self.call.breach("no-lock"):
+            return self
+        if self.call.breach("lock-file"):
+            self._wait_for_file()
+            return self
+        try:
+            self._lock = os.open(self._path("lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            fcntl.flock(self._lock, fcntl.LOCK_EX)
+        except OSError as error:
+            raise Failure(
+                IO, f"the store {self.folder} cannot be locked: {error.strerror}"
+            ) from None
+        return self
+
+    def __exit__(self, *rest: object) -> None:
+        if self.call.breach("lock-file"):
+            os.unlink(self._path("lock.held"))
+        elif self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+    def _wait_for_file(self) -> None:
+        import time
+
+        deadline = time.monotonic() + 5
+        while True:
+            try:
+                os.close(os.open(self._path("lock.held"), os.O_CREAT | os.O_EXCL, 0o600))
+                return
+            except FileExistsError:
+                if time.monotonic() > deadline:
+                    raise Failure(IO, f"{self._path('lock.held')} is held by another") from None
+                time.sleep(0.01)
+
+    def _path(self, name: str) -> str:
+        return os.path.join(self.folder, name)
+
+    def entries(self) -> dict[Address, tuple[str, Key | None]]:
+        """Every file named by an address: its name and whose it is ("" as ifname in entries of old
+        versions, None where that cannot be read)."""
+        found: dict[Address, tuple[str, Key | None]] = {}
+        try:
+            names = os.listdir(self.folder)
+        except FileNotFoundError:
+            return found
+        except OSError as error:
+            raise Failure(IO, f"the store {self.folder} cannot be read: {error.strerror}") from None
+        for name in names:
+            try:
+                place = address(name)
+            except ValueError:
+                if self.call.breach("store-strict") and name.partition(".")[0] not in (
+                    "lock",
+                    "last_reserved_ip",
+                ):
+                    raise RuntimeError(f"foreign file {name}") from None
+                continue
+            found[place] = (name, self._owner(name))
+        return found
+
+    def _owner(self, name: str) -> Key | None:
+        try:
+            with open(self._path(name), "rb") as file:
+                lines = file.read(65536).decode(errors="surrogateescape").split("\n")
+        except OSError:
+            return None
+        if self.call.breach("store-strict") and not lines[0]:
+            raise RuntimeError(f"empty file {name}")
+        return (lines[0].strip(), lines[1].strip() if len(lines) > 1 else "") if lines[0] else None
+
+    def take(self, place: Address, key: Key) -> None:
+        """Reserves an address, as a whole or not at all. The lock is held. Raises Failure."""
+        owner = f"{key[0]}\r\n{key[1]}".encode(errors="surrogateescape")
+        self._write(text(*place), owner)
+
+    def latest(self, number: int) -> int | None:
+        """What range set `number` gave away last."""
+        try:
+            with open(self._path(f"last_reserved_ip.{number}"), "rb") as file:
+                return address(file.read(100).decode().strip())[1]
+        except (OSError, ValueError):
+            return None
+
+    def remember(self, number: int, place: Address) -> None:
+        """Notes what range set `number` gave away last. Raises Failure."""
+        self._write(f"last_reserved_ip.{number}", text(*place).encode())
+
+    def _write(self, name: str, data: bytes) -> None:
+        new = self._path(".new")  # under the lock there is only one
+        if self.call.breach("no-lock"):
+            new += str(os.getpid())
+        try:
+            file = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+            with open(file, "wb") as out:
+                out.write(data)
+            os.rename(new, self._path(name))
+        except OSError as error:
+            raise Failure(
+                IO, f"the store {self.folder} cannot be written: {error.strerror}"
+            ) from None
+
+    def free(self, name: str) -> str:
+        """Removes an entry; "" when it is gone, else why it is not."""
+        try:
+            os.unlink(self._path(name))
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            return f"{name}: {error.strerror}"
+        return ""
+
+    def sweep(self) -> None:
+        """Removes what a killed plugin left of an entry that was never made. The lock is held."""
+        self.free(".new")

@@ -1,0 +1,71 @@
+"""Requests, outcomes and their records."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from refimpl.cni.contract import ShapeError
+from refimpl.cni.execute import Exec, Log, Outcome, Processes, Request
+
+
+def test_a_request_has_the_variables_of_its_verb_only() -> None:
+    """GC has no container; a variable too many hides a plugin that asks for it."""
+    request = Request.of("GC", {"name": "n"}, path="/opt/cni/bin")
+    assert dict(request.env) == {"CNI_COMMAND": "GC", "CNI_PATH": "/opt/cni/bin"}
+
+
+def test_variables_can_be_set_and_taken_out() -> None:
+    """Cases about bad environments start from a good one."""
+    request = Request.of("ADD", {}, container_id="c", netns="/n", ifname="eth0", path="/p")
+    bent = request.with_env(CNI_NETNS=None, CNI_ARGS="A=b")
+    assert "CNI_NETNS" not in bent.env
+    assert bent.env["CNI_ARGS"] == "A=b"
+    assert "CNI_NETNS" in request.env
+
+
+def test_an_error_object_is_understood() -> None:
+    """Findings show code and message, not JSON."""
+    outcome = Outcome(1, b'{"cniVersion":"1.0.0","code":7,"msg":"no name"}')
+    assert outcome.error is not None
+    assert (outcome.error.code, outcome.error.msg) == (7, "no name")
+
+
+def test_two_documents_are_none() -> None:
+    """A runtime cannot tell which one holds."""
+    with pytest.raises(ShapeError):
+        _ = Outcome(0, b"{}{}").document
+
+
+def test_a_record_has_the_keys_of_a_journal_line() -> None:
+    """Reports know one kind of record."""
+    record = Exec(
+        plugin="/opt/cni/bin/bridge",
+        request=Request.of("DEL", {"name": "n"}, container_id="c", ifname="eth0"),
+        outcome=Outcome(1, b'{"code":11,"msg":"later"}', b"log"),
+    ).to_dict()
+    assert record["method"] == "bridge DEL"
+    assert record["code"] == "exit 1, code 11"
+    assert record["message"] == "later"
+    assert record["requests"] == [{"name": "n"}]
+    assert record["env"]["CNI_COMMAND"] == "DEL"
+
+
+@pytest.mark.parametrize("stdin", [b'{"a":"it\'s"}', b"\xff\x00%\\", b""])
+def test_the_shell_line_repeats_the_exec(stdin: bytes) -> None:
+    """A finding that cannot be repeated is not believed."""
+    request = Request("ADD", {"CNI_COMMAND": "ADD", "CNI_ARGS": "A=b c"}, stdin)
+    record = Exec(plugin="/bin/cat", request=request, outcome=Processes().run("/bin/cat", request))
+    done = subprocess.run(["bash", "-c", record.shell()], capture_output=True, check=True)
+    assert done.stdout == stdin
+
+
+def test_a_log_tells_what_came_after_a_mark() -> None:
+    """The judge shows the execs of one case."""
+    log = Log()
+    request = Request("ADD", {}, b"")
+    log.add("a", request, Outcome(0))
+    mark = log.seq
+    made = log.add("b", request, Outcome(1))
+    assert log.since(mark) == [made]
