@@ -1,12 +1,8 @@
-"""Real programs: built from the Go module proxy when a test of theirs is selected, kept outside the
-checkout in $REFIMPL_PEERS (default ~/.cache/refimpl/peers), one folder a version.
-"""
+"""What the live tests share: the real programs (see peers.py), and how they are run."""
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -19,79 +15,37 @@ import attrs
 import pytest
 
 from conformance.engine.supervise import Supervised
+from tests.live import peers
+from tests.live.peers import (
+    busybox,
+    cni_plugins,
+    cnitool,
+    containerd,
+    csi_sanity,
+    debian_cni,
+    debian_containerd,
+    grpcurl,
+    mock_driver,
+)
 
-CSI_SANITY = "5.6.0"
-GRPCURL = "1.9.4"
-KUBERNETES = "1.37.2"
-HERE = Path(__file__).parent
-
-
-def _home() -> Path:
-    chosen = os.environ.get("REFIMPL_PEERS") or "~/.cache/refimpl/peers"
-    return Path(chosen).expanduser()
-
-
-def _built(name: str, version: str, build: Callable[[Path], None]) -> Path:
-    """The program called `name`, built once; other test processes wait for it."""
-    folder = _home() / f"{name}-{version}"
-    folder.mkdir(parents=True, exist_ok=True)
-    program = folder / name
-    with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not program.exists():
-            if not shutil.which("go"):
-                pytest.skip(f"{name} {version} is not built and there is no Go to build it with")
-            build(folder)
-            print(f"built {name} {version}")
-    return program
-
-
-def _go(*words: str, folder: Path, **env: str) -> None:
-    done = subprocess.run(
-        ["go", *words],
-        cwd=folder,
-        env={**os.environ, **env},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, f"go {' '.join(words)}:\n{done.stderr[-2000:]}"
+__all__ = [
+    "busybox",
+    "cni_plugins",
+    "cnitool",
+    "containerd",
+    "csi_sanity",
+    "debian_cni",
+    "debian_containerd",
+    "grpcurl",
+    "mock_driver",
+]
 
 
-def _installed(name: str, version: str, module: str) -> Path:
-    """The program that `go install MODULE@vVERSION` builds."""
-
-    def build(folder: Path) -> None:
-        _go("install", f"{module}@v{version}", folder=folder, GOBIN=str(folder), GOFLAGS="-mod=mod")
-
-    return _built(name, version, build)
-
-
-@pytest.fixture(scope="session")
-def csi_sanity() -> Path:
-    """The program of csi-sanity."""
-    module = "github.com/kubernetes-csi/csi-test/v5/cmd/csi-sanity"
-    return _installed("csi-sanity", CSI_SANITY, module)
-
-
-@pytest.fixture(scope="session")
-def grpcurl() -> Path:
-    """The program that our findings are repeated with."""
-    return _installed("grpcurl", GRPCURL, "github.com/fullstorydev/grpcurl/cmd/grpcurl")
-
-
-@pytest.fixture(scope="session")
-def mock_driver() -> Path:
-    """The mock CSI driver of Kubernetes' end-to-end tests, behind a main of our own."""
-
-    def build(folder: Path) -> None:
-        source = folder / "source"
-        shutil.copytree(HERE / "mock_driver", source, dirs_exist_ok=True)
-        shutil.copy(source / "go.mod.template", source / "go.mod")
-        _go("mod", "tidy", folder=source)
-        _go("build", "-trimpath", "-o", str(folder / "mock-driver"), ".", folder=source)
-
-    return _built("mock-driver", KUBERNETES, build)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Says which real programs the verdict is about."""
+    if peers.USED:
+        used = (f"{name} {version}" for name, version in sorted(peers.USED.items()))
+        terminalreporter.write_line(f"peers: {', '.join(used)}")
 
 
 @attrs.frozen
