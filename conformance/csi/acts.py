@@ -23,6 +23,7 @@ from refimpl.csi.api import csi_pb2 as pb
 from refimpl.csi.api import csi_pb2_grpc
 
 T = TypeVar("T")
+M = TypeVar("M", bound=Message)
 
 
 @attrs.frozen
@@ -45,6 +46,8 @@ class Acts(Requests):
     ledger: Ledger
     _afterwards: list[Callable[[], None]]
     _at_end: list[Callable[[], None]]
+    _lasting: dict[str, Any]
+    _lent: set[str]
 
     def volume(self, request: pb.CreateVolumeRequest | None = None) -> pb.Volume:
         """A new volume, or the user's own one where the driver makes none."""
@@ -146,29 +149,45 @@ class Acts(Requests):
         )
         return Mounted(volume, request.target_path, staging, context, request)
 
-    @functools.cached_property
+    @property
     def lasting_volume(self) -> pb.Volume:
-        """A volume for cases that only ask about one, or send what has to be refused; it stays
-        until the run ends. A case that changes a volume makes its own."""
-        return self._lasting(self.volume)
+        """A volume that stays until the run ends, published nowhere: for cases that ask about one,
+        repeat what made it, or send what has to be refused, and leave it as it was."""
+        made: pb.Volume = self._shared("volume", lambda: self.volume(self.lasting_request))
+        return _copy(made)
+
+    @property
+    def lasting_request(self) -> pb.CreateVolumeRequest:
+        """What made `lasting_volume`."""
+        return _copy(self._lasting_request)
+
+    @functools.cached_property
+    def _lasting_request(self) -> pb.CreateVolumeRequest:
+        return self.volume_request()
 
     @property
     def lasting_mount(self) -> Mounted:
-        """The same for a volume that is published on the first node."""
+        """Another such volume, published on the first node."""
         if "controller:CREATE_DELETE_VOLUME" not in self.offers:
             return self.mount()  # the one volume there is must be free for the next case
-        return self._lasting_mount
+        mounted: Mounted = self._shared("mount", self.mount)
+        volume, request = _copy(mounted.volume), _copy(mounted.request)
+        return attrs.evolve(mounted, volume=volume, request=request)
 
-    @functools.cached_property
-    def _lasting_mount(self) -> Mounted:
-        return self._lasting(self.mount)
+    def forget_lasting(self, *, lent: bool = False) -> None:
+        """Lets what lasts be made anew: the driver that had it is gone. lent: only what this case
+        has used, which may no longer be as it was."""
+        for name in self._lent if lent else set(self._lasting):
+            if self._lasting.pop(name, None) and name == "volume":
+                self.__dict__.pop("_lasting_request", None)
 
-    def forget_lasting(self) -> None:
-        """Lets them be made anew: the driver that had them is gone."""
-        for name in ("lasting_volume", "_lasting_mount"):
-            self.__dict__.pop(name, None)
+    def _shared(self, name: str, make: Callable[[], Any]) -> Any:
+        self._lent.add(name)
+        if name not in self._lasting:
+            self._lasting[name] = self._made_to_last(make)
+        return self._lasting[name]
 
-    def _lasting(self, make: Callable[[], T]) -> T:
+    def _made_to_last(self, make: Callable[[], T]) -> T:
         earlier = {made.number for made in self.ledger.open_calls()}
         afterwards, self._afterwards = self._afterwards, []
         try:
@@ -207,6 +226,9 @@ class Acts(Requests):
         refused = undo_all(self.ledger, self.call_with_secrets)
         _newest_first(self._afterwards)
         if refused:
+            self.forget_lasting(lent=True)
+        self._lent.clear()
+        if refused:
             raise refused[0]
 
     def clean_up_all(self) -> None:
@@ -236,6 +258,13 @@ class Acts(Requests):
     def _paths(self) -> Paths:
         assert self.paths is not None, "the case needs SAME_HOST"
         return self.paths
+
+
+def _copy(message: M) -> M:
+    """So that a case that changes what it got changes nothing for the next one."""
+    made = type(message)()
+    made.CopyFrom(message)
+    return made
 
 
 def _newest_first(acts: list[Callable[[], None]]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import cast
 
 import pytest
@@ -12,12 +12,29 @@ from conformance.engine.session import judge_of
 from conformance.engine.supervise import Supervised
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
+    """A case that fails may have spoiled what lasts: the next case gets its own."""
+    try:
+        yield
+    except Exception:
+        csi = getattr(item, "funcargs", {}).get("csi")
+        if csi is not None:
+            csi.forget_lasting(lent=True)
+        raise
+
+
+@pytest.fixture(scope="session")
+def driver(request: pytest.FixtureRequest) -> CsiTarget:
+    """What `csi` lends to each case: pytest takes its time over whatever asks for `request`."""
+    return cast("CsiTarget", judge_of(request.config).target("csi"))
+
+
 @pytest.fixture
-def csi(request: pytest.FixtureRequest) -> Iterator[CsiTarget]:
+def csi(driver: CsiTarget) -> Iterator[CsiTarget]:
     """The driver under test. What a case makes on it is undone when the case ends."""
-    target = cast("CsiTarget", judge_of(request.config).target("csi"))
-    yield target
-    target.clean_up()
+    yield driver
+    driver.clean_up()
 
 
 @pytest.fixture

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import sys
-import tomllib
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from google.protobuf.message import Message
 
 from conformance.csi import known, undo
@@ -16,12 +14,13 @@ from conformance.csi.offers import REVISIONS, ask
 from conformance.csi.paths import paths_for
 from conformance.csi.settings import CsiSettings, settings
 from conformance.csi.surroundings import Surroundings
-from conformance.engine import fixtures, mutants, reproduce, sweep
+from conformance.engine import mutants, reproduce, sweep
 from conformance.engine.ledger import Ledger, LedgerChannel, Made
 from conformance.engine.ledger import read as read_ledger
 from conformance.engine.options import BadOption, Options
 from conformance.engine.supervise import Supervised
 from conformance.engine.target import Loss
+from conformance.engine.targetfile import target_file
 from conformance.engine.verdict import Broken
 from refimpl.csi.kubelet import Driver
 from refimpl.wire.client import Channel, Unreachable
@@ -65,6 +64,8 @@ class CsiTarget(Surroundings):
         self._channels: dict[str, Channel] = {}
         self._afterwards: list[Callable[[], None]] = []
         self._at_end: list[Callable[[], None]] = []
+        self._lasting: dict[str, Any] = {}
+        self._lent: set[str] = set()
         self._connect()
         self.offers = ask(self.driver, self.nodes[0])
         self.name = self.offers.name or "a CSI driver"
@@ -183,12 +184,8 @@ class CsiTarget(Surroundings):
 def open_target(options: Options) -> CsiTarget:
     """Opens what the options name; raises BadOption or wire.client.Unreachable."""
     kind, _, argument = options.target.partition(":")
-    file = _TargetFile()
-    ours = fixtures.folder() / "targets" / f"{options.target}.toml"
-    named = options.target.endswith(".toml") or ours.is_file()
-    if named:
-        file = _target_file(fixtures.locate(options.target, "targets"))
-    chosen = settings(file.csi, options.settings)
+    file = target_file(options.target, "csi")
+    chosen = settings(file.settings, options.settings)
     options.revision = options.revision or file.revision
     _revision(options.revision)  # a wrong one is said before a driver is waited for
     command = options.command or tuple(file.command)
@@ -196,8 +193,6 @@ def open_target(options: Options) -> CsiTarget:
         return _started(command, options, chosen)
     if kind in ("fake", "mutant", "unbroken"):
         return _faked(kind, argument, options, chosen)
-    if named and not file.endpoint:
-        raise BadOption(f"{options.target}: it names neither an endpoint nor a command")
     where = file.endpoint or options.target
     try:
         nodes = [Endpoint.parse(text) for text in chosen.node_endpoints or [where]]
@@ -250,30 +245,14 @@ def _started(command: Sequence[str], options: Options, chosen: CsiSettings) -> C
         raise
 
 
-class _TargetFile(msgspec.Struct, forbid_unknown_fields=True):
-    """A target file: where the driver is or how it is started, and what `settings` takes."""
-
-    endpoint: str = ""
-    command: list[str] = []
-    revision: str = ""
-    csi: dict[str, Any] = {}
-
-
-def _target_file(path: Path) -> _TargetFile:
-    try:
-        found = msgspec.convert(tomllib.loads(path.read_text()), _TargetFile)
-    except OSError as error:
-        raise BadOption(f"{path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
-        raise BadOption(f"{path}: {error}") from error
-    if found.endpoint and found.command:
-        raise BadOption(f"{path}: endpoint and command exclude each other")
-    return found
-
-
 def _revision(text: str) -> Any:
     """`csi-1.12` or `1.12` as 1.12; empty stays empty."""
     revision = text.removeprefix("csi-")
     if revision and revision not in REVISIONS:
         raise BadOption(f"--revision {text}: there is csi-{', csi-'.join(REVISIONS)}")
     return revision
+
+
+def preload() -> None:
+    """See engine.target.Interface."""
+    import refimpl.csi.fake  # noqa: F401

@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import cast
 
 import pytest
 
-from conformance.csi import tour, watch
+from conformance.csi import rpcs, tour, watch
 from conformance.csi.needs import REVISION_1_13
+from conformance.csi.refusals import code_of
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import MUST, SHOULD, case
 from conformance.engine.session import judge_of
 from conformance.engine.verdict import expect, should
+from refimpl.csi.kubelet import Driver
+from refimpl.wire.endpoint import Endpoint
 from refimpl.wire.journal import Entry
+from refimpl.wire.status import Code
 
 Calls = Sequence[Entry]
+
+_AT_THE_CONTROLLER: tuple[str, ...] = (
+    "Identity",
+    "Controller",
+    "GroupController",
+    "SnapshotMetadata",
+)
+_AT_A_NODE: tuple[str, ...] = ("Identity", "Node")
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +59,41 @@ def _found(csi: CsiTarget, tour: Calls, watcher: Callable[[Entry], list[str]]) -
     seen = {entry.seq: entry for entry in tour}
     seen |= {entry.seq: entry for entry in csi.journal.entries if entry.peer in ours}
     return list(dict.fromkeys(text for entry in seen.values() for text in watcher(entry)))
+
+
+@pytest.mark.looks_back
+@case("CSI-PROTO-004", MUST, "CSI 1.13 Connectivity")
+def test_every_rpc_that_is_advertised_is_there(csi: CsiTarget, refusals: Calls) -> None:
+    """All services of a driver are at its address; a caller that read the capabilities has nowhere
+    else to go. What the bad calls of this module have shown is not asked again."""
+    seen: dict[tuple[str, str], Code] = {}
+    for entry in refusals:
+        seen.setdefault((entry.peer, entry.method), entry.code)  # the first request was empty
+    nodes = zip(csi.node_endpoints, csi.nodes, strict=True)
+    places = [(csi.endpoint, csi.driver, _AT_THE_CONTROLLER)]
+    places += [(endpoint, node, _AT_A_NODE) for endpoint, node in nodes]
+    missing = [
+        f"{rpc.name} at {endpoint}"
+        for endpoint, driver, services in places
+        for rpc in rpcs.of(*services)
+        if rpc.due(csi.offers) and _code(seen, endpoint, driver, rpc) == Code.UNIMPLEMENTED
+    ]
+    expect(
+        not missing,
+        "an RPC that the capabilities promise is implemented at the driver's address",
+        wanted="any other status than UNIMPLEMENTED, also for an empty request",
+        got=missing,
+    )
+
+
+def _code(
+    seen: dict[tuple[str, str], Code], endpoint: Endpoint, driver: Driver, rpc: rpcs.Rpc
+) -> Code:
+    """What an empty request is answered with at this endpoint; asked where that is not known."""
+    key = str(endpoint), rpc.method
+    if key not in seen:
+        seen[key] = code_of(partial(rpcs.call, driver, rpc, rpc.request()))
+    return seen[key]
 
 
 @pytest.mark.looks_back

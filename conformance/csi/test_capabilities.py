@@ -25,14 +25,6 @@ from refimpl.csi.api import csi_pb2 as pb
 from refimpl.csi.kubelet import Driver
 from refimpl.wire.status import Code, Refused
 
-_AT_THE_CONTROLLER: tuple[str, ...] = (
-    "Identity",
-    "Controller",
-    "GroupController",
-    "SnapshotMetadata",
-)
-_AT_A_NODE: tuple[str, ...] = ("Identity", "Node")
-
 # CSI, comments of the capabilities: the first is advertised only beside one of the others.
 _IMPLIED = {
     "controller:LIST_VOLUMES_PUBLISHED_NODES": ("controller:PUBLISH_UNPUBLISH_VOLUME",),
@@ -77,27 +69,6 @@ def _expect_unimplemented(csi: CsiTarget, chosen: Iterable[Rpc], rule: str) -> N
         if code != Code.UNIMPLEMENTED:
             found[rpc.name] = code.name
     expect(not found, rule, wanted="UNIMPLEMENTED", got=found)
-
-
-@case("CSI-PROTO-004", MUST, "CSI 1.13 Connectivity")
-def test_every_rpc_that_is_advertised_is_there(csi: CsiTarget) -> None:
-    """All services of a driver are at its address; a caller that read the capabilities has nowhere
-    else to go."""
-    nodes = zip(csi.node_endpoints, csi.nodes, strict=True)
-    places = [(csi.endpoint, csi.driver, _AT_THE_CONTROLLER)]
-    places += [(endpoint, node, _AT_A_NODE) for endpoint, node in nodes]
-    missing = [
-        f"{rpc.name} at {endpoint}"
-        for endpoint, driver, services in places
-        for rpc in rpcs.of(*services)
-        if rpc.due(csi.offers) and _status(driver, rpc, rpc.request()) == Code.UNIMPLEMENTED
-    ]
-    expect(
-        not missing,
-        "an RPC that the capabilities promise is implemented at the driver's address",
-        wanted="any other status than UNIMPLEMENTED, also for an empty request",
-        got=missing,
-    )
 
 
 @case("CSI-PROTO-005", SHOULD, "CSI 1.13 Error Scheme", needs=[Closed()])

@@ -156,8 +156,7 @@ def test_a_repeated_create_of_another_size_is_refused(csi: CsiTarget) -> None:
 @case("CSI-CTRL-021", MUST, "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
 def test_a_repeated_create_takes_any_range_that_fits(csi: CsiTarget) -> None:
     """A claim may have been edited between two tries; what exists already still serves it."""
-    first = csi.volume_request()
-    volume = csi.volume(first)
+    first, volume = csi.lasting_request, csi.lasting_volume
     size = csi.settings.volume_size
     request = csi.volume_request(
         first.name, required=size // 2, limit=max(size, volume.capacity_bytes) * 2

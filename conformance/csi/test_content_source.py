@@ -32,7 +32,7 @@ def test_a_source_the_driver_cannot_copy_is_refused(csi: CsiTarget) -> None:
     """A driver that ignores the source hands out an empty volume as a restored one."""
     sources = {}
     if CLONE_VOLUME.unmet(csi):
-        sources["a volume"] = from_volume(csi.volume().volume_id)
+        sources["a volume"] = from_volume(csi.lasting_volume.volume_id)
     if CREATE_DELETE_SNAPSHOT.unmet(csi):
         sources["a snapshot"] = from_snapshot(csi.unknown_snapshot_id())
     for what, source in sources.items():

@@ -38,7 +38,7 @@ _TIMES = 3
 def test_the_health_of_a_volume_is_told_under_its_id(csi: CsiTarget) -> None:
     """Whoever watches many volumes sorts the answers by id. A volume nobody has broken has nothing
     to tell, or people learn to overlook what is told."""
-    volume_id = csi.volume().volume_id
+    volume_id = csi.lasting_volume.volume_id
     found = health.ailments(health.at_controller(csi, volume_id))
     rule = "a volume in good order has an empty health_statuses"
     should(not found, rule, wanted="no entry", got=health.named(found))

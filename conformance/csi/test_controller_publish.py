@@ -70,7 +70,7 @@ def test_a_volume_cannot_be_published_to_an_unknown_node(csi: CsiTarget) -> None
 @case("CSI-PUB-004", MUST, _SOURCE, needs=[PUBLISH_UNPUBLISH_VOLUME, NODE_ID, VOLUMES])
 def test_a_repeated_publish_answers_the_same(csi: CsiTarget) -> None:
     """The attacher asks again after every lost answer; the node finds the disk by this context."""
-    volume = csi.volume()
+    volume = csi.lasting_volume
     first = csi.attach(volume)
     for _ in range(2):
         again = csi.attach(volume)
@@ -90,8 +90,8 @@ def test_a_repeated_publish_answers_the_same(csi: CsiTarget) -> None:
 )
 def test_a_published_volume_does_not_change_its_readonly_flag(csi: CsiTarget) -> None:
     """An OK would let a pod write to what was attached read-only, or fail it at its first write."""
+    volume = csi.lasting_volume
     for readonly in (False, True):
-        volume = csi.volume()
         csi.attach(volume, readonly=readonly)
         expect_status(
             partial(csi.attach, volume, readonly=not readonly),
@@ -99,6 +99,7 @@ def test_a_published_volume_does_not_change_its_readonly_flag(csi: CsiTarget) ->
             f"a volume published to a node with readonly = {readonly} is not published there with"
             f" readonly = {not readonly} as well",
         )
+        csi.controller.ControllerUnpublishVolume(csi.unpublish_request(volume.volume_id))
 
 
 @case("CSI-PUB-006", MUST, _SOURCE, needs=[PUBLISH_UNPUBLISH_VOLUME, NODE_ID, CREATE_DELETE_VOLUME])
@@ -163,7 +164,7 @@ def test_a_volume_for_readers_is_published_without_the_readonly_flag_or_refused(
 @case("CSI-PUB-016", MAY, _SOURCE, needs=[PUBLISH_UNPUBLISH_VOLUME, NODE_ID, VOLUMES])
 def test_a_wrong_volume_context_is_refused_or_ignored(csi: CsiTarget) -> None:
     """A hand-written PersistentVolume with a mistyped attribute must not bring the driver down."""
-    volume = csi.volume()
+    volume = csi.lasting_volume
     wrong = pb.Volume(volume_id=volume.volume_id)
     wrong.volume_context.update(dict.fromkeys(volume.volume_context, "of another volume"))
     wrong.volume_context["refimpl.example/unknown"] = "x"
@@ -184,7 +185,7 @@ def test_a_wrong_volume_context_is_refused_or_ignored(csi: CsiTarget) -> None:
 def test_entries_the_provisioner_adds_to_the_context_are_borne(csi: CsiTarget) -> None:
     """The provisioner writes its identity beside the driver's own entries; a driver that insists
     on its own set alone can attach nothing that Kubernetes has provisioned."""
-    volume = csi.volume()
+    volume = csi.lasting_volume
     key = "storage.kubernetes.io/csiProvisionerIdentity"
     volume.volume_context[key] = f"1700000000000-8081-{csi.offers.name}"[:128]
     expect_status(
@@ -199,7 +200,7 @@ def test_a_use_the_volume_was_not_made_for_is_refused(csi: CsiTarget) -> None:
     """The driver has to make sure that the volume can be used as described, or the pod fails later
     at a mount that nobody understands. OK is right only where the driver stands by it in
     ValidateVolumeCapabilities."""
-    volume = csi.volume()
+    volume = csi.lasting_volume
     nothing = pb.VolumeCapability(access_mode=Mode(mode=csi.usual_mode))
     expect_status(
         lambda: csi.attach(volume, capability=nothing),

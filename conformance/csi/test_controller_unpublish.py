@@ -50,7 +50,7 @@ def test_a_volume_that_was_never_published_counts_as_unpublished(csi: CsiTarget)
 def test_a_repeated_unpublish_is_done(csi: CsiTarget) -> None:
     """The detacher repeats what it got no answer to, and retries an error for ever: the volume
     would stay "attached" in the cluster until someone removes a finalizer by hand."""
-    volume = csi.volume()
+    volume = csi.lasting_volume
     csi.attach(volume)
     _unpublish(csi, volume, "ControllerUnpublishVolume of a published volume is done")
     _unpublish(csi, volume, "the same ControllerUnpublishVolume once more is done")
@@ -132,17 +132,19 @@ def test_a_volume_moves_to_another_node(csi: CsiTarget) -> None:
 def test_an_unpublish_cancels_a_publish_of_unknown_outcome(csi: CsiTarget) -> None:
     """A pod is deleted while its attach hangs. The caller cannot know whether the request or only
     its answer got lost, and has no way to cancel but the inverse call."""
-    for lost, fault in (("request", Status(Code.UNAVAILABLE)), ("answer", DropReply())):
-        volume = csi.volume()
-        publish = f"a ControllerPublishVolume whose {lost} got lost"
-        with interposed(csi, Rule(do=fault, id=f"{lost}-lost")) as driver:
+    volume = csi.volume()
+    request_lost = Rule(do=Status(Code.UNAVAILABLE), id="request-lost", times=1)
+    answer_lost = Rule(do=DropReply(), id="answer-lost", times=1)
+    with interposed(csi, request_lost, answer_lost) as driver:
+        for lost in ("request", "answer"):
+            publish = f"a ControllerPublishVolume whose {lost} got lost"
             expect_status(
                 partial(driver.controller.ControllerPublishVolume, csi.publish_request(volume)),
                 {Code.UNAVAILABLE},
                 f"{publish} comes to no other end",
             )
-        _unpublish(csi, volume, f"ControllerUnpublishVolume after {publish} is done")
-        _expect_free(csi, volume, f"when {publish} was cancelled,")
+            _unpublish(csi, volume, f"ControllerUnpublishVolume after {publish} is done")
+            _expect_free(csi, volume, f"when {publish} was cancelled,")
 
 
 @case(
@@ -198,3 +200,4 @@ def _expect_free(csi: CsiTarget, volume: pb.Volume, when: str) -> None:
             {Code.OK},
             f"{when} the volume can be published to the same node in another way",
         )
+        _unpublish(csi, volume, "and unpublished from there")

@@ -143,8 +143,8 @@ def _expect_confirmed(
 @case("CSI-CTRL-019", MUST, "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
 def test_a_repeated_create_returns_the_same_volume(csi: CsiTarget) -> None:
     """An orchestrator that lost the first answer asks again; a second volume would leak."""
-    request = csi.volume_request()
-    expect_same(csi, request, csi.volume(request), "the same request makes the same volume")
+    request, made = csi.lasting_request, csi.lasting_volume
+    expect_same(csi, request, made, "the same request makes the same volume")
 
 
 @case("CSI-CTRL-034", MAY, "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])

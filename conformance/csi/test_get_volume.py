@@ -30,7 +30,7 @@ _OLD_SOURCE = "CSI 1.12 ControllerGetVolume"
 @case("CSI-GV-001", MUST, _SOURCE, needs=[GET_VOLUME, VOLUMES])
 def test_a_volume_is_told_with_its_status_as_the_list_tells_it(csi: CsiTarget) -> None:
     """Some callers ask for one volume, some read the list: both have to see the same."""
-    volume = csi.volume()
+    volume = csi.lasting_volume
     told = _get(csi, volume.volume_id)
     expect(
         told.volume.volume_id == volume.volume_id and told.HasField("status"),

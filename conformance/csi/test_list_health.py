@@ -44,10 +44,11 @@ def test_the_sick_are_listed_page_by_page(csi: CsiTarget) -> None:
     the pages and tokens of ListVolumes holds here."""
     listing = sick_volumes(csi)
     with health.several_sick(csi, 5) as ids:
-        small, length = smallest_pages(listing), len(listing.ids())
+        known = listing.ids()
+        small, length = smallest_pages(known), len(known)
         for size in (small, 2 * small, 3 * small, length - 1, length, length + 1):
-            expect_whole(listing, size)
-        expect_whole(listing, small, 3 * small, 2 * small)
+            known = expect_whole(listing, size, known=known)
+        expect_whole(listing, small, 3 * small, 2 * small, known=known)
         expect_no_negative(listing)
         _expect_all_in_largest(listing, ids)
         expect_bad_token(listing, csi.settings.invalid_token)

@@ -29,7 +29,8 @@ _OWN = [LIST_VOLUMES, CREATE_DELETE_VOLUME]
 @case("CSI-LV-001", MUST, _SOURCE, needs=[LIST_VOLUMES])
 def test_listed_volumes_have_ids_of_their_own(csi: CsiTarget) -> None:
     """Reconcilers key what they see by id; an empty or doubled one mixes two volumes up."""
-    _make(csi, 2)
+    assert csi.lasting_volume.volume_id  # one, and another where the driver makes any
+    _make(csi, 1)
     listing = volumes(csi)
     for page in listing.walk():
         ids = listing.ids(page)
@@ -62,27 +63,30 @@ def test_a_volume_is_listed_from_its_creation_to_its_deletion(csi: CsiTarget) ->
 def test_a_walk_in_pages_of_one_shows_every_volume_once(csi: CsiTarget) -> None:
     """The smallest pages show every mistake at the edge of one: an entry lost, an entry twice, a
     token too many. A list of more than 200 volumes is walked in larger pages."""
-    _make(csi, 5)
-    expect_whole(volumes(csi), smallest_pages(volumes(csi)))
+    _make(csi, 4)
+    listing, known = volumes(csi), volumes(csi).ids()
+    expect_whole(listing, smallest_pages(known), known=known)
 
 
 @case("CSI-LV-004", MUST, _SOURCE, needs=_OWN, alone=True)
 def test_there_is_a_next_token_while_more_follows(csi: CsiTarget) -> None:
     """Whatever the size of a page is to the length of the list. A missing token hides volumes from
     the attacher, which then detaches them by force."""
-    _make(csi, 5)
-    listing = volumes(csi)
-    small, length = smallest_pages(listing), len(listing.ids())
-    for size in (small, 2 * small, 3 * small, length - 1, length, length + 1):
-        expect_whole(listing, size)
+    _make(csi, 4)
+    listing, known = volumes(csi), volumes(csi).ids()
+    small, length = smallest_pages(known), len(known)
+    sizes = (small, 2 * small, 3 * small, length - 1, length, length + 1)
+    for size in dict.fromkeys(sizes):
+        known = expect_whole(listing, size, known=known)
 
 
 @case("CSI-LV-005", MAY, _SOURCE, needs=_OWN, alone=True)
 def test_max_entries_may_change_from_page_to_page(csi: CsiTarget) -> None:
     """A token says where to go on; how many entries fit is a matter of each call."""
     _make(csi, 5)
-    small = smallest_pages(volumes(csi))
-    expect_whole(volumes(csi), small, 3 * small, 2 * small)
+    listing, known = volumes(csi), volumes(csi).ids()
+    small = smallest_pages(known)
+    expect_whole(listing, small, 3 * small, 2 * small, known=known)
 
 
 @case("CSI-LV-006", MUST, _SOURCE, needs=[LIST_VOLUMES])
@@ -94,7 +98,7 @@ def test_a_negative_max_entries_is_refused(csi: CsiTarget) -> None:
 @case("CSI-LV-007", MUST, _SOURCE, needs=_OWN)
 def test_the_largest_max_entries_is_served(csi: CsiTarget) -> None:
     """A caller that wants all in one page says so with the largest number there is."""
-    listing, volume = volumes(csi), csi.volume()
+    listing, volume = volumes(csi), csi.lasting_volume
     page = expect_status(
         lambda: listing.page(2**31 - 1), {Code.OK}, "ListVolumes with max_entries = 2^31-1 answers"
     )
@@ -122,7 +126,7 @@ def test_a_token_the_list_never_gave_is_refused(csi: CsiTarget) -> None:
 @case("CSI-LV-009", MAY, _SOURCE, needs=_OWN, alone=True)
 def test_a_token_can_be_used_again(csi: CsiTarget) -> None:
     """A caller whose page got lost asks for it once more: the same page, or to start again."""
-    _make(csi, 4)
+    _make(csi, 3)
     listing = volumes(csi)
 
     def twice(_: list[str]) -> None:
@@ -147,7 +151,7 @@ def test_a_token_can_be_used_again(csi: CsiTarget) -> None:
 def test_a_walk_survives_that_what_it_showed_is_deleted(csi: CsiTarget) -> None:
     """A cleaner deletes as it walks. The walk goes on, though it may miss some (CSI allows that),
     or has to start again; what was not deleted is still there afterwards."""
-    own, listing = {volume.volume_id for volume in _make(csi, 6)}, volumes(csi)
+    own, listing = {volume.volume_id for volume in _make(csi, 4)}, volumes(csi)
     seen, token = _walk_to(csi, own)
     for id in seen:
         csi.controller.DeleteVolume(csi.delete_request(id))
@@ -164,7 +168,7 @@ def test_a_walk_survives_that_what_it_showed_is_deleted(csi: CsiTarget) -> None:
 def test_a_walk_survives_that_a_volume_is_created(csi: CsiTarget) -> None:
     """In a busy cluster something is always being created; a walk that each of them stops would
     never end."""
-    own, listing = {volume.volume_id for volume in _make(csi, 4)}, volumes(csi)
+    own, listing = {volume.volume_id for volume in _make(csi, 3)}, volumes(csi)
     _, token = _walk_to(csi, own)
     csi.volume()
     expect_status(

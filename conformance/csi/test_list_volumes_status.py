@@ -86,7 +86,7 @@ def test_the_nodes_that_have_a_volume_are_listed(csi: CsiTarget) -> None:
 @case("CSI-LV-014", MUST, _SOURCE, needs=[LIST_PUBLISHED_NODES, *_OWN])
 def test_every_entry_has_a_status(csi: CsiTarget) -> None:
     """Without one, "published nowhere" cannot be told from "nobody knows"."""
-    csi.volume()
+    assert csi.lasting_volume.volume_id  # so that there is one
     for page in volumes(csi).walk():
         for entry in page.entries:
             expect(
@@ -122,7 +122,7 @@ def test_an_expanded_volume_is_listed_with_its_new_size(csi: CsiTarget) -> None:
 def test_a_listed_volume_is_the_one_that_was_created(csi: CsiTarget) -> None:
     """volume_context cannot change, and a volume does not move: two versions of either would make
     the same volume two things."""
-    volume = csi.volume()
+    volume = csi.lasting_volume
     listed = _entry(csi, volume).volume
     for field in ("volume_context", "accessible_topology"):
         created, now = getattr(volume, field), getattr(listed, field)

@@ -17,7 +17,7 @@ from refimpl.csi.kubelet import Driver
 from refimpl.wire.client import Channel
 
 _Rpc = pb.NodeServiceCapability.RPC
-_TIMES = 5
+_TIMES = 3
 
 
 @case("CSI-NODE-001", MUST, "CSI 1.13 NodeGetCapabilities", needs=[NODE])

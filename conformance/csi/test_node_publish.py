@@ -89,7 +89,7 @@ def test_a_repeated_publish_mounts_once(csi: CsiTarget) -> None:
     """Kubelet asks again after every restart. Mounts that pile up slow down the node, and the one
     unmount of the pod's end leaves the volume in use for ever."""
     visible = not csi.no_mounts
-    place = csi.mount()
+    place = csi.lasting_mount
     for _ in range(_REPEATS):
         publish(csi, place)
     if visible:
@@ -138,7 +138,7 @@ def test_a_published_volume_does_not_change_its_use(csi: CsiTarget) -> None:
 @case("CSI-NPUB-008", MUST, _SOURCE, needs=_VOLUME)
 def test_other_secrets_do_not_make_another_publish(csi: CsiTarget) -> None:
     """Secrets are rotated while pods run; they say who asks, not what is asked for."""
-    place = csi.mount()
+    place = csi.lasting_mount
     renewed = {**place.request.secrets, "refimpl-unknown": "renewed"}
     second = changed(place, secrets=renewed)
     expect_status(

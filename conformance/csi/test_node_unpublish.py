@@ -49,7 +49,6 @@ def test_an_unpublish_leaves_nothing_at_the_target(csi: CsiTarget) -> None:
         kind = "file or device of a block" if block else "directory of a mount"
         rule = f"NodeUnpublishVolume removes the {kind} volume from its target"
         expect_gone(csi, place.target_path, rule)
-        csi.withdraw(place)
 
 
 @case("CSI-NUNP-003", MUST, _SOURCE, needs=_VOLUME)

@@ -77,7 +77,7 @@ def test_an_unpublish_deletes_no_data(csi: CsiTarget) -> None:
 def test_the_target_of_another_volume_is_left_alone(csi: CsiTarget) -> None:
     """A caller that mixes up its paths must not take the files of a running pod away."""
     assert csi.paths is not None
-    own, other = csi.mount(), csi.mount()
+    own, other = csi.lasting_mount, csi.mount()
     written = content.fresh()
     if not csi.no_data:
         content.write(other, written)

@@ -21,10 +21,11 @@ _VOLUME = (*_NEEDS, VOLUMES, SAME_HOST)
 @case("CSI-STG-013", MUST, _SOURCE, needs=_VOLUME)
 def test_an_unstage_without_its_fields_is_refused(csi: CsiTarget) -> None:
     """An OK makes kubelet remove a directory in which the volume is still mounted."""
-    request = staged.ready(csi)
-    csi.node.NodeStageVolume(request)
+    place = csi.lasting_mount
     for field in ("volume_id", "staging_target_path"):
-        lacking = staged.back(request)
+        lacking = pb.NodeUnstageVolumeRequest(
+            volume_id=place.volume.volume_id, staging_target_path=place.staging_path
+        )
         lacking.ClearField(field)
         expect_status(
             partial(csi.node.NodeUnstageVolume, lacking),

@@ -28,8 +28,7 @@ def test_a_repeated_create_with_another_access_type_is_refused(csi: CsiTarget) -
 @case("CSI-CTRL-023", MUST, "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
 def test_a_repeated_create_with_a_mode_the_volume_lacks_is_refused(csi: CsiTarget) -> None:
     """A claim made shared between two tries must not bind to a volume for one node."""
-    first = csi.volume_request()
-    volume = csi.volume(first)
+    first, volume = csi.lasting_request, csi.lasting_volume
     modes = (mode for mode in Mode.Mode.values() if mode != Mode.UNKNOWN)
     lacking = next((mode for mode in modes if not _serves(csi, volume, mode)), None)
     if lacking is None:
@@ -59,8 +58,7 @@ def test_a_repeated_create_with_other_parameters_is_refused(csi: CsiTarget) -> N
 @case("CSI-CTRL-025", SHOULD, "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
 def test_other_secrets_do_not_make_another_volume(csi: CsiTarget) -> None:
     """Passwords are changed while claims are being served; they say who asks, not for what."""
-    request = csi.volume_request()
-    volume = csi.volume(request)
+    request, volume = csi.lasting_request, csi.lasting_volume
     request.secrets["refimpl-other"] = "1"
     again = expect_status(
         lambda: csi.controller.CreateVolume(request),

@@ -72,7 +72,7 @@ def test_what_a_volume_supports_is_confirmed_in_full(csi: CsiTarget) -> None:
 def test_what_is_confirmed_can_be_published_and_nothing_else(csi: CsiTarget) -> None:
     """Every access mode and access type gets a clear answer, and ControllerPublishVolume, where
     there is one, stands by it: two opinions in one driver mean pods that never start."""
-    volume = csi.volume()
+    volume = csi.lasting_volume
     for mode in all_modes(csi):
         for use in (csi.capability(mode), other_type(csi, mode)):
             answer = _ask(csi, csi.validate_request(volume, [use]))

@@ -25,7 +25,7 @@ NEEDS = [CREATE_DELETE_VOLUME, CLONE_VOLUME]
 @case("CSI-CTRL-045", MUST, "CSI 1.13 VolumeContentSource", needs=NEEDS)
 def test_a_volume_can_be_cloned(csi: CsiTarget) -> None:
     """The provisioner deletes a clone that does not name its source, and tries for ever."""
-    original = csi.volume()
+    original = csi.lasting_volume
     source = from_volume(original.volume_id)
     expect_copied(csi.volume(csi.volume_request(source=source)), source, original.capacity_bytes)
 
@@ -44,14 +44,14 @@ def test_a_source_volume_that_does_not_exist_is_not_found(csi: CsiTarget) -> Non
 @case("CSI-CTRL-047", MUST, "CSI 1.13 CreateVolume", needs=NEEDS)
 def test_a_repeated_clone_returns_the_same_volume(csi: CsiTarget) -> None:
     """Copies take longer than callers wait: without this a large clone never comes to an end."""
-    request = csi.volume_request(source=from_volume(csi.volume().volume_id))
+    request = csi.volume_request(source=from_volume(csi.lasting_volume.volume_id))
     expect_same(csi, request, csi.volume(request), "the same clone gives the same volume")
 
 
 @case("CSI-CTRL-048", MUST, "CSI 1.13 CreateVolume", needs=NEEDS)
 def test_a_clone_of_another_size_holds_its_source_or_is_refused(csi: CsiTarget) -> None:
     """A smaller one cannot hold the data; a larger one has to show its size, if it is made."""
-    original = csi.volume()
+    original = csi.lasting_volume
     source = from_volume(original.volume_id)
     size = original.capacity_bytes or csi.settings.volume_size
     expect_not_smaller(csi, size, source)

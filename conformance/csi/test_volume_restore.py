@@ -32,7 +32,7 @@ NEEDS = [CREATE_DELETE_VOLUME, CREATE_DELETE_SNAPSHOT]
 @case("CSI-CTRL-038", MUST, "CSI 1.13 VolumeContentSource", needs=NEEDS)
 def test_a_snapshot_can_be_restored(csi: CsiTarget) -> None:
     """A driver that takes snapshots but gives nothing back is found out on the worst day."""
-    snapshot = csi.snapshot(csi.volume())
+    snapshot = csi.snapshot(csi.lasting_volume)
     source = from_snapshot(snapshot.snapshot_id)
     restored = csi.volume(csi.volume_request(source=source))
     expect_copied(restored, source, snapshot.size_bytes)
@@ -52,7 +52,7 @@ def test_a_snapshot_that_does_not_exist_is_not_found(csi: CsiTarget) -> None:
 @case("CSI-CTRL-040", MUST, "CSI 1.13 CreateVolume", needs=NEEDS)
 def test_a_restore_smaller_than_its_snapshot_is_refused(csi: CsiTarget) -> None:
     """Part of the data would be missing, and with it the file system's last blocks."""
-    volume = csi.volume()
+    volume = csi.lasting_volume
     snapshot = csi.snapshot(volume)
     size = snapshot.size_bytes or volume.capacity_bytes or csi.settings.volume_size
     expect_not_smaller(csi, size, from_snapshot(snapshot.snapshot_id))
@@ -70,7 +70,7 @@ def test_a_restore_larger_than_its_snapshot_has_data_and_size(csi: CsiTarget) ->
 @case("CSI-CTRL-042", MUST, "CSI 1.13 CreateVolume", needs=NEEDS)
 def test_a_repeated_restore_returns_the_same_volume(csi: CsiTarget) -> None:
     """Restores take long and are asked for again; each repeat must not copy anew."""
-    source = from_snapshot(csi.snapshot(csi.volume()).snapshot_id)
+    source = from_snapshot(csi.snapshot(csi.lasting_volume).snapshot_id)
     request = csi.volume_request(source=source)
     expect_same(csi, request, csi.volume(request), "the same restore gives the same volume")
 
@@ -78,10 +78,9 @@ def test_a_repeated_restore_returns_the_same_volume(csi: CsiTarget) -> None:
 @case("CSI-CTRL-043", MUST, "CSI 1.13 CreateVolume", needs=NEEDS)
 def test_a_repeated_create_with_another_source_is_refused(csi: CsiTarget) -> None:
     """A claim restored from Monday must not be answered with Sunday, or with nothing at all."""
-    volume = csi.volume()
+    volume = csi.lasting_volume
     monday, sunday = csi.snapshot(volume).snapshot_id, csi.snapshot(volume).snapshot_id
-    empty, restored = csi.volume_request(), csi.volume_request(source=from_snapshot(monday))
-    csi.volume(empty)
+    empty, restored = csi.lasting_request, csi.volume_request(source=from_snapshot(monday))
     csi.volume(restored)
     for what, name, source in (
         ("another snapshot", restored.name, from_snapshot(sunday)),
@@ -95,7 +94,7 @@ def test_a_repeated_create_with_another_source_is_refused(csi: CsiTarget) -> Non
 @case("CSI-CTRL-044", SHOULD, "robustness: a snapshot that is not ready", needs=NEEDS)
 def test_a_snapshot_that_is_not_ready_is_refused_for_now(csi: CsiTarget) -> None:
     """The provisioner asks again after these codes; others give the claim up, or lose its data."""
-    request = csi.snapshot_request(csi.volume().volume_id)
+    request = csi.snapshot_request(csi.lasting_volume.volume_id)
     snapshot = csi.controller.CreateSnapshot(request).snapshot
     if snapshot.ready_to_use:
         pytest.skip("the driver's snapshots are ready at once")

@@ -75,14 +75,17 @@ class Listing:
         entries = (entry for page in self.walk() for entry in page.entries)
         return next((entry for entry in entries if self.key(entry) == id), None)
 
-    def settled(self, judge: Callable[[list[str]], object]) -> None:
+    def settled(
+        self, judge: Callable[[list[str]], object], known: list[str] | None = None
+    ) -> list[str]:
         """Has the list judged as a whole: `judge` is given its sorted ids, asks for pages, and
-        raises Broken or Refused where they are not as they should be.
+        raises Broken or Refused where they are not as they should be. `known`: the ids as they
+        were just now, to spare a look. Returns the ids that it was judged by.
 
         That counts only when the list was the same before and after, and several times: something
         may have come and gone in between. Skips the case where others never leave the list alone.
         """
-        before, doubts = sorted(self.ids()), 0
+        before, doubts = sorted(self.ids() if known is None else known), 0
         for _ in range(_TRIES):
             try:
                 judge(before)
@@ -93,7 +96,7 @@ class Listing:
                     raise
                 before = after
             else:
-                return
+                return before
         pytest.skip(f"others change the list of {self.rpc} all the time")
 
 
@@ -140,14 +143,15 @@ def sick_volumes(csi: CsiTarget) -> Listing:
     )
 
 
-def smallest_pages(listing: Listing) -> int:
+def smallest_pages(known: Sequence[str]) -> int:
     """A page size of one, or as little as keeps the walk over a long list bearable."""
-    return max(1, -(-len(listing.ids()) // _PAGES))
+    return max(1, -(-len(known) // _PAGES))
 
 
-def expect_whole(listing: Listing, *sizes: int) -> None:
-    """A walk in pages of these sizes shows what the whole list shows, each entry once."""
-    listing.settled(lambda known: _compare(listing, sizes, known))
+def expect_whole(listing: Listing, *sizes: int, known: list[str] | None = None) -> list[str]:
+    """A walk in pages of these sizes shows what the whole list shows, each entry once; `known`
+    and what is returned as for `settled`."""
+    return listing.settled(lambda ids: _compare(listing, sizes, ids), known)
 
 
 def _compare(listing: Listing, sizes: Sequence[int], known: list[str]) -> None:

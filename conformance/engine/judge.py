@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import gc
 from collections.abc import Generator
 from typing import Any
@@ -28,6 +29,7 @@ class Judge:
         self.options = options
         self._targets = opened
         self._known: dict[str, Known] | None = None
+        self._concerned: dict[str, tuple[str, ...]] = {}
         self._mark = 0
 
     def target(self, name: str) -> Target:
@@ -75,7 +77,12 @@ class Judge:
     def _selected(self, case: Case) -> bool:
         ours = self.options.target.partition(":")[0] in ("fake", "mutant", "unbroken")
         heavy = not case.heavy or self.options.heavy or ours
-        return heavy and self.options.selects(case)
+        return heavy and self.options.selects(case) and self._concerns(case)
+
+    def _concerns(self, case: Case) -> bool:
+        if case.interface not in self._concerned:
+            self._concerned[case.interface] = interface(case.interface).concerns(self.options)
+        return any(fnmatch.fnmatchcase(case.id, glob) for glob in self._concerned[case.interface])
 
     def _check_expectations(self, ids: set[str]) -> None:
         paths = narrate.fixture_paths(self.options.expect, "expectations")

@@ -207,7 +207,7 @@ def serve(interface: str, target: str, endpoint: str, folder: str) -> None:
 
 
 def fake_class(interface: str) -> Any:
-    """The class of an interface's fake."""
+    """The class of an interface's fake, where one process serves it."""
     module, _, attribute = FAKES[interface].partition(":")
     return getattr(importlib.import_module(module), attribute)
 
@@ -234,7 +234,7 @@ def main(words: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix="refimpl-matrix-", ignore_cleanup_errors=True) as home:
         tempfile.tempdir = os.environ["TMPDIR"] = home
         for interface in [chosen.interface] if chosen.interface else INTERFACES:
-            fake_class(interface)
+            INTERFACES[interface].preload()
             wrong += check(interface, chosen.only, chosen.n, chosen.whole)
         tempfile.tempdir = None
     print()

@@ -9,10 +9,9 @@ from typing import Any
 
 from conformance.engine import fixtures
 from conformance.engine.case import Case
-from conformance.engine.target import Target
+from conformance.engine.target import Record, Target
 from conformance.engine.verdict import Broken
 from refimpl.wire.client import Unreachable
-from refimpl.wire.journal import Entry
 from refimpl.wire.secrets import MASK
 from refimpl.wire.status import Refused
 
@@ -20,7 +19,7 @@ from refimpl.wire.status import Refused
 _CALLS_SHOWN = 12
 
 
-def finding(target: Target, error: BaseException, calls: Sequence[Entry]) -> dict[str, Any]:
+def finding(target: Target, error: BaseException, calls: Sequence[Record]) -> dict[str, Any]:
     """message, wanted, got, calls and reproduce of a failed case."""
     refused = next((call.rpc for call in reversed(calls) if call.code), "a call")
     found: dict[str, Any] = {"message": _sentence(error, refused)}
@@ -55,7 +54,7 @@ def _sentence(error: BaseException, refused: str) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def call_names(calls: Iterable[Entry]) -> list[dict[str, Any]]:
+def call_names(calls: Iterable[Record]) -> list[dict[str, Any]]:
     """The calls of a case that passed, by name and status only, to keep the stream small."""
     return [{"rpc": call.rpc, "code": call.code.name} for call in calls][-_CALLS_SHOWN:]
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Collection
-from typing import Protocol, cast
+from collections.abc import Collection, Sequence
+from typing import Any, Protocol, cast
 
 import attrs
 
 from conformance.engine.options import BadOption, Options
-from refimpl.wire.journal import Entry
 
 
 @attrs.frozen
@@ -18,6 +17,21 @@ class Loss:
 
     reason: str
     revived: bool = False
+
+
+class Record(Protocol):
+    """One call to a target, or one exec of it, as findings and reports show it."""
+
+    @property
+    def rpc(self) -> str:
+        """What was called, in a word or two."""
+
+    @property
+    def code(self) -> Any:
+        """How it ended: true when it was refused or failed; `name` is a word for it."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON values under the keys of a journal line, secrets replaced."""
 
 
 class Target(Protocol):
@@ -35,10 +49,10 @@ class Target(Protocol):
     def mark(self) -> int:
         """A place in the record of calls; `calls` tells what was called after it."""
 
-    def calls(self, mark: int) -> list[Entry]:
+    def calls(self, mark: int) -> Sequence[Record]:
         """The calls made to the target since the mark, oldest first."""
 
-    def reproduce(self, call: Entry) -> str:
+    def reproduce(self, call: Any) -> str:
         """One shell line that repeats the call without us."""
 
     def lost(self) -> Loss | None:
@@ -58,12 +72,25 @@ class Interface:
 
     def open(self, options: Options) -> Target:
         """Connects to the target; raises BadOption, or wire.client.Unreachable."""
-        module = importlib.import_module(f"{self.package}.target")
-        return cast("Target", module.open_target(options))
+        return cast("Target", self._module().open_target(options))
+
+    def concerns(self, options: Options) -> tuple[str, ...]:
+        """Globs of the ids that make sense for such a target: a CNI plugin is no runtime."""
+        ask = getattr(self._module(), "concerns", None)
+        return tuple(ask(options)) if ask else ("*",)
+
+    def preload(self) -> None:
+        """Imports what a run against our fakes needs, once for all processes forked afterwards."""
+        self._module().preload()
+
+    def _module(self) -> Any:
+        return importlib.import_module(f"{self.package}.target")
 
 
 INTERFACES = {
     "csi": Interface("csi", "conformance.csi", "Container Storage Interface drivers"),
+    "cni": Interface("cni", "conformance.cni", "Container Network Interface: plugins, runtimes"),
+    "cdi": Interface("cdi", "conformance.cdi", "Container Device Interface: libraries, runtimes"),
 }
 
 

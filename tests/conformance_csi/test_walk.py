@@ -141,7 +141,7 @@ def test_a_forged_token_is_borne(token: str) -> None:
 @pytest.mark.parametrize(("length", "size"), [(0, 1), (3, 1), (200, 1), (201, 2), (1000, 5)])
 def test_pages_are_as_small_as_is_bearable(length: int, size: int) -> None:
     """A foreign driver may have thousands of volumes."""
-    assert walk.smallest_pages(letters("x" * length)) == size
+    assert walk.smallest_pages("x" * length) == size
 
 
 def test_the_lists_of_a_driver_are_walked(csi: Any) -> None:

@@ -32,7 +32,7 @@ from conformance.engine import matrix
 
 judge = matrix.judge
 matrix.judge = lambda interface, target, only: judge(interface, target, only or ["CSI-LV-001"])
-raise SystemExit(matrix.main(["ForgetsReadOnly", "-n", "2"]))
+raise SystemExit(matrix.main(["ForgetsReadOnly", "-i", "csi", "-n", "2"]))
 """
 
 
@@ -123,7 +123,7 @@ def test_a_run_that_dies_has_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_fakes_are_those_that_can_be_served() -> None:
-    """Each interface has one."""
-    assert set(matrix.FAKES) == set(matrix.INTERFACES)
+    """Of the interfaces with a socket; CNI plugins are files."""
+    assert set(matrix.FAKES) <= set(matrix.INTERFACES)
     assert all(callable(matrix.fake_class(name)) for name in matrix.FAKES)
     assert mutants.classes("csi")
