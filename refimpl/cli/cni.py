@@ -63,12 +63,13 @@ def lint(paths: tuple[str, ...], cni_path: str, as_json: bool) -> None:
     """
     from refimpl.cni.lint import lint as check
     from refimpl.cni.lint import terminal
+    from refimpl.cni.lint.ask import versions_of
 
     folders = _folders(cni_path)
     for path in paths:
         if not os.path.lexists(path):
             raise Usage(f"{path}: no such file or directory; name a configuration or its directory")
-    report = check(map(Path, paths), cni_path=folders, versions_of=_versions_of)
+    report = check(map(Path, paths), cni_path=folders, versions_of=versions_of)
     if as_json:
         click.echo(json.dumps(report.to_dict(), indent=2))
     else:
@@ -85,21 +86,6 @@ def _folders(cni_path: str) -> list[Path]:
         if not folder.is_dir():
             raise Usage(f"--cni-path: {folder} is no directory; name directories of plugins")
     return folders
-
-
-def _versions_of(plugin: Path) -> list[str]:
-    """What the plugin answers to VERSION; raises Unanswered."""
-    from refimpl.cni.contract import LATEST, ShapeError, Verb, supported_versions
-    from refimpl.cni.execute import Processes, Request
-    from refimpl.cni.lint import Unanswered
-
-    outcome = Processes().run(plugin, Request.of(Verb.VERSION, {"cniVersion": LATEST}))
-    try:
-        if not outcome.ok:
-            raise Unanswered(outcome.brief())
-        return list(supported_versions(outcome.document))
-    except ShapeError as error:
-        raise Unanswered(str(error)) from error
 
 
 def _paint(text: str, what: str) -> str:

@@ -12,7 +12,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 # option -> (type, metavar, what --help says)
 OPTIONS: dict[str, tuple[Any, str | None, str]] = {
     "config": (str, "FILE", "Network configuration that names the plugin.  [one of ours]"),
-    "cni-path": (str, "DIRS", "Where delegates lie, after the plugin's own directory."),
+    "cni-path": (str, "DIRS", "Where delegates of a plugin, and plugins of dir: and file:, lie."),
     "cni-kind": (click.Choice(["interface", "chained", "ipam"]), None, "What the plugin does."),
     "cni-ifname": (str, "NAME", "Interface to ask for.  [eth0]"),
     "cni-args": (str, "K=V;...", "CNI_ARGS of every attachment."),

@@ -22,19 +22,24 @@ F = TypeVar("F", bound=Callable[..., object])
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
-_SHARED = (
+_RECORDED = (
     click.option("--faults", "faults_file", metavar="FILE", help="YAML file of fault rules."),
     click.option("--journal", "journal_file", metavar="FILE", help="Append each call, as JSON."),
     click.option("--control", metavar="ENDPOINT", help="Serve journal and faults over HTTP."),
-    click.option("--allow-remote", is_flag=True, help="Let tcp:// be other than loopback."),
 )
+_REMOTE = click.option("--allow-remote", is_flag=True, help="Let tcp:// be other than loopback.")
+
+
+def recorded_options(function: F) -> F:
+    """Adds --faults, --journal and --control to a command."""
+    for option in reversed(_RECORDED):
+        function = option(function)
+    return function
 
 
 def shared_options(function: F) -> F:
     """Adds --faults, --journal, --control and --allow-remote to a command."""
-    for option in reversed(_SHARED):
-        function = option(function)
-    return function
+    return recorded_options(_REMOTE(function))
 
 
 @contextmanager

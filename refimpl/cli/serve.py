@@ -13,6 +13,7 @@ from refimpl.cli.foreground import (
     interruption,
     loaded_faults,
     opened_journal,
+    recorded_options,
     refusals,
     shared_options,
 )
@@ -20,26 +21,41 @@ from refimpl.cli.foreground import (
 if TYPE_CHECKING:
     from refimpl.wire.fake import Fake
 
-FAKES = {"csi": "refimpl.csi.fake:FakeDriver"}
-"""Interface to the class of its fake."""
-
-REFUSALS = {"csi": "refimpl.csi.persist:StateError"}
-"""Interface to what its fake raises, besides ValueError, where the user asked for too much."""
+# As in refimpl.deviceplugin, which is imported when the command runs: a test holds them together.
+WAYS = ("push", "pull", "both")
+PERSONAS = (
+    *("healthy", "flapping", "slow", "lying", "dying"),
+    *("many", "topology", "cdi", "annotations", "mounts"),
+)
 
 EPILOG = """\b
+Examples:
+  refimpl serve csi unix:///tmp/csi.sock
+  refimpl serve deviceplugin --resource example.com/gpu=8 --dir /var/lib/kubelet
+  refimpl serve csi /tmp/csi.sock --control /tmp/ctl.sock
+  curl --unix-socket /tmp/ctl.sock http://refimpl/journal
+"""
+
+
+@click.group(epilog=EPILOG, subcommand_metavar="IFACE ...")
+def command() -> None:
+    """Run the fake of IFACE until SIGINT or SIGTERM.
+
+    Prints one line, "ready ENDPOINT", when it answers, and leaves no socket, process or mount
+    behind.
+    """
+
+
+@command.command(
+    epilog="""\b
 Examples:
   refimpl serve csi unix:///tmp/csi.sock
   refimpl serve csi /tmp/csi.sock --profile topology --nodes 3
   refimpl serve csi /tmp/controller.sock --split     node at controller-0.sock
   refimpl serve csi /tmp/csi.sock --without EXPAND_VOLUME --set attach_limit=2
   refimpl serve csi /tmp/csi.sock --faults faults.yaml --journal calls.jsonl
-  refimpl serve csi /tmp/csi.sock --control /tmp/ctl.sock
-  curl --unix-socket /tmp/ctl.sock http://refimpl/journal
 """
-
-
-@click.command(epilog=EPILOG)
-@click.argument("interface", metavar="IFACE", type=click.Choice(list(FAKES)))
+)
 @click.argument("endpoint")
 @click.option("--profile", help="Named set of choices.  [default: default]")
 @click.option("--revision", help="Revision of the interface, such as 1.12.  [default: newest]")
@@ -57,33 +73,71 @@ Examples:
     help="Change one setting of the profile (repeatable).",
 )
 @shared_options
-def command(
-    interface: str,
-    endpoint: str,
+def csi(endpoint: str, settings: tuple[str, ...], **choices: Any) -> None:
+    """Run a CSI driver at ENDPOINT: unix:///path, a path, or tcp://127.0.0.1:port (0: any)."""
+    if settings:
+        choices["settings"] = dict(_setting(text) for text in settings)
+    refused = _attribute("refimpl.csi.persist:StateError")
+    _serve("refimpl.csi.fake:FakeDriver", endpoint, refused=(refused,), **choices)
+
+
+@command.command(
+    epilog="""\b
+Examples:
+  refimpl serve deviceplugin --resource example.com/gpu=8 --dir /var/lib/kubelet
+  refimpl serve deviceplugin --resource example.com/gpu --dir DIR --persona topology
+  refimpl serve deviceplugin --resource example.com/gpu --dir DIR --control /tmp/ctl.sock
+  curl --unix-socket /tmp/ctl.sock http://refimpl/health -d '{"id":"gpu-0","health":"Unhealthy"}'
+"""
+)
+@click.option(
+    "--resource",
+    metavar="NAME[=COUNT]",
+    required=True,
+    help="Resource and how many devices.  [default: as many as the persona has]",
+)
+@click.option(
+    "--dir",
+    "folder",
+    metavar="DIR",
+    required=True,
+    help="Kubelet's folder, with device-plugins and plugins_registry in it.",
+)
+@click.option("--persona", type=click.Choice(PERSONAS), help="How it behaves.  [default: healthy]")
+@click.option("--register", type=click.Choice(WAYS), help="By whom it is begun.  [default: push]")
+@click.option("--registry", metavar="DIR", help="plugins_registry, where it lies elsewhere.")
+@click.option("--cdi-dir", metavar="DIR", help="Write a CDI file of the devices there.")
+@recorded_options
+def deviceplugin(resource: str, **choices: Any) -> None:
+    """Run a device plugin that registers with the kubelet of DIR, now and whenever it restarts.
+
+    It is ready when it serves; GET /registration of --control tells whether it is registered.
+    """
+    name, devices = _counted(resource)
+    # Directories that cannot be made, a CDI file that cannot be written.
+    _serve("refimpl.deviceplugin.fake:FakePlugin", name, devices, refused=(OSError,), **choices)
+
+
+def _serve(
+    fake: str,
+    *arguments: object,
+    refused: tuple[type[Exception], ...],
     faults_file: str | None,
     journal_file: str | None,
-    settings: tuple[str, ...],
     **choices: Any,
 ) -> None:
-    """Run the fake of IFACE (csi) at ENDPOINT until SIGINT or SIGTERM.
-
-    Prints one line, "ready ENDPOINT", when it answers, and leaves no socket, process or mount
-    behind. ENDPOINT is unix:///path, a socket's path, or tcp://127.0.0.1:port (0: any).
-    """
+    """Runs the fake of that class; `refused` is what it raises, besides ValueError, where the user
+    asked for too much."""
     given = {name: value for name, value in choices.items() if value not in (None, (), False)}
-    if settings:
-        given["settings"] = dict(_setting(text) for text in settings)
     with interruption() as wait, ExitStack() as stack:
         journal = opened_journal(journal_file)
         stack.callback(journal.close)
         faults = loaded_faults(faults_file, journal)
-        with refusals(ValueError, _attribute(REFUSALS[interface])):
-            fake: Fake = _attribute(FAKES[interface])(
-                endpoint, faults=faults, journal=journal, **given
-            )
-            stack.callback(fake.stop)
-            fake.start()
-        click.echo(f"ready {fake.endpoint}")
+        with refusals(ValueError, *refused):
+            made: Fake = _attribute(fake)(*arguments, faults=faults, journal=journal, **given)
+            stack.callback(made.stop)
+            made.start()
+        click.echo(f"ready {made.endpoint}")
         wait()
 
 
@@ -92,6 +146,13 @@ def _setting(text: str) -> tuple[str, str]:
     if not (name and equals):
         raise Usage(f"--set {text}: write NAME=VALUE")
     return name, value
+
+
+def _counted(text: str) -> tuple[str, int | None]:
+    name, equals, count = text.partition("=")
+    if not name or (equals and not count.isdecimal()):
+        raise Usage(f"--resource {text}: write NAME=COUNT, such as example.com/gpu=8, or NAME")
+    return name, int(count) if equals else None
 
 
 def _attribute(path: str) -> Any:

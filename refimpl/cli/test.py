@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from refimpl.cli.cdi_options import cdi_options
 from refimpl.cli.cni_options import cni_options
 from refimpl.cli.csi_options import csi_options
 from refimpl.cli.errors import TargetUnreachable, Usage
@@ -17,7 +18,8 @@ TARGET is one of
   fake                  our own fake (the default)
   unix:///run/x.sock    a socket, also as a bare path
   tcp://127.0.0.1:9000  where the interface allows TCP
-  exec:/opt/cni/bin/x   a CNI plugin
+  exec:/opt/cni/bin/x   a CNI plugin, or the cdi tool
+  dir:/etc/cni/net.d    CNI configurations; file:x.conflist for one alone
   my-driver.toml        a target file with all of it
   -- COMMAND ...        a command that we start, stop and restart;
                         {endpoint}, {dir} and {node} are filled in
@@ -30,6 +32,9 @@ Examples:
   refimpl test csi --only 'CSI-NPUB-*' -x -- ./driver --endpoint {endpoint}
   refimpl test csi /run/csi.sock --csi.secrets secrets.yaml --expect known.toml
   refimpl test cni exec:/opt/cni/bin/bridge --config net.conflist
+  refimpl test cni dir:/etc/cni/net.d --cni-path /opt/cni/bin
+  refimpl test cdi -- ./adapter-of-a-library
+  refimpl test cdi /run/containerd/containerd.sock --cdi-dir /etc/cdi --cdi-image busybox
 
 \b
 Exit codes: 0 conformant, 1 not conformant, 2 interrupted, 3 internal error,
@@ -81,11 +86,12 @@ class TestCommand(click.Command):
 @click.option("-q", "--quiet", is_flag=True, help="Only the verdict.")
 @csi_options
 @cni_options
+@cdi_options
 @click.pass_context
 def command(ctx: click.Context, /, iface: str, target: str, **chosen: Any) -> None:
     """Judge a target, one case a requirement.
 
-    IFACE is csi, cni, or all (every interface against our fakes). Words after --pytest go to
+    IFACE is csi, cni, cdi, or all (every interface against our fakes). Words after --pytest go to
     pytest unread.
     """
     from refimpl.wire import polling
@@ -114,7 +120,7 @@ def command(ctx: click.Context, /, iface: str, target: str, **chosen: Any) -> No
     ctx.exit(status)
 
 
-_OF_ONE = ("csi_", "cni_")
+_OF_ONE = ("csi_", "cni_", "cdi_")
 _PLAIN = (
     "revision",
     "level",

@@ -14,7 +14,7 @@ from refimpl.documents.document import DEEPEST, Document, DocumentError, Note, P
 from refimpl.documents.numbers import Unrepresentable, number, oddity
 from refimpl.documents.scan import Scanner
 
-__all__ = ["Document", "DocumentError", "Note", "dump", "parse"]
+__all__ = ["Document", "DocumentError", "Note", "decoded", "dump", "parse"]
 
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
@@ -27,7 +27,7 @@ def parse(data: bytes, *, name: str = "") -> Document:
     (the last counts), a byte order mark, numbers that float64 readers change. Raises DocumentError
     for everything else that RFC 8259 does not allow and for more than 1000 levels of nesting.
     """
-    text, marks = _decode(data, name)
+    text, marks = decoded(data, name)
     quick = _Quick()
     value: Any = None
     try:
@@ -85,8 +85,10 @@ def _shallow(text: str) -> bool:
     return text.count("[") + text.count("{") <= DEEPEST
 
 
-def _decode(data: bytes, name: str) -> tuple[str, list[Note]]:
-    """The text without its byte order mark, and the note on that mark."""
+def decoded(data: bytes, name: str) -> tuple[str, list[Note]]:
+    """The text without its byte order mark, and the note on that mark. Raises DocumentError for
+    what is not UTF-8; the reader of YAML starts with it, too.
+    """
     if data.startswith(WIDE):
         raise DocumentError(name, 1, 1, "the text is UTF-16 or UTF-32", "save the file as UTF-8")
     marks = []

@@ -15,7 +15,7 @@ import attrs
 import yaml
 
 from refimpl.documents.document import DEEPEST, Document, DocumentError, Lines, Node, Note, Pointer
-from refimpl.documents.json import _decode as decoded
+from refimpl.documents.json import decoded
 from refimpl.documents.numbers import shown
 from refimpl.documents.scalars import Scalar, resolve
 

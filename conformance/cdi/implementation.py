@@ -1,0 +1,197 @@
+"""An implementation of CDI as the suite sees it: it answers JSON objects with JSON objects.
+
+| act      | asked                                             | answered                    |
+|----------|---------------------------------------------------|-----------------------------|
+| hello    |                                                   | name, version, features     |
+| open     | cache (a number of ours), directories, watched    |                             |
+| load     | cache                                             | devices, errors             |
+| inject   | cache, config, devices                            | config                      |
+| create   | cache, config, devices, annotations               | config                      |
+| minimum  | document                                          | version                     |
+| write    | document, path                                    |                             |
+| annotate | annotations, plugin, device_id, devices           | annotations                 |
+| parse    | annotations                                       | devices                     |
+| close    | cache                                             |                             |
+
+`load` looks at the files as they are now; `devices` are the qualified names that can be requested,
+`errors` maps the path of a file or directory to texts. What fails is answered with `error`, a
+text; of `inject` also `unresolved`, the names, and `config`, what has become of it. An
+implementation has the acts that its features (below) name.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import shlex
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import attrs
+
+from conformance.engine.target import Loss
+
+Message = dict[str, Any]
+
+LOAD = "load"
+"""Tells which devices there are and what is wrong with which file."""
+INJECT = "inject"
+CONFIG = "config"
+"""Injects into any config, and tells what became of it when it fails."""
+REQUEST = "request"
+"""Injects the devices of a request in its order, a repeated or unknown name included."""
+DIRECTORIES = "directories"
+"""Reads any number of directories, whatever there is in their place."""
+WATCH = "watch"
+"""A cache lives on between two acts; one that is `watched` notices changes by itself."""
+MINIMUM = "minimum"
+WRITE = "write"
+ANNOTATIONS = "annotations"
+"""Makes and reads the annotations that request devices (annotate, parse)."""
+RUNTIME = "runtime"
+"""Makes containers with what a request and its annotations ask for (create)."""
+
+EVERY = frozenset(
+    {LOAD, INJECT, CONFIG, REQUEST, DIRECTORIES, WATCH, MINIMUM, WRITE, ANNOTATIONS, RUNTIME}
+)
+
+# A document in a report; what is longer helps nobody there.
+_SHOWN = 20_000
+
+
+class Gone(Exception):
+    """The implementation died over an act; the text says how."""
+
+
+class Implementation(Protocol):
+    """What answers."""
+
+    name: str
+    version: str
+    features: frozenset[str]
+
+    def answer(self, act: str, request: Message) -> Message:
+        """The reply to one act; raises Gone."""
+
+    def resident(self) -> int:
+        """How much memory it takes now, in bytes; 0 where that cannot be seen."""
+
+    def lost(self) -> Loss | None:
+        """What happened since the last look, if it died; see Target."""
+
+    def repeat(self, opened: Message | None, act: str, request: Message, /) -> str:
+        """One shell line that does the act without us, in a cache that was opened like that."""
+
+    def close(self) -> None:
+        """Ends it."""
+
+
+@attrs.frozen
+class Ending:
+    """How an act ended, in a word; true when it failed."""
+
+    name: str
+
+    def __bool__(self) -> bool:
+        return self.name != "ok"
+
+
+@attrs.frozen
+class Act:
+    """The record of one act."""
+
+    seq: int
+    time: float
+    act: str
+    request: Message
+    reply: Message
+    duration_s: float
+    peer: str
+
+    @property
+    def rpc(self) -> str:
+        """See Record."""
+        return self.act
+
+    @property
+    def code(self) -> Ending:
+        """See Record."""
+        return Ending("error" if "error" in self.reply else "ok")
+
+    def to_dict(self) -> dict[str, Any]:
+        """See Record."""
+        return {
+            "seq": self.seq,
+            "time": self.time,
+            "side": "client",
+            "method": self.act,
+            "peer": self.peer,
+            "requests": [_shown(self.request)],
+            "replies": [_shown(self.reply)],
+            "code": self.code.name,
+            "message": str(self.reply.get("error", "")),
+            "duration_s": self.duration_s,
+        }
+
+
+class Recorded:
+    """Asks an implementation and keeps what was said; safe to use from any thread."""
+
+    def __init__(self, implementation: Implementation, keep: int = 20_000) -> None:
+        self.implementation = implementation
+        self._keep = keep
+        self._lock = threading.Lock()
+        self._numbers = itertools.count(1)
+        self._held: list[Act] = []
+        self.seq = 0
+
+    def ask(self, act: str, request: Message) -> Message:
+        """The reply, which has `error` where the act failed or the implementation died."""
+        began = time.time(), time.monotonic()
+        try:
+            reply = self.implementation.answer(act, request)
+        except Gone as error:
+            reply = {"error": f"it died: {error}"}
+        if act != "close" or "error" in reply:  # else it would be the last act of every finding
+            self.note(act, request, reply, began[0], time.monotonic() - began[1])
+        return reply
+
+    def note(
+        self, act: str, request: Message, reply: Message, at: float = 0.0, took: float = 0.0
+    ) -> None:
+        """Keeps something that was done beside the implementation, such as a file written."""
+        with self._lock:
+            self.seq = next(self._numbers)
+            name = self.implementation.name
+            self._held.append(Act(self.seq, at or time.time(), act, request, reply, took, name))
+            del self._held[: -self._keep]
+
+    def since(self, mark: int) -> list[Act]:
+        """The acts after that number, oldest first."""
+        with self._lock:
+            return [each for each in self._held if each.seq > mark]
+
+
+def resident(pid: int | str = "self") -> int:
+    """The memory of a process, in bytes; 0 where it cannot be seen."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return 0
+    sizes = [line.split()[1] for line in lines if line.startswith("VmRSS:")]
+    return int(sizes[0]) * 1024 if sizes else 0
+
+
+def spoken(command: Sequence[str], opened: Message | None, act: str, request: Message) -> str:
+    """The shell line that says an act to an adapter."""
+    acts = [("open", opened)] if opened and act != "open" else []
+    lines = [json.dumps({"act": name, **said}) for name, said in (*acts, (act, request))]
+    return f"printf '%s\\n' {shlex.join(lines)} | {shlex.join(command)}"
+
+
+def _shown(message: Message) -> Any:
+    text = json.dumps(message)
+    return message if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
