@@ -84,6 +84,38 @@ def _loops() -> Check:
     )
 
 
+def _namespaces() -> Check:
+    from refimpl.cni.host import sandbox
+
+    reason = sandbox.why_not()
+    return Check(
+        "sandbox",
+        not reason,
+        reason or "network namespaces of our own can be made",
+        "CNI plugins judged on real links",
+        "allow user namespaces (user.max_user_namespaces, AppArmor) or run as root",
+    )
+
+
+def _links() -> Check:
+    """The kinds of links that plugins make, as far as this kernel knows them."""
+    from refimpl.cni.host import kernel, sandbox
+
+    if sandbox.why_not():
+        return Check("link kinds", False, "not known", "the plugins named like them", "see sandbox")
+    known = _in_child(lambda: [kind for kind in _KINDS if kernel.Kernel().supports(kind)])
+    return Check(
+        "link kinds",
+        "veth" in known,
+        ", ".join(known) or "none",
+        "the plugins named like them",
+        "load the modules, or take a kernel that has them",
+    )
+
+
+_KINDS = ("veth", "bridge", "macvlan", "ipvlan", "vlan", "dummy", "vrf", "ifb", "tun")
+
+
 def _program(name: str, allows: str, advice: str) -> Callable[[], Check]:
     def look() -> Check:
         path = shutil.which(name)
@@ -98,6 +130,9 @@ _CHECKS: tuple[Callable[[], Check], ...] = (
     _root,
     _mounts,
     _loops,
+    _namespaces,
+    _links,
+    _program("iptables", "CNI plugins that masquerade or map ports", "install iptables"),
     _program("mkfs.ext4", "volumes with a file system of their own size", "install e2fsprogs"),
     _program(
         "grpcurl",
@@ -114,3 +149,22 @@ def _quietly(command: list[str]) -> bool:
     except (OSError, subprocess.TimeoutExpired):
         return False
     return done.returncode == 0
+
+
+def _in_child(look: Callable[[], list[str]]) -> list[str]:
+    """What is found inside a sandbox, by a process that ends with it."""
+    from refimpl.cni.host import sandbox
+
+    receive, send = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            with sandbox.enter():
+                os.write(send, " ".join(look()).encode())
+        finally:
+            os._exit(0)
+    os.close(send)
+    with open(receive, "rb") as pipe:
+        said = pipe.read().decode()
+    os.waitpid(child, 0)
+    return said.split()

@@ -2,12 +2,15 @@
 
 ```toml
 target = "csi-driver-host-path"
+include = ["shared"]      # optional: files beside this one, or of ours, whose entries hold as well
 [[known]]
 id = "CSI-LV-006"
 reason = "a negative max_entries lists everything"
 rule = "CSI 1.12 ListVolumes: max_entries must not be negative"
 link = "https://…"        # optional
 versions = ">=1.17"       # optional, compared with the version the target tells
+revisions = ">=1.1"       # optional, compared with the revision it is judged by
+sometimes = true          # optional: depends on timing, so that it may pass as well
 ```
 """
 
@@ -16,11 +19,12 @@ from __future__ import annotations
 import operator
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
 
+from conformance.engine import fixtures
 from conformance.engine.options import BadOption
 
 _COMPARE = {
@@ -41,30 +45,55 @@ class Known(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     rule: str
     link: str = ""
     versions: str = ""
+    revisions: str = ""
+    sometimes: bool = False
 
 
 class _File(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     target: str
+    include: list[str] = []
     known: list[Known] = []
 
 
-def load(paths: Iterable[Path], version: str = "") -> dict[str, Known]:
-    """The entries of the files that hold for `version`, by case id.
+def load(paths: Iterable[Path], version: str = "", revision: str = "") -> dict[str, Known]:
+    """The entries of the files, and of what they include, that hold for a target, by case id.
 
     Raises BadOption with the file's name for what cannot be read or says one id twice.
     """
     found: dict[str, Known] = {}
-    for path in paths:
-        for entry in _read(path).known:
-            try:
-                if not applies(entry.versions, version):
-                    continue
-            except BadOption as error:
-                raise BadOption(f"--expect {path}: {entry.id}: {error}") from error
-            if entry.id in found:
-                raise BadOption(f"{path}: {entry.id} is listed twice; keep one entry a case")
-            found[entry.id] = entry
+    for path, entry in _entries(paths, set()):
+        try:
+            ranges = ((entry.versions, version), (entry.revisions, revision))
+            holds = [applies(wanted, told) for wanted, told in ranges]
+        except BadOption as error:
+            raise BadOption(f"--expect {path}: {entry.id}: {error}") from error
+        if not all(holds):
+            continue
+        if entry.id in found:
+            raise BadOption(f"{path}: {entry.id} is listed twice; keep one entry a case")
+        found[entry.id] = entry
     return found
+
+
+def _entries(paths: Iterable[Path], seen: set[Path]) -> Iterator[tuple[Path, Known]]:
+    """Every entry with its file. A file counts once, however many others include it."""
+    for path in paths:
+        if path.resolve() in seen:
+            continue
+        seen.add(path.resolve())
+        file = _read(path)
+        yield from _entries([_included(name, path) for name in file.include], seen)
+        for entry in file.known:
+            yield path, entry
+
+
+def _included(name: str, by: Path) -> Path:
+    """The file of that name beside the one that includes it, or of ours."""
+    places = (by.parent / name, by.parent / f"{name}.toml", fixtures.locate(name, "expectations"))
+    for place in places:
+        if place.is_file():
+            return place
+    raise BadOption(f"--expect {by}: include {name}: neither beside it nor of ours; mend the name")
 
 
 def _read(path: Path) -> _File:
@@ -77,7 +106,10 @@ def _read(path: Path) -> _File:
 
 
 def applies(versions: str, version: str) -> bool:
-    """Whether `version` lies in a range such as `>=1.17,<2`; no range and no version match all."""
+    """Whether `version` lies in a range such as `>=1.17,<2`; no range and no version match all.
+
+    Of both only the numbers count, so that `v1.17.0` and `cni-1.1.0` may be told, too.
+    """
     if not versions:
         return True
     # Judged without a version, too: a wrong range is to be said before the run.

@@ -44,10 +44,10 @@ class Judge:
         return self._targets[name]
 
     def known(self, target: Target) -> dict[str, Known]:
-        """The expected failures that hold for this target's version."""
+        """The expected failures that hold for this target's version and revision."""
         if self._known is None:
             paths = narrate.fixture_paths(self.options.expect, "expectations")
-            self._known = expectations.load(paths, target.version)
+            self._known = expectations.load(paths, target.version, target.revision)
         return self._known
 
     @pytest.hookimpl(trylast=True)
@@ -128,7 +128,7 @@ class Judge:
         outcome = _outcome(case, report, error, self.options.strict)
         known = self.known(target).get(case.id)
         if known:
-            outcome = _expected(outcome, report.when)
+            outcome = _expected(outcome, report.when, known.sometimes)
         found: dict[str, Any] = {"case": narrate.case_fields(case), "outcome": outcome}
         found["target"] = {
             "name": target.name,
@@ -189,10 +189,11 @@ def _outcome(
     return "warn" if soft and not strict else "fail"
 
 
-def _expected(outcome: str, when: str | None) -> str:
+def _expected(outcome: str, when: str | None, sometimes: bool) -> str:
     if outcome in ("fail", "warn"):
         return "xfail"
-    return "xpass" if outcome == "pass" and when == "call" else outcome
+    passes = outcome == "pass" and when == "call"
+    return "xpass" if passes and not sometimes else outcome
 
 
 def _tell_pytest(report: pytest.TestReport, outcome: str, message: str) -> None:

@@ -74,5 +74,7 @@ def eventually(predicate: Callable[[], T], deadline_s: float, what: str) -> T:
 
 
 def _brief(value: object) -> str:
+    if isinstance(value, list | tuple) and value and all(isinstance(each, str) for each in value):
+        value = "; ".join(value)  # sentences
     text = " ".join(str(value).split()) or "an empty answer"
     return text if len(text) <= 300 else f"{text[:297]}..."

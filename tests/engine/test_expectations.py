@@ -55,6 +55,51 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         expectations.load([tmp_path / "nowhere.toml"])
 
 
+class TestInclude:
+    def test_what_several_targets_share_is_said_once(self, tmp_path: Path) -> None:
+        """A file beside it is named as one of ours is: without folder and ending."""
+        _file(tmp_path, ENTRY, "shared.toml")
+        own = _file(tmp_path, 'include = ["shared"]' + ENTRY.replace("006", "008"))
+        assert set(expectations.load([own])) == {"CSI-LV-006", "CSI-LV-008"}
+
+    def test_a_file_of_ours_can_be_included_from_anywhere(self, tmp_path: Path) -> None:
+        """So that a user's own findings about a known plugin add up with ours."""
+        own = _file(tmp_path, 'include = ["cni-reference"]' + ENTRY)
+        ours = expectations.load([fixtures.locate("cni-reference", "expectations")])
+        assert set(expectations.load([own])) == {"CSI-LV-006", *ours}
+
+    def test_a_file_counts_once_however_many_include_it(self, tmp_path: Path) -> None:
+        """Also where files include each other."""
+        _file(tmp_path, 'include = ["known.toml"]' + ENTRY, "shared.toml")
+        own = _file(tmp_path, 'include = ["shared"]')
+        other = _file(tmp_path, 'include = ["shared"]', "other.toml")
+        assert list(expectations.load([own, other])) == ["CSI-LV-006"]
+
+    def test_an_entry_that_the_included_file_has_is_refused(self, tmp_path: Path) -> None:
+        """Nobody would know which of two reasons holds."""
+        _file(tmp_path, ENTRY, "shared.toml")
+        own = _file(tmp_path, 'include = ["shared"]' + ENTRY)
+        with pytest.raises(BadOption, match=r"known\.toml: CSI-LV-006 is listed twice"):
+            expectations.load([own])
+
+    def test_an_included_file_that_is_missing_is_named_with_the_one_that_wants_it(
+        self, tmp_path: Path
+    ) -> None:
+        """The user typed only the name of the latter."""
+        own = _file(tmp_path, 'include = ["nowhere"]')
+        with pytest.raises(BadOption, match=r"known\.toml: include nowhere"):
+            expectations.load([own])
+
+
+def test_an_entry_may_hold_for_some_versions_or_revisions_only(tmp_path: Path) -> None:
+    """Both are compared where both are given; a target that tells no version has its revision."""
+    path = _file(tmp_path, ENTRY + 'versions = "<2"\nrevisions = "<1.1"\n')
+    assert expectations.load([path], "1.10", "cni-1.0.0")
+    assert expectations.load([path], "", "cni-1.0.0")
+    assert not expectations.load([path], "", "cni-1.1.0")
+    assert not expectations.load([path], "2.0", "cni-1.0.0")
+
+
 @pytest.mark.parametrize(
     ("versions", "version", "holds"),
     [
@@ -65,6 +110,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         ("==1.17", "1.17.0", True),
         ("<1.17", "1.9", True),
         ("!=1.17", "1.17", False),
+        (">=1.1,<2", "cni-1.1.0", True),
     ],
 )
 def test_a_range_of_versions_compares_numbers(versions: str, version: str, holds: bool) -> None:

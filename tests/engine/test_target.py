@@ -19,7 +19,7 @@ def test_every_interface_has_its_suite() -> None:
 
 def test_an_unknown_interface_is_a_usage_error_that_names_them() -> None:
     """`all` is none of them, but a word that is taken."""
-    with pytest.raises(BadOption, match="interface 'csy': there is csi, .*or all"):
+    with pytest.raises(BadOption, match=r"interface .csy.: there is csi, .*or all"):
         interface("csy")
 
 

@@ -1,0 +1,1 @@
+"""Cases for CNI: plugins (CNI-PLG), runtimes (CNI-RT) and configurations (CNI-CFG)."""

@@ -1,0 +1,337 @@
+"""A runtime on the bench of a case: networks of recorders, pods, and what the recorders saw."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import tempfile
+import uuid
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from conformance.cni.runtimes.calls import Call, Journal
+from conformance.cni.runtimes.recorders import Recorders
+from conformance.cni.runtimes.subject import Failed, Pod, RuntimeUnderTest, describe
+from conformance.cni.settings import CniSettings
+from conformance.engine.target import Loss
+from conformance.engine.verdict import Broken, timeout
+from conformance.engine.verdict import eventually as wait_for
+from refimpl.cni.execute import Exec, Log, Outcome, Request
+from refimpl.documents import json as documents
+
+__all__ = ["Bench", "Runtime"]
+
+VERSION = "1.0.0"
+"""Of networks where a case is about no other: every runtime since 2021 has it."""
+
+_NOTICED_S = 10.0
+_REFUSED_S = 2.0
+
+
+class Bench:
+    """The runtime with its recorders for one test process. The recorders are there from the first
+    use until `close`.
+    """
+
+    def __init__(
+        self, subject: RuntimeUnderTest, log: Log, run_id: str, settings: CniSettings
+    ) -> None:
+        self.subject, self.log, self.run_id, self.settings = subject, log, run_id, settings
+        self.folder = Path(tempfile.mkdtemp(prefix="refimpl-cni-"))
+        self.recorders = Recorders(subject.bin_dirs[0], run_id, self.folder)
+        self.journal = Journal(self.recorders.journal)
+        self.lives: dict[str, tuple[Any, list[Exec]]] = {}
+        """What was recorded once for many cases, by name, and the calls it took."""
+        self.shown: list[Exec] = []
+        """Calls that a case draws on although others made them."""
+        self.number = 0
+
+    def runtime(self) -> Runtime:
+        """For one case, with healthy recorders; raises OSError where nothing can be installed."""
+        self.recorders.reset()
+        self.number += 1
+        self.shown = []
+        return Runtime(self)
+
+    def logged(self) -> int:
+        """Brings the log up to date; its end."""
+        self.journal.record(self.log)
+        return self.log.seq
+
+    def lost(self) -> Loss | None:
+        """See engine.target.Target: a runtime that ended, or was ended, is started again."""
+        if self.subject.alive():
+            return None
+        return Loss(f"{self.subject.name} does not answer any more", self.subject.revive())
+
+    def close(self) -> None:
+        """Takes everything away again that was put into the runtime's folders."""
+        self.recorders.remove()
+        self.subject.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Runtime:
+    """The runtime during one case. What a case makes of networks and pods goes with it.
+
+    runtime.use("a", "b")
+    pod = runtime.started()
+    runtime.stop(pod)
+    assert runtime.steps() == ["a ADD", "b ADD", "b DEL", "a DEL"]
+    """
+
+    def __init__(self, bench: Bench) -> None:
+        self._bench = bench
+        self.subject, self.recorders = bench.subject, bench.recorders
+        self.settings, self.folder = bench.settings, bench.folder
+        self.name = f"{bench.run_id}-n{bench.number}x"
+        self._files: list[Path] = []
+        self._pods: list[Pod] = []
+        self._afterwards: list[Callable[[], object]] = []
+        self._mark = len(bench.journal.calls())
+        self._network, self._numbers = self.name, 0
+
+    @property
+    def practice(self) -> bool:
+        """Whether what the reference library does is accepted."""
+        return self.settings.policy == "practice"
+
+    # Networks
+
+    def plugin(self, letter: str, **members: Any) -> dict[str, Any]:
+        """A plugin object of a recorder."""
+        return {"type": self.recorders.type_of(letter), **members}
+
+    def network(
+        self, *plugins: str | dict[str, Any], version: str | None = VERSION, **members: Any
+    ) -> dict[str, Any]:
+        """A network list; letters stand for recorders. version None: the list has no cniVersion."""
+        chain = [self.plugin(each) if isinstance(each, str) else each for each in plugins]
+        said = {} if version is None else {"cniVersion": version}
+        return {**said, "name": self.name, **members, "plugins": chain}
+
+    def use(self, *plugins: str | dict[str, Any], **members: Any) -> dict[str, Any]:
+        """Puts a network in place and waits until new pods get it; see `network`."""
+        document = self.network(*plugins, **members)
+        if not self.offer(document, limit_s=_NOTICED_S):
+            raise Broken(
+                f"{self.subject.name} takes a network of its folder within {_NOTICED_S:g} s",
+                f"{document['name']} is what new pods get",
+                f"networks {', '.join(self.subject.networks()) or 'none'}",
+            )
+        return document
+
+    def offer(self, document: Any, limit_s: float = _REFUSED_S) -> bool:
+        """Puts a document in place; whether the runtime takes it within the limit."""
+        data = document if isinstance(document, bytes) else documents.dump(document)
+        self._network = str(document.get("name", "")) if isinstance(document, dict) else ""
+        mark = len(self._bench.journal.calls())
+        self.write(data)
+        last = document["plugins"][-1] if isinstance(document, dict) else {}
+        letter = str(last.get("type", "")).rpartition("-")[2]
+
+        def asked() -> bool:
+            return any(call.step == f"{letter} VERSION" for call in self._all()[mark:])
+
+        with contextlib.suppress(Broken):
+            wait_for(lambda: self.subject.loaded(self._network, data, asked), limit_s, "taken")
+            return True
+        return False
+
+    def takes(self, document: dict[str, Any]) -> bool:
+        """Whether the network of a file is what new pods get."""
+        data = documents.dump(document)
+        with contextlib.suppress(Failed):
+            return self.subject.loaded(str(document["name"]), data, lambda: True)
+        return False
+
+    def next_number(self) -> int:
+        """A number that the case has not had."""
+        self._numbers += 1
+        return self._numbers
+
+    def file(self, number: int = 1) -> Path:
+        """The configuration file of that number; it sorts before all that are not ours."""
+        folder = self.subject.conf_dir
+        mine = f"00-refimpl-{self._bench.run_id}"
+        others = [each.name for each in folder.iterdir() if not each.name.startswith(mine)]
+        first = min([*others, "1"])
+        lead = "" if mine < first else "!"
+        return folder / f"{lead}{mine}-{number}.conflist"
+
+    def write(self, data: bytes, path: Path | None = None) -> Path:
+        """A file of the folder, there at once and whole; it goes with the case."""
+        place = path or self.file()
+        self.forget_file(place)
+        new = place.with_name(f".{place.name}.new")
+        new.write_bytes(data)
+        new.rename(place)
+        return place
+
+    def forget_file(self, place: Path) -> None:
+        """Has a file removed with the case."""
+        if place not in self._files:
+            self._files.append(place)
+
+    def tell(self, letter: str, *faults: dict[str, Any], **answers: Any) -> None:
+        """What a recorder answers from its next call on: faults, or an answer by verb."""
+        self.recorders.tell(letter, answers, list(faults))
+
+    def print_bytes(self, letter: str, data: bytes) -> None:
+        """Has a recorder print just that as its answer to ADD, UTF-8 or not."""
+        script = self.folder / f"print-{letter}"
+        script.with_suffix(".out").write_bytes(data)
+        script.write_text('#!/bin/sh\n[ "$CNI_COMMAND" != ADD ] || cat "$0.out"\n')
+        script.chmod(0o755)
+        self.recorders.tell(letter, target=str(script))
+
+    # Pods
+
+    def pod(self, **members: Any) -> Pod:
+        """A pod that nobody has asked for yet, on the network in use."""
+        name = members.pop("name", f"{self.name}-p{len(self._pods) + 1}")
+        pod = Pod(name=name, uid=str(uuid.uuid4()), network=self._network, **members)
+        self._pods.append(pod)
+        return pod
+
+    def attempt(self, pod: Pod | None = None, deadline_s: float = 20.0) -> str:
+        """Runs a pod; what the runtime said against it, "" where it runs."""
+        wanted = pod or self.pod()
+        return self._act("run", wanted, lambda: self.subject.run(wanted, timeout(deadline_s)))
+
+    def started(self, pod: Pod | None = None) -> Pod:
+        """A pod that has to run; raises Broken."""
+        wanted = pod or self.pod()
+        if said := self.attempt(wanted):
+            raise Broken("a pod runs where every plugin succeeds", "no error", said)
+        return wanted
+
+    def stop(self, pod: Pod) -> str:
+        """Asks for the end of a pod's network; what was said against it."""
+        return self._act("stop", pod, lambda: self.subject.stop(pod))
+
+    def remove(self, pod: Pod) -> str:
+        """Asks for the pod to be forgotten; what was said against it."""
+        return self._act("remove", pod, lambda: self.subject.remove(pod))
+
+    def ended(self, pod: Pod) -> str:
+        """All that a client can do: stop and remove, where the pod is still known."""
+        if not self.subject.known(pod):
+            return ""
+        return self.stop(pod) or self.remove(pod)
+
+    def check(self, pod: Pod) -> str:
+        """Has it checked where the runtime has a way to; what was said."""
+        return self._act("check", pod, lambda: self.subject.check(pod))
+
+    def collect(self, *valid: Pod) -> str:
+        """Has all but these collected where the runtime has a way to; what was said."""
+        return self._act("collect", None, lambda: self.subject.collect(list(valid)))
+
+    def kill_during(self, step: str, pod: Pod) -> None:
+        """Kills the runtime while a recorder is at it: `b ADD`."""
+        what = f"{step} is asked"
+        self.subject.kill_during(
+            pod, lambda: wait_for(lambda: step in self.steps(), _NOTICED_S, what)
+        )
+
+    def _act(self, act: str, pod: Pod | None, do: Callable[[], object]) -> str:
+        said = ""
+        try:
+            do()
+        except Failed as error:
+            said = describe(error) or "it failed without a word"
+        self._bench.journal.record(self._bench.log)
+        outcome = Outcome(int(bool(said)), stderr=said.encode())
+        line = self.subject.command(act, pod)
+        self._bench.log.add(self.subject.name, Request(act, {}, line.encode()), outcome)
+        return said
+
+    # What the recorders saw
+
+    def calls(self, *steps: str) -> list[Call]:
+        """The calls of this case, VERSION left out; `b DEL` or `DEL` chooses."""
+        mine = [call for call in self._all()[self._mark :] if self._is_mine(call)]
+        return [call for call in mine if not steps or {call.step, call.verb} & set(steps)]
+
+    def steps(self) -> list[str]:
+        """`a ADD`, `b ADD`, ..., in the order in which they began."""
+        return [call.step for call in self.calls()]
+
+    def seen(self) -> int:
+        """A place among the calls; `since` has what came after it."""
+        return len(self.calls())
+
+    def since(self, place: int) -> list[Call]:
+        """The calls after a place."""
+        return self.calls()[place:]
+
+    def running(self, call: Call) -> bool:
+        """Whether the process of a call still runs."""
+        return call.end_ns is None and self.subject.reach(f"/proc/{call.pid}").exists()
+
+    def unended(self) -> list[Call]:
+        """The calls whose process still runs."""
+        return [call for call in self.calls() if self.running(call)]
+
+    def _all(self) -> list[Call]:
+        return self._bench.journal.calls()
+
+    def _is_mine(self, call: Call) -> bool:
+        """About a network or a pod of this case; not the question for versions."""
+        args = dict(pair.partition("=")[::2] for pair in call.env.get("CNI_ARGS", "").split(";"))
+        about = (str(call.document.get("name", "")), args.get("K8S_POD_NAME", ""))
+        theirs = args.get("K8S_POD_NAMESPACE", "refimpl") != "refimpl"
+        mine = any(name.startswith(self.name) for name in about)
+        return mine and call.verb != "VERSION" and not theirs
+
+    # What is shared
+
+    def once(self, name: str, record: Callable[[Runtime], Any]) -> Any:
+        """What `record` makes of a healthy runtime, recorded once for all cases."""
+        lives = self._bench.lives
+        if name not in lives:
+            mark = self._bench.logged()
+            lives[name] = self._recorded(record), []
+            self._bench.logged()
+            lives[name] = lives[name][0], self._bench.log.since(mark)
+            found, _ = lives[name]
+        else:
+            found, self._bench.shown = lives[name]
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    def _recorded(self, record: Callable[[Runtime], Any]) -> Any:
+        """On a network of its own, so that the case does not see the calls among its own."""
+        other = self._bench.runtime()
+        try:
+            return record(other)
+        except (Broken, Failed) as error:
+            return error
+        finally:
+            other.clean_up()
+
+    # The end
+
+    def afterwards(self, act: Callable[[], object]) -> None:
+        """Something to do when the case ends, last one first."""
+        self._afterwards.append(act)
+
+    def clean_up(self) -> None:
+        """Ends every pod and takes the files away."""
+        for act in reversed(self._afterwards):
+            act()
+        self.recorders.reset()
+        if self.subject.alive() or self.subject.revive():
+            self._end(self._pods)
+        for path in self._files:
+            path.unlink(missing_ok=True)
+
+    def _end(self, pods: Sequence[Pod]) -> None:
+        for pod in pods:
+            with contextlib.suppress(Failed):
+                if self.subject.known(pod):
+                    self.subject.stop(pod)
+                    self.subject.remove(pod)

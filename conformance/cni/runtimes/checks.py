@@ -1,0 +1,96 @@
+"""What many cases look for in the calls of a runtime."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Collection, Iterable
+from typing import Any
+
+from conformance.cni.runtimes.bench import Runtime
+from conformance.cni.runtimes.calls import Call
+from conformance.cni.runtimes.subject import Pod
+from conformance.engine.verdict import Broken, eventually, expect
+from refimpl.documents import json as documents
+
+__all__ = ["Wrong", "came", "differences", "names", "undone"]
+
+_SOON_S = 1.0
+
+
+class Wrong:
+    """Findings about several stimuli, told together: each under the name of its stimulus."""
+
+    def __init__(self, rule: str, wanted: str) -> None:
+        self._rule, self._wanted = rule, wanted
+        self._found: list[str] = []
+
+    def about(self, stimulus: str, *what: str) -> None:
+        """Something is wrong; empty texts are nothing."""
+        self._found += [f"{stimulus}: {each}" for each in what if each]
+
+    def settle(self) -> None:
+        """Raises Broken where something was wrong."""
+        expect(not self._found, self._rule, wanted=self._wanted, got="; ".join(self._found))
+
+
+def names(steps: Iterable[Call]) -> str:
+    """The calls in words, for a finding."""
+    return ", ".join(call.step for call in steps) or "no call"
+
+
+def came(condition: Callable[[], object], limit_s: float = _SOON_S) -> bool:
+    """Whether it is so, now or soon."""
+    with contextlib.suppress(Broken):
+        eventually(condition, limit_s, "soon")
+        return True
+    return False
+
+
+def undone(runtime: Runtime, pod: Pod, place: int = 0) -> str:
+    """What is wrong where a plugin that was asked to ADD is never asked to DEL, although a client
+    stops and removes the pod if it still can, with all plugins healthy again. "" for nothing.
+    """
+
+    def owed() -> set[str]:
+        calls = runtime.since(place)
+        added = {call.plugin for call in calls if call.verb == "ADD"}
+        return added - {call.plugin for call in calls if call.verb == "DEL"}
+
+    if not owed():
+        return ""
+    runtime.recorders.reset()
+    said = runtime.ended(pod)
+    if came(lambda: not owed()):
+        return ""
+    fate = f"the last word on the pod is {said!r}" if said else "nobody can ask for it any more"
+    left = " and ".join(sorted(owed()))
+    return f"{left} had ADD and no DEL, {fate} ({names(runtime.since(place))})"
+
+
+def differences(sent: Any, wanted: Any, place: str = "") -> list[str]:
+    """Where a value differs from the one it should equal, by pointer; numbers by value."""
+    if isinstance(sent, dict) and isinstance(wanted, dict):
+        keys = list(dict.fromkeys([*wanted, *sent]))
+        return [line for key in keys for line in _member(sent, wanted, key, f"{place}/{key}")]
+    if isinstance(sent, list) and isinstance(wanted, list) and len(sent) == len(wanted):
+        pairs = enumerate(zip(sent, wanted, strict=True))
+        return [line for i, pair in pairs for line in differences(*pair, f"{place}/{i}")]
+    same = sent == wanted and isinstance(sent, bool) == isinstance(wanted, bool)
+    return [] if same else [f"{place} is {_text(sent)} instead of {_text(wanted)}"]
+
+
+def _member(sent: dict[str, Any], wanted: dict[str, Any], key: str, place: str) -> list[str]:
+    if key not in sent:
+        return [f"{place} is gone"]
+    if key not in wanted:
+        return [f"{place} is new"]
+    return differences(sent[key], wanted[key], place)
+
+
+def _text(value: Any) -> str:
+    return documents.dump(value).decode()
+
+
+def without(document: dict[str, Any], members: Collection[str]) -> dict[str, Any]:
+    """The document with members left out."""
+    return {key: value for key, value in document.items() if key not in members}

@@ -1,0 +1,194 @@
+"""cnitool as a runtime: the reference library behind a command, one act an exec of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from conformance.cni.runtimes.namespaces import Namespaces
+from conformance.cni.runtimes.subject import Failed, Feature, Pod, Readiness
+from refimpl.cni.execute.record import text
+from refimpl.cni.runtime import kubernetes as k8s
+from refimpl.cni.runtime import profile
+from refimpl.cni.runtime.cache import DEFAULT
+from refimpl.wire.client import Unreachable
+
+_NO_DAEMON = "cnitool is a command, nothing of it stays to be {}"
+
+
+class Cnitool:
+    """`cnitool:PATH`, in a sandbox: it keeps what it knows in /var/lib/cni and nowhere else."""
+
+    lacks: Mapping[str, str] = {
+        Feature.PODS: "cnitool knows namespaces, and no pods",
+        Feature.RESTART: _NO_DAEMON.format("started again"),
+        Feature.KILL: _NO_DAEMON.format("killed"),
+        Feature.REBOOT: _NO_DAEMON.format("started again"),
+        Feature.IDS: "cnitool makes the container id of the namespace's path",
+        Feature.SEVERAL: "cnitool attaches to the one network that is named",
+    }
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.name = path, path.name
+        self.version = _version(path)
+        self.folder = Path(tempfile.mkdtemp(prefix="refimpl-cni-"))
+        self.namespaces = Namespaces(self.folder / "netns")
+        if self.namespaces.why_not:
+            raise Unreachable(f"{path} writes to {DEFAULT}: {self.namespaces.why_not}")
+        self.namespaces.enter()
+        self.cache_dir = DEFAULT
+        self.conf_dir = self.folder / "net.d"
+        self.bin_dirs: Sequence[Path] = (self.folder / "bin", self.folder / "more")
+        for folder in (self.conf_dir, *self.bin_dirs):
+            folder.mkdir()
+        self._known: set[int] = set()
+        self._line = ""
+
+    def enter(self) -> None:
+        """See RuntimeUnderTest: it is inside from the start."""
+
+    def loaded(self, _name: str, document: bytes, _asked: Callable[[], bool]) -> bool:
+        """See RuntimeUnderTest: it reads the folder each time."""
+        files = self.conf_dir.glob("*.conflist")
+        return any(path.read_bytes() == document for path in files if path.exists())
+
+    def networks(self) -> tuple[str, ...]:
+        """See RuntimeUnderTest."""
+        return ()
+
+    def readiness(self, deadline_s: float = 10.0) -> Readiness:
+        """See RuntimeUnderTest."""
+        pod = Pod(name="", uid="", network=self._last_network())
+        try:
+            self._tool("status", pod, deadline_s)
+        except Failed as error:
+            return Readiness(False, str(error))
+        return Readiness(True)
+
+    def run(self, pod: Pod, deadline_s: float = 20.0) -> None:
+        """See RuntimeUnderTest."""
+        pod.netns = pod.netns or self.namespaces.make()
+        pod.id = f"cnitool-{hashlib.sha512(pod.netns.encode()).hexdigest()[:20]}"
+        self._known.add(id(pod))
+        self._tool("add", pod, deadline_s)
+
+    def stop(self, pod: Pod) -> None:
+        """See RuntimeUnderTest."""
+        self._tool("del", pod)
+
+    def remove(self, pod: Pod) -> None:
+        """See RuntimeUnderTest."""
+        self._tool("del", pod)
+        self._known.discard(id(pod))
+        self.namespaces.remove(pod.netns)
+
+    def known(self, pod: Pod) -> bool:
+        """See RuntimeUnderTest: whoever calls it has to remember."""
+        return id(pod) in self._known
+
+    def check(self, pod: Pod) -> None:
+        """See RuntimeUnderTest."""
+        self._tool("check", pod)
+
+    def collect(self, _valid: list[Pod]) -> None:
+        """See RuntimeUnderTest: there is no way to tell it what is valid."""
+        self._tool("gc", Pod(name="", uid="", network=self._last_network()))
+
+    def alive(self) -> bool:
+        """See RuntimeUnderTest."""
+        return self.path.exists()
+
+    def revive(self) -> bool:
+        """See RuntimeUnderTest."""
+        return self.alive()
+
+    def kill_during(self, _pod: Pod, _reached: Callable[[], object]) -> None:
+        """See RuntimeUnderTest."""
+        raise Failed(self.lacks[Feature.KILL])
+
+    def restart(self) -> None:
+        """See RuntimeUnderTest."""
+        raise Failed(self.lacks[Feature.RESTART])
+
+    reboot = restart
+
+    def reach(self, path: str) -> Path:
+        """See RuntimeUnderTest."""
+        return Path(path)
+
+    def lose_netns(self, path: str, *, leave: str) -> None:
+        """See RuntimeUnderTest."""
+        self.namespaces.remove(path)
+        if leave == "file":
+            Path(path).touch()
+
+    def command(self, _act: str, _pod: Pod | None) -> str:
+        """See RuntimeUnderTest."""
+        return self._line
+
+    def close(self) -> None:
+        """See RuntimeUnderTest."""
+        self.namespaces.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _last_network(self) -> str:
+        """The name in the file that was put in place last."""
+        files = sorted(self.conf_dir.glob("*.conflist"), key=lambda path: path.stat().st_mtime_ns)
+        found = json.loads(files[-1].read_bytes()) if files else {}
+        return str(found.get("name", ""))
+
+    def _tool(self, verb: str, pod: Pod, deadline_s: float = 20.0) -> str:
+        """Runs it; what it printed. Raises Failed with what it said."""
+        words = [str(self.path), verb, pod.network, pod.netns or "/"]
+        env = self._environment(pod)
+        mine = [f"{name}={env[name]}" for name in ("NETCONFPATH", "CNI_PATH", "CNI_ARGS")]
+        self._line = shlex.join(["env", *mine, *words])
+        try:
+            done = subprocess.run(
+                words,
+                env=env,
+                cwd="/",
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=deadline_s,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise Failed(f"cnitool {verb} had not ended after {deadline_s:g} s") from error
+        if done.returncode:
+            said = text(done.stdout + b" " + done.stderr, 2000).strip()
+            raise Failed(said or f"exit {done.returncode}")
+        return done.stdout.decode(errors="replace")
+
+    def _environment(self, pod: Pod) -> dict[str, str]:
+        args = ["IgnoreUnknown=1", f"K8S_POD_NAMESPACE={pod.namespace}", f"K8S_POD_NAME={pod.name}"]
+        about = k8s.Pod(
+            id=pod.id, netns=pod.netns, annotations=pod.annotations, ports=pod.ports, dns=pod.dns
+        )
+        has = k8s.capabilities_of(about, profile("strict").pods, pod.network)
+        return {
+            "PATH": os.environ.get("PATH", os.defpath),
+            "PWD": "/",
+            "CNI_FOO": "stray",
+            "NETCONFPATH": str(self.conf_dir),
+            "CNI_PATH": os.pathsep.join(map(str, self.bin_dirs)),
+            "CNI_ARGS": ";".join(args) if pod.name else "",
+            "CAP_ARGS": json.dumps(has),
+        }
+
+
+def _version(path: Path) -> str:
+    """What `go version -m` would say, where the file tells it."""
+    data = path.read_bytes()
+    mark = b"\tgithub.com/containernetworking/cni\tv"
+    at = data.find(mark)
+    if at < 0:
+        return ""
+    return data[at + len(mark) : at + len(mark) + 20].split(b"\t")[0].decode(errors="replace")

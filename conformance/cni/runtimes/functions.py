@@ -1,0 +1,73 @@
+"""Recorders as functions of this process, where that makes no difference to a runtime of ours."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from conformance.cni.mutation import RuntimeMutant
+from refimpl.cni.execute import PLAIN, Conditions, Outcome, Processes, Request
+from refimpl.cni.plugins import main, settings_of
+
+_TAKES_A_PROCESS = {"hang", "slow-stdin", "close-stdin", "hold-stdout", "flood", "signal"}
+
+
+class Functions:
+    """Runs recorders as functions of this process where that makes no difference.
+
+    until: when the caller's patience ends, by thread, as time.monotonic has it.
+    """
+
+    def __init__(self, mutant: RuntimeMutant | None) -> None:
+        self._mutant, self._processes = mutant, Processes()
+        self.until = threading.local()
+
+    def run(
+        self,
+        plugin: str | Path,
+        request: Request,
+        *,
+        deadline_s: float = 10.0,
+        conditions: Conditions = PLAIN,
+    ) -> Outcome:
+        """See Executor."""
+        left = getattr(self.until, "at", time.monotonic() + deadline_s) - time.monotonic()
+        deadline_s = max(min(deadline_s, left), 0.01)
+
+        def proceed(asked: Request, **other: Any) -> Outcome:
+            how = {"deadline_s": deadline_s, "conditions": conditions, "plugin": plugin, **other}
+            return self._proceed(asked, **how)
+
+        broken = getattr(self._mutant, "exec", None)
+        if broken:
+            outcome: Outcome = broken(proceed, request, Path(plugin))
+            return outcome
+        return proceed(request)
+
+    def _proceed(
+        self, request: Request, *, plugin: str | Path, deadline_s: float, conditions: Conditions
+    ) -> Outcome:
+        settings = _function_of(Path(plugin))
+        if settings is None:
+            return self._processes.run(
+                plugin, request, deadline_s=deadline_s, conditions=conditions
+            )
+        began = time.monotonic()
+        env = dict(request.env)
+        status, out, err = main(settings["kind"], env, request.stdin, settings)
+        took = time.monotonic() - began
+        return Outcome(status, out, err, took, stdout_bytes=len(out), stderr_bytes=len(err))
+
+
+def _function_of(plugin: Path) -> dict[str, Any] | None:
+    """Settings of a recorder that can be called, None for what has to be a process."""
+    try:
+        settings = settings_of(plugin)
+    except OSError:
+        return None
+    faults = {rule["do"] for rule in settings.get("faults") or ()}
+    usable = os.access(plugin, os.X_OK) and plugin.stat().st_size > 1000
+    return settings if usable and not faults & _TAKES_A_PROCESS else None

@@ -1,0 +1,322 @@
+"""Our own runtime as one under test, as any profile of it, and broken by a mutant."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from conformance.cni.mutation import RuntimeMutant
+from conformance.cni.runtimes.functions import Functions
+from conformance.cni.runtimes.namespaces import Namespaces
+from conformance.cni.runtimes.subject import Failed, Feature, Pod, Readiness, describe
+from refimpl.cni.config import ConfigError
+from refimpl.cni.contract import CniError
+from refimpl.cni.plugins import install
+from refimpl.cni.runtime import CacheError, DaemonDies, Profile, Runtime, Trouble, profile
+from refimpl.cni.runtime import kubernetes as k8s
+from refimpl.cni.runtime.discovery import find
+from refimpl.cni.runtime.pod import PodNetwork
+
+_ERRORS = (CniError, Trouble, ConfigError, CacheError, ExceptionGroup, ValueError, OSError)
+_RAISE = '#!/bin/sh\n[ "$CNI_COMMAND" != ADD ] || nsenter --net="$CNI_NETNS" ip link set lo up\n'
+_SHORT_S = 2.0
+_VERBS = ("add", "delete", "check", "gc", "status")
+
+
+class Ours:
+    """`fake`, `fake:PROFILE`, `mutant:NAME`: the library behind what a CRI daemon would do."""
+
+    version = ""
+
+    def __init__(self, chosen: str = "strict", mutant: RuntimeMutant | None = None) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="refimpl-cni-"))
+        self.mutant = mutant
+        if mutant:
+            mutant.fake = self
+        self.profile = _quick(mutant.changed(profile(chosen)) if mutant else profile(chosen))
+        self.name = "fake" if chosen == "strict" else f"fake:{chosen}"
+        self.conf_dir, self.cache_dir = self.folder / "net.d", self.folder / "cache"
+        self.bin_dirs: Sequence[Path] = (self.folder / "bin", self.folder / "more")
+        for folder in (self.conf_dir, *self.bin_dirs):
+            folder.mkdir()
+        self.lacks: Mapping[str, str] = {}
+        self.namespaces = Namespaces(self.folder / "netns")
+        if self.namespaces.why_not:
+            self.lacks = {Feature.NETNS: self.namespaces.why_not}
+        self.dead = ""
+        self._pods: dict[str, Pod] = {}
+        self._attached: dict[str, tuple[PodNetwork, k8s.Pod]] = {}
+        self._open()
+        if self.profile.pods.loopback == "exec":
+            self._install_loopback()
+
+    def _open(self) -> None:
+        """A process of the runtime begins: nothing is known but what lies on the disk."""
+        self.executor = Functions(self.mutant)
+        kind = _broken(self.mutant) if self.mutant else Runtime
+        environ = {
+            "PATH": os.environ.get("PATH", os.defpath),
+            "CNI_FOO": "stray",
+            "CNI_ARGS": "STRAY=1",
+        }
+        self.runtime = kind(
+            self.bin_dirs,
+            self.cache_dir,
+            profile=self.profile,
+            executor=self.executor,
+            environ=environ,
+            pause=lambda _seconds: time.sleep(0.2),
+        )
+        self.dead = ""
+
+    def _install_loopback(self) -> None:
+        target = self.folder / "raise-lo"
+        target.write_text(f'{_RAISE}echo \'{{"cniVersion":"0.3.1"}}\'\n')
+        target.chmod(0o755)
+        install(self.bin_dirs[0], "loopback", "recorder", target=target, journal=None)
+
+    def enter(self) -> None:
+        """See RuntimeUnderTest."""
+        self.namespaces.enter()
+
+    # Networks
+
+    def loaded(self, name: str, _document: bytes, _asked: Callable[[], bool]) -> bool:
+        """See RuntimeUnderTest."""
+        return name in self.networks()
+
+    def networks(self) -> tuple[str, ...]:
+        """See RuntimeUnderTest."""
+        return self._act("networks", self._networks)()  # type: ignore[no-any-return]
+
+    def _networks(self) -> tuple[str, ...]:
+        try:
+            return tuple(each.name for each in self._network().networks)
+        except Failed:
+            return ()
+
+    def _network(self) -> PodNetwork:
+        self._live()
+        try:
+            found = find(self.conf_dir, self.runtime)
+        except _ERRORS as error:
+            raise Failed(describe(error)) from error
+        return PodNetwork(self.runtime, found.networks, loopback=self._loopback, seed=1)
+
+    def _loopback(self, netns: str) -> None:
+        raise_loopback = self._act("loopback", self.namespaces.raise_loopback)
+        raise_loopback(netns)
+
+    def readiness(self, deadline_s: float = 10.0) -> Readiness:
+        """See RuntimeUnderTest."""
+        return self._act("readiness", self._readiness)(deadline_s)  # type: ignore[no-any-return]
+
+    def _readiness(self, deadline_s: float) -> Readiness:
+        with self._patience(deadline_s):
+            try:
+                self._network().status()
+            except Failed as error:
+                return Readiness(False, str(error))
+            except _ERRORS as error:
+                return Readiness(False, describe(error))
+        return Readiness(True)
+
+    # Pods
+
+    def run(self, pod: Pod, deadline_s: float = 20.0) -> None:
+        """See RuntimeUnderTest."""
+        with self._patience(deadline_s):
+            self._act("run", self._run)(pod)
+
+    def _run(self, pod: Pod) -> None:
+        network = self._network()
+        about = self._sandbox(pod)
+        self._attached[pod.id] = network, about
+        with self._telling():
+            try:
+                network.setup(about)
+            except DaemonDies as error:
+                self.dead = str(error)
+                raise
+            except _ERRORS as error:
+                repeatable = any("repeat" in note for note in getattr(error, "__notes__", ()))
+                if self.profile.pods.forget or not repeatable:
+                    self._forget(pod)
+                raise
+        if pod.stuck:
+            self.stop(pod)
+            self.remove(pod)
+            raise Failed("the first process of the sandbox cannot be started")
+
+    def _sandbox(self, pod: Pod) -> k8s.Pod:
+        """Makes the namespace, and knows the pod from now on."""
+        pod.id = pod.id or uuid.uuid4().hex * 2
+        pod.netns = pod.netns or self.namespaces.make()
+        self._pods[pod.id] = pod
+        return k8s.Pod(
+            id=pod.id,
+            netns=pod.netns,
+            name=pod.name,
+            namespace=pod.namespace,
+            uid=pod.uid,
+            annotations=pod.annotations,
+            ports=pod.ports,
+            dns=pod.dns,
+        )
+
+    def stop(self, pod: Pod) -> None:
+        """See RuntimeUnderTest."""
+        self._act("stop", self._stop)(pod)
+
+    def _stop(self, pod: Pod) -> None:
+        network, about = self._attached.get(pod.id) or (self._network(), self._sandbox(pod))
+        if self.profile.cache.later == "current":
+            network = self._network()
+        with self._telling():
+            network.teardown(about)
+
+    def remove(self, pod: Pod) -> None:
+        """See RuntimeUnderTest."""
+        self._act("remove", self._remove)(pod)
+
+    def _remove(self, pod: Pod) -> None:
+        self._stop(pod)
+        self._forget(pod)
+
+    def _forget(self, pod: Pod) -> None:
+        self._pods.pop(pod.id, None)
+        self._attached.pop(pod.id, None)
+        self.namespaces.remove(pod.netns)
+
+    def known(self, pod: Pod) -> bool:
+        """See RuntimeUnderTest."""
+        return pod.id in self._pods
+
+    def check(self, pod: Pod) -> None:
+        """See RuntimeUnderTest."""
+        with self._telling():
+            self._network().check(self._sandbox(pod))
+
+    def collect(self, valid: list[Pod]) -> None:
+        """See RuntimeUnderTest."""
+        with self._telling():
+            self._network().collect([self._sandbox(pod) for pod in valid])
+
+    # Its process
+
+    def alive(self) -> bool:
+        """See RuntimeUnderTest."""
+        return not self.dead
+
+    def revive(self) -> bool:
+        """See RuntimeUnderTest."""
+        self.restart()
+        return True
+
+    def kill_during(self, pod: Pod, reached: Callable[[], object]) -> None:
+        """See RuntimeUnderTest: the run is in a process of its own, which dies."""
+        self._sandbox(pod)
+        child = os.fork()
+        if child == 0:
+            try:
+                self.run(pod)
+            finally:
+                os._exit(0)
+        try:
+            reached()
+        finally:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+
+    def restart(self) -> None:
+        """See RuntimeUnderTest."""
+        self._attached.clear()
+        self._act("restart", self._open)()
+
+    def reboot(self) -> None:
+        """See RuntimeUnderTest."""
+        for pod in self._pods.values():
+            self.namespaces.remove(pod.netns)
+        self.restart()
+
+    def reach(self, path: str) -> Path:
+        """See RuntimeUnderTest."""
+        return Path(path)
+
+    def lose_netns(self, path: str, *, leave: str) -> None:
+        """See RuntimeUnderTest."""
+        self.namespaces.remove(path)
+        if leave == "file":
+            Path(path).touch()
+
+    def command(self, act: str, pod: Pod | None) -> str:
+        """See RuntimeUnderTest."""
+        return f"refimpl.cni.runtime {act} {pod.name if pod else ''}".strip()
+
+    def close(self) -> None:
+        """See RuntimeUnderTest."""
+        self.namespaces.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    # Inside
+
+    def _act(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+        broken = getattr(self.mutant, name, None)
+        return partial(broken, real) if broken else real
+
+    def _live(self) -> None:
+        if self.dead:
+            raise Failed(f"nobody answers any more: {self.dead}")
+
+    @contextlib.contextmanager
+    def _telling(self) -> Iterator[None]:
+        try:
+            yield
+        except _ERRORS as error:
+            raise Failed(describe(error)) from error
+
+    @contextlib.contextmanager
+    def _patience(self, seconds: float) -> Iterator[None]:
+        self.executor.until.at = time.monotonic() + seconds
+        try:
+            yield
+        finally:
+            del self.executor.until.at
+
+
+def _quick(chosen: Profile) -> Profile:
+    """All networks of the folder count, and deadlines are such that a case can see them."""
+    deadlines = {
+        verb: min(seconds, _SHORT_S) if seconds < 3600 else seconds
+        for verb, seconds in chosen.policy.deadlines.items()
+    }
+    return attrs.evolve(
+        chosen,
+        policy=attrs.evolve(chosen.policy, deadlines=deadlines),
+        pods=attrs.evolve(chosen.pods, networks=0),
+    )
+
+
+def _broken(mutant: RuntimeMutant) -> type[Runtime]:
+    """The runtime with the mutant's methods between it and its caller."""
+
+    def between(name: str) -> Callable[..., Any]:
+        def method(self: Runtime, *args: Any, **how: Any) -> Any:
+            real = partial(getattr(Runtime, name), self)
+            return getattr(mutant, name)(real, *args, **how)
+
+        return method
+
+    methods = {name: between(name) for name in _VERBS if hasattr(mutant, name)}
+    return type("Broken", (Runtime,), methods)

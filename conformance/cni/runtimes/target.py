@@ -1,0 +1,65 @@
+"""A runtime as a target: `cnitool:PATH`, or the socket of one that answers CRI."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from conformance.cni.runtimes.bench import Bench
+from conformance.cni.settings import CniSettings
+from conformance.cni.target import existing
+from conformance.engine.options import Options
+from conformance.engine.target import Loss
+from refimpl.cni.execute import Exec, Log
+
+if TYPE_CHECKING:
+    from conformance.cni.runtimes.subject import RuntimeUnderTest
+
+
+class RuntimeTarget:
+    """A runtime that is not ours; see engine.target.Target."""
+
+    interface = "cni"
+    secrets: Collection[str] = ()
+
+    def __init__(self, subject: RuntimeUnderTest, options: Options, chosen: CniSettings) -> None:
+        self._log = Log()
+        self.bench = Bench(subject, self._log, options.run_id, chosen)
+        self.name, self.version = subject.name, subject.version
+        self.revision = options.revision or "cni-1.1.0"
+
+    def mark(self) -> int:
+        """See Target."""
+        return self.bench.logged()
+
+    def calls(self, mark: int) -> list[Exec]:
+        """See Target: execs of recorders, and what was asked of the runtime between them."""
+        self.bench.logged()
+        return [*self.bench.shown, *self._log.since(mark)]
+
+    def reproduce(self, call: Exec) -> str:
+        """See Target."""
+        return call.shell() if call.request.env else call.request.stdin.decode()
+
+    def lost(self) -> Loss | None:
+        """See Target."""
+        return self.bench.lost()
+
+    def close(self) -> None:
+        """See Target."""
+        self.bench.close()
+
+
+def open_runtime(kind: str, where: str, options: Options, chosen: CniSettings) -> RuntimeTarget:
+    """Opens `cnitool:PATH` or a socket; raises BadOption or Unreachable."""
+    subject: RuntimeUnderTest
+    if kind == "cnitool":
+        from conformance.cni.runtimes.cnitool import Cnitool
+
+        subject = Cnitool(existing(Path(where)))
+    else:
+        from conformance.cni.runtimes.cri import CriRuntime
+
+        subject = CriRuntime(where, chosen, options.run_id)
+    return RuntimeTarget(subject, options, chosen)

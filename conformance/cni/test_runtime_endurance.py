@@ -1,0 +1,74 @@
+"""Plugins that take their time, say too much, or never end."""
+
+from __future__ import annotations
+
+import threading
+
+from conformance.cni.runtimes.bench import Runtime
+from conformance.cni.runtimes.checks import Wrong, came, undone
+from conformance.engine.case import SHOULD, case
+from conformance.engine.verdict import expect
+
+ROBUST = "robustness: a plugin that hangs"
+_PATIENCE_S = 1.0
+
+
+@case("CNI-RT-052", SHOULD, ROBUST, alone=True)
+def test_a_plugin_that_hangs_costs_one_pod_until_the_deadline(runtime: Runtime) -> None:
+    """kubelet gives up after some minutes; whatever still runs then, for a pod that is none, can
+    only do harm.
+    """
+    wrong = Wrong("a plugin that does not end is ended with the call, and DEL follows", "DEL")
+    _hanging(runtime, wrong, "a plugin that hangs")
+    _holding(runtime, wrong, "a child that keeps stdout")
+    runtime.afterwards(lambda: came(lambda: not runtime.unended(), 8.0))
+    wrong.settle()
+
+
+def _hanging(runtime: Runtime, wrong: Wrong, name: str) -> None:
+    runtime.tell("b", {"verb": "ADD", "do": "hang", "seconds": 3, "times": 1})
+    runtime.use("a", "b")
+    pod, place = runtime.pod(), runtime.seen()
+    said: list[str] = []
+    running = threading.Thread(target=lambda: said.append(runtime.attempt(pod, _PATIENCE_S)))
+    running.start()
+    came(lambda: [call for call in runtime.since(place) if call.step == "b ADD"], 5.0)
+    other = runtime.attempt()
+    wrong.about(name, f"another pod fails meanwhile: {other}" if other else "")
+    running.join()
+    wrong.about(name, "" if said[0] else "the pod runs")
+    hung = [call for call in runtime.since(place) if call.step == "b ADD"][:1]
+    if not came(lambda: not any(runtime.running(call) for call in hung)):
+        wrong.about(name, "it still runs when the call has ended")
+    wrong.about(name, undone(runtime, pod, place))
+    runtime.recorders.reset()
+
+
+def _holding(runtime: Runtime, wrong: Wrong, name: str) -> None:
+    """Not a failure of the plugin: it ended, and its result may count. But not later."""
+    runtime.tell("b", {"verb": "ADD", "do": "hold-stdout", "seconds": 4, "times": 1})
+    runtime.use("a", "b")
+    pod, place = runtime.pod(), runtime.seen()
+    said = runtime.attempt(pod, _PATIENCE_S)
+    if said and not came(lambda: [call for call in runtime.since(place) if call.step == "a DEL"]):
+        wrong.about(name, f"when the call has ended there is neither a pod nor DEL ({said})")
+    came(lambda: not said or [c for c in runtime.since(place) if c.step == "a DEL"], 8.0)
+    runtime.recorders.reset()
+
+
+@case("CNI-RT-053", SHOULD, "robustness: streams", alone=True)
+def test_a_plugin_that_says_much_or_reads_slowly_is_waited_for(runtime: Runtime) -> None:
+    """A pipe that nobody empties stops the plugin, and a runtime that first writes and then reads
+    stops with it.
+    """
+    runtime.tell("a", {"do": "flood", "stream": "stderr", "bytes": 100 << 20, "verb": "ADD"})
+    slowly = {"do": "slow-stdin", "bytes": 4096, "seconds": 0.01, "verb": "ADD"}
+    runtime.tell("b", slowly)
+    runtime.use("a", runtime.plugin("b", refimpl="x" * 100_000))
+    said = runtime.attempt()
+    expect(
+        not said,
+        "100 MiB on stderr and a reader that takes 4 KiB at a time keep no pod from running",
+        wanted="the pod runs",
+        got=said,
+    )

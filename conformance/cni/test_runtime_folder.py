@@ -1,0 +1,134 @@
+"""How a runtime notices what changes in its folder of configurations."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from conformance.cni.runtimes.bench import Runtime
+from conformance.cni.runtimes.checks import Wrong, came
+from conformance.cni.runtimes.subject import Feature
+from conformance.engine.case import MAY, SHOULD, case
+from conformance.engine.verdict import expect
+from refimpl.documents import json as documents
+
+_NOTICED_S = 2.0
+
+
+@case("CNI-RT-055", SHOULD, "practice: installers of networks", alone=True)
+def test_a_configuration_is_noticed_however_it_comes(runtime: Runtime) -> None:
+    """Installers write, move, link; a node whose runtime missed it has no network until somebody
+    touches the file.
+    """
+    wrong = Wrong("a change in the folder is noticed within 2 s", "noticed")
+    for name, place in _WAYS.items():
+        if not _noticed(runtime, place):
+            wrong.about(name, "not noticed")
+    if not _gone_noticed(runtime):
+        wrong.about("a file that is deleted", "not noticed")
+    if Feature.RESTART not in runtime.subject.lacks:
+        wrong.about("a folder that is replaced", _replaced(runtime))
+    wrong.settle()
+
+
+def _written(_source: Path, path: Path, data: bytes) -> None:
+    path.write_bytes(data)
+
+
+def _renamed(_source: Path, path: Path, data: bytes) -> None:
+    new = path.with_name(f".{path.name}.new")
+    new.write_bytes(data)
+    new.rename(path)
+
+
+def _moved(source: Path, path: Path, data: bytes) -> None:
+    source.write_bytes(data)
+    if source.stat().st_dev == path.parent.stat().st_dev:
+        source.rename(path)
+    else:
+        shutil.move(source, path)
+
+
+def _hard_linked(source: Path, path: Path, data: bytes) -> None:
+    source.write_bytes(data)
+    os.link(source, path)
+
+
+def _symlinked(source: Path, path: Path, data: bytes) -> None:
+    source.write_bytes(data)
+    path.symlink_to(source)
+
+
+_WAYS: dict[str, Callable[[Path, Path, bytes], None]] = {
+    "a file that is written": _written,
+    "one that is renamed within the folder": _renamed,
+    "one that is moved into it": _moved,
+    "one that is linked": _hard_linked,
+    "a symbolic link": _symlinked,
+}
+
+
+def _noticed(runtime: Runtime, place: Callable[[Path, Path, bytes], None]) -> bool:
+    """Whether the network of a new file is what pods get."""
+    number = runtime.next_number()
+    document = runtime.network("a", name=f"{runtime.name}-{number}")
+    path = runtime.file()
+    runtime.forget_file(path)
+    source = path.parent.parent / f"refimpl-{runtime.name}-{number}"
+    runtime.forget_file(source)
+    try:
+        place(source, path, documents.dump(document))
+    except OSError:
+        return True  # the two are not on one file system: no such link can be made there
+    found = came(lambda: runtime.takes(document), _NOTICED_S)
+    path.unlink()
+    came(lambda: not runtime.takes(document), _NOTICED_S)
+    return found
+
+
+def _gone_noticed(runtime: Runtime) -> bool:
+    document = runtime.use("a")
+    runtime.file().unlink()
+    return came(lambda: not runtime.takes(document), _NOTICED_S)
+
+
+def _replaced(runtime: Runtime) -> str:
+    """What is wrong after the folder was moved away and a new one came. "" for nothing."""
+    folder = runtime.subject.conf_dir
+    aside = folder.with_name(f"{folder.name}.refimpl")
+    folder.rename(aside)
+    try:
+        shutil.copytree(aside, folder)
+        document = runtime.network("a", name=f"{runtime.name}-replaced")
+        data = documents.dump(document)
+        runtime.write(data)
+        noticed = came(lambda: runtime.takes(document), _NOTICED_S)
+    finally:
+        shutil.rmtree(folder)
+        aside.rename(folder)
+    alive = runtime.subject.alive()
+    if not noticed or not alive:
+        runtime.subject.restart()
+    return "" if noticed and alive else "not noticed" if alive else "the runtime ends"
+
+
+@case("CNI-RT-056", MAY, "practice: containerd, CRI-O", alone=True)
+def test_a_broken_file_is_skipped_or_told_and_does_no_harm_once_it_is_gone(
+    runtime: Runtime,
+) -> None:
+    """Some runtimes go on to the next file, others have no network until it is mended; either is
+    fine where it is known, and ends with the file.
+    """
+    second = runtime.network("a", name=f"{runtime.name}-second")
+    runtime.write(documents.dump(second), runtime.file(2))
+    broken = runtime.write(b'{"cniVersion": "1.0.0", "name": ', runtime.file(1))
+    skipped = came(lambda: runtime.takes(second), 1.0)
+    if not skipped:
+        ready = runtime.subject.readiness()
+        expect(not ready.ready, "it is told", wanted="the network is not ready", got=ready)
+    broken.unlink()
+    runtime.use("a", name=f"{runtime.name}-second")
+    said = runtime.attempt()
+    expect(not said, "once it is gone pods run", wanted="a pod", got=said)

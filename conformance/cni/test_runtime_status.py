@@ -1,0 +1,68 @@
+"""When a runtime asks whether a network is ready, and what it makes of the answer."""
+
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+
+from conformance.cni.needs import PODS
+from conformance.cni.runtimes.bench import Runtime
+from conformance.cni.runtimes.checks import came
+from conformance.cni.runtimes.subject import Failed, Readiness
+from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.verdict import eventually, expect
+
+SPEC = "CNI 1.1 STATUS"
+_PATIENCE_S = 1.0
+
+
+@case("CNI-RT-036", MUST, SPEC, alone=True)
+def test_status_is_not_asked_of_older_networks(runtime: Runtime) -> None:
+    """A plugin that does not know the verb fails it, and the node would never be ready."""
+    runtime.use("a", version="1.0.0")
+    runtime.subject.readiness()
+    asked = [call.step for call in runtime.calls("STATUS")]
+    expect(not asked, "STATUS is not called before 1.1.0", wanted="no STATUS", got=asked)
+
+
+@case("CNI-RT-037", SHOULD, SPEC, alone=True)
+def test_a_network_that_is_not_ready_is_told_until_it_is(runtime: Runtime) -> None:
+    """No pod is sent to a node without a network, where the node says so; and the administrator
+    reads why.
+    """
+    runtime.tell("a", STATUS={"error": {"code": 50, "msg": "no cable is plugged in"}})
+    runtime.use("a", version="1.1.0")
+    rule = "a network whose STATUS fails is not ready, and the plugin's words are told"
+
+    def unready() -> Readiness | None:
+        found = runtime.subject.readiness()
+        return None if found.ready else found
+
+    found = eventually(unready, 1.0, rule)
+    told = found.message if found else ""
+    expect("no cable is plugged in" in told, rule, wanted="the plugin's words", got=told)
+    runtime.tell("a")
+    eventually(lambda: runtime.subject.readiness().ready, 10.0, "it is ready once STATUS succeeds")
+
+
+@case("CNI-RT-038", SHOULD, "robustness: a plugin that hangs", needs=[PODS], alone=True)
+def test_a_status_that_hangs_ends_with_the_patience_of_who_asked(runtime: Runtime) -> None:
+    """kubelet asks every few seconds; plugins and questions that hang add up (seen in the field:
+    containerd#4666). An answer in time is fine as well.
+    """
+    runtime.tell("a", {"verb": "STATUS", "do": "hang", "seconds": 3})
+    runtime.use("a", version="1.1.0")
+    answer = "no answer"
+    with contextlib.suppress(Failed):  # the deadline of the question is over
+        answer = str(runtime.subject.readiness(_PATIENCE_S))
+    if not runtime.calls("STATUS"):
+        pytest.skip(f"{runtime.subject.name} did not call STATUS")
+    gone = came(lambda: not any(runtime.running(call) for call in runtime.calls("STATUS")), 0.5)
+    runtime.afterwards(lambda: came(lambda: not runtime.unended(), 8.0))
+    expect(
+        gone,
+        "a STATUS that hangs ends with the question it was asked for",
+        wanted="a plugin that was ended",
+        got=f"{answer} within {_PATIENCE_S} s, and the plugin goes on",
+    )
