@@ -19,7 +19,8 @@ from typing import Any
 
 import attrs
 
-from conformance.cni.plugin import Plugin, directories
+from conformance.cni.plugin import Plugin
+from conformance.cni.subject import directories
 from refimpl.cni.plugins import configure, install, records, settings_of
 from refimpl.documents import json as documents
 

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conformance.cni.mutation import DocumentMutant, PluginMutant, RuntimeMutant
-from conformance.cni.plugin import Subject, directories
 from conformance.cni.runtimes.bench import Bench
 from conformance.cni.runtimes.ours import Ours
 from conformance.cni.settings import CniSettings
+from conformance.cni.subject import Subject, directories
 from conformance.cni.target import CniTarget
 from conformance.engine import mutants
 from conformance.engine.options import BadOption, Options

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from conformance.cni.plugin import Subject, directories
 from conformance.cni.settings import CniSettings
+from conformance.cni.subject import Subject, directories
 from conformance.cni.target import CniTarget, existing
 from conformance.engine import fixtures
 from conformance.engine.options import BadOption, Options

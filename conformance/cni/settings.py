@@ -22,6 +22,8 @@ class CniSettings(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     policy: strict is the specification's text, practice what the reference library does.
     conf_dir, bin_dir: where a runtime under test looks. daemon: a command that has to run beside
     the plugin. capability_args: what a runtime would pass for the capabilities declared.
+    hooks: commands that restart, kill or reboot a runtime under test. cgroup_parent: where it puts
+    the pods of the suite, its default when empty.
     """
 
     config: str = ""
@@ -36,6 +38,7 @@ class CniSettings(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     pod_image: str = ""
     daemon: list[str] = []
     capability_args: dict[str, Any] = {}
+    cgroup_parent: str = ""
     hooks: dict[Literal["restart", "kill", "reboot"], list[str]] = {}
     data_dir: bool = True  # ipam.dataDir is set to a folder of the case's own
 

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conformance.cni.needs import Kind
-from conformance.cni.plugin import Plugin, Subject
+from conformance.cni.plugin import Plugin
 from conformance.cni.settings import settings
+from conformance.cni.subject import Subject
 from conformance.engine.case import Case
 from conformance.engine.options import BadOption, Options
 from conformance.engine.target import Loss

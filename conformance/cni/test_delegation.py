@@ -10,9 +10,10 @@ import attrs
 from conformance.cni.delegates import RECORDER, Asked, Delegate
 from conformance.cni.failures import ended
 from conformance.cni.needs import DELEGATES, INTERFACE, MAKES_LINK, NETNS, V0_4, V1_0
-from conformance.cni.plugin import Plugin, directories, result_of
+from conformance.cni.plugin import Plugin, result_of
 from conformance.cni.pods import Pod
 from conformance.cni.results import told
+from conformance.cni.subject import directories
 from conformance.engine.case import MUST, SHOULD, case
 from conformance.engine.verdict import expect
 from refimpl.cni import contract

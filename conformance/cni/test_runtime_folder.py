@@ -78,20 +78,23 @@ def _noticed(runtime: Runtime, place: Callable[[Path, Path, bytes], None]) -> bo
     runtime.forget_file(path)
     source = path.parent.parent / f"refimpl-{runtime.name}-{number}"
     runtime.forget_file(source)
+    taken = runtime.taken(document)
     try:
         place(source, path, documents.dump(document))
     except OSError:
         return True  # the two are not on one file system: no such link can be made there
-    found = came(lambda: runtime.takes(document), _NOTICED_S)
+    found = came(taken, _NOTICED_S)
     path.unlink()
-    came(lambda: not runtime.takes(document), _NOTICED_S)
     return found
 
 
 def _gone_noticed(runtime: Runtime) -> bool:
-    document = runtime.use("a")
+    document = runtime.network("a")
+    taken = runtime.taken(document)
+    runtime.write(documents.dump(document))
+    came(taken, _NOTICED_S)
     runtime.file().unlink()
-    return came(lambda: not runtime.takes(document), _NOTICED_S)
+    return came(lambda: not taken(), _NOTICED_S)
 
 
 def _replaced(runtime: Runtime) -> str:
@@ -102,15 +105,14 @@ def _replaced(runtime: Runtime) -> str:
     try:
         shutil.copytree(aside, folder)
         document = runtime.network("a", name=f"{runtime.name}-replaced")
-        data = documents.dump(document)
-        runtime.write(data)
-        noticed = came(lambda: runtime.takes(document), _NOTICED_S)
+        taken = runtime.taken(document)
+        runtime.write(documents.dump(document))
+        noticed = came(taken, _NOTICED_S)
     finally:
         shutil.rmtree(folder)
         aside.rename(folder)
     alive = runtime.subject.alive()
-    if not noticed or not alive:
-        runtime.subject.restart()
+    runtime.subject.restart()  # whatever it watches now, it is not the folder
     return "" if noticed and alive else "not noticed" if alive else "the runtime ends"
 
 
@@ -122,9 +124,10 @@ def test_a_broken_file_is_skipped_or_told_and_does_no_harm_once_it_is_gone(
     fine where it is known, and ends with the file.
     """
     second = runtime.network("a", name=f"{runtime.name}-second")
+    taken = runtime.taken(second)
     runtime.write(documents.dump(second), runtime.file(2))
     broken = runtime.write(b'{"cniVersion": "1.0.0", "name": ', runtime.file(1))
-    skipped = came(lambda: runtime.takes(second), 1.0)
+    skipped = came(taken, 1.0)
     if not skipped:
         ready = runtime.subject.readiness()
         expect(not ready.ready, "it is told", wanted="the network is not ready", got=ready)

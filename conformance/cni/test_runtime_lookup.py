@@ -30,7 +30,7 @@ def test_the_first_directory_with_a_plugin_of_that_name_counts(runtime: Runtime)
     runtime.use("d", "e")
     runtime.started()
     expect(
-        runtime.steps() == ["d ADD", "e ADD"],
+        [call.step for call in runtime.calls("ADD")] == ["d ADD", "e ADD"],
         "plugins are taken from the first directory that has a file of their name",
         wanted="d of the second directory, where the first has a folder; e of the first",
         got=runtime.steps(),

@@ -15,8 +15,9 @@ SPEC = "CNI 1.1 Network configuration format"
 def test_the_highest_version_that_both_know_is_chosen(runtime: Runtime) -> None:
     """So a network works with runtimes of several years."""
     runtime.use("a", version="0.4.0", cniVersions=["0.4.0", "1.1.0", "9.0.0"])
-    runtime.started()
-    sent = runtime.calls("a ADD")[0].document.get("cniVersion")
+    said = runtime.attempt()
+    adds = runtime.calls("a ADD")
+    sent = adds[0].document.get("cniVersion") if adds else said
     expect(sent == "1.1.0", "the highest of cniVersions that is known", wanted="1.1.0", got=sent)
 
 
@@ -47,4 +48,4 @@ def test_a_list_without_a_version_is_of_0_1_0_or_refused(runtime: Runtime) -> No
     expect(not owed, "what was added can be deleted", wanted="DEL", got=owed)
     sent = [call.document.get("cniVersion") for call in adds]
     odd = [each for each in sent if each not in (None, "0.1.0")]
-    expect(not odd, "a list without cniVersion is one of 0.1.0", wanted="0.1.0", got=sent)
+    expect(not odd, "a list without cniVersion is one of 0.1.0", wanted="0.1.0", got=repr(sent))

@@ -7,9 +7,9 @@ from typing import cast
 
 import pytest
 
-from conformance.cni.plugin import Subject
 from conformance.cni.real import _module_version, _no_link
 from conformance.cni.settings import CniSettings
+from conformance.cni.subject import Subject
 from refimpl.cni.host import Host
 
 

@@ -43,7 +43,8 @@ class CriRuntime:
             self.endpoint = Endpoint.parse(endpoint)
         except EndpointError as error:
             raise BadOption(str(error)) from error
-        self.run_id = run_id
+        self.run_id, self._cgroup_parent = run_id, chosen.cgroup_parent
+        self._logs = f"/tmp/refimpl-{run_id}"
         self._hooks = {str(name): words for name, words in chosen.hooks.items()}
         self._channel = Channel(self.endpoint, deadline_s=20.0)
         self._channel.wait_ready(2.0)
@@ -141,8 +142,8 @@ class CriRuntime:
             labels={_LABEL: self.run_id},
             annotations=pod.annotations,
             port_mappings=mappings,
-            log_directory=f"/tmp/refimpl-{self.run_id}",
-            linux=pb.LinuxPodSandboxConfig(cgroup_parent=f"/refimpl-{self.run_id}", **linux),
+            log_directory=self._logs,
+            linux=pb.LinuxPodSandboxConfig(cgroup_parent=self._cgroup_parent, **linux),
         )
         if pod.dns:
             dns = {"servers": pod.dns.servers, "searches": pod.dns.searches}
@@ -260,6 +261,8 @@ class CriRuntime:
 
     def close(self) -> None:
         """See RuntimeUnderTest."""
+        with contextlib.suppress(OSError):  # a daemon that is gone has no root to look into
+            shutil.rmtree(self.reach(self._logs), ignore_errors=True)
         self._channel.close()
 
     def _ask(self, method: str, request: Any, deadline_s: float = 30.0) -> Any:

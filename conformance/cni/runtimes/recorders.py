@@ -13,6 +13,12 @@ from refimpl.cni.plugins import configure, install
 __all__ = ["Recorders"]
 
 LETTERS = "abc"
+_PRINTS = """#!/bin/sh
+case $CNI_COMMAND in
+ADD) cat "$0.out" ;;
+VERSION) echo '{"cniVersion": "1.0.0", "supportedVersions": ["0.4.0", "1.0.0", "1.1.0"]}' ;;
+esac
+"""
 
 
 class Recorders:
@@ -64,6 +70,14 @@ class Recorders:
         """What it answers from its next call on, by verb; everything not named succeeds."""
         self._changed.add(letter)
         configure(self.path(letter), answers=answers or {}, faults=faults or [], target=target)
+
+    def print_bytes(self, letter: str, data: bytes) -> None:
+        """Has it print just that as its answer to ADD, UTF-8 or not."""
+        script = self.folder / f"print-{letter}"
+        script.with_suffix(".out").write_bytes(data)
+        script.write_text(_PRINTS)
+        script.chmod(0o755)
+        self.tell(letter, target=str(script))
 
     def reset(self) -> None:
         """All healthy and in their places again."""

@@ -56,21 +56,14 @@ class Family:
         left: list[str] = []
         end = time.monotonic() + _LIMIT_S
         while True:
+            orphans = self._orphans()
+            left += filter(None, map(_name, orphans))  # before the kill makes zombies of them
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(pid, signal.SIGKILL)
-            orphans = self._orphans()
             if not orphans or time.monotonic() > end:
                 return left
             for orphan in orphans:
-                left += self._kill(orphan)
-
-    def _kill(self, pid: int) -> list[str]:
-        name = _name(pid)
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-        with contextlib.suppress(ChildProcessError):
-            os.waitpid(pid, 0)
-        return [name] if name else []
+                _kill(orphan)
 
     def _orphans(self) -> list[int]:
         ours = os.getsid(0)
@@ -100,6 +93,13 @@ def _children() -> list[int]:
         with contextlib.suppress(OSError), open(f"/proc/self/task/{thread}/children") as file:
             found += [int(word) for word in file.read().split()]
     return found
+
+
+def _kill(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(pid, 0)
 
 
 def _session(pid: int) -> int:

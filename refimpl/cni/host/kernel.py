@@ -126,12 +126,28 @@ class Kernel:
         """Adds one end of a veth pair, up and with a carrier, so that it serves as a parent too.
         The other end is out of sight, in a namespace that only this object holds."""
         attic, other = self._opened_attic(), f"far{next(self._numbers)}"
-        with _opened(netns) as route, _told(f"adding link {name} {_in(netns)}"):
-            peer = {"ifname": other, "net_ns_fd": attic}
-            route.link("add", ifname=name, kind="veth", peer=peer)
-            route.link("set", ifname=name, state="up")
-        with syscalls.inside(attic):
-            syscalls.bring_up(other)
+        _pair(netns, name, attic, other)
+
+    def add_pair(self, netns: str, name: str, outside: str) -> None:
+        """As a bridge plugin does, but for the bridge."""
+        here = syscalls.here("net")
+        try:
+            _pair(netns, name, here, outside)
+        finally:
+            os.close(here)
+
+    def add_address(self, netns: str | None, name: str, address: str) -> None:
+        """The kernel makes the route to the address's network where the link is up."""
+
+        def add(route: Any, index: int) -> None:
+            route.addr("add", index=index, address=address)
+
+        self._change(netns, name, add)
+
+    def add_route(self, netns: str | None, dst: str, gw: str) -> None:
+        """In the main table; the link is that of the gateway's network."""
+        with _opened(netns) as route, _told(f"adding a route to {dst} by {gw} {_in(netns)}"):
+            route.route("add", dst=dst, gateway=gw)
 
     def supports(self, kind: str) -> bool:
         """Whether the kernel makes links of a kind, found once by making one out of sight."""
@@ -167,6 +183,16 @@ class Kernel:
 
 def _in(netns: str | None) -> str:
     return f"in {netns}" if netns else "on the host"
+
+
+def _pair(netns: str | None, name: str, far: int, other: str) -> None:
+    """A veth pair from a namespace to the one behind an open file, both ends up."""
+    with _opened(netns) as route, _told(f"adding link {name} {_in(netns)}"):
+        peer = {"ifname": other, "net_ns_fd": far}
+        route.link("add", ifname=name, kind="veth", peer=peer)
+        route.link("set", ifname=name, state="up")
+    with syscalls.inside(far):
+        syscalls.bring_up(other)
 
 
 def _route(one: RouteView, names: dict[str, int]) -> dict[str, Any]:

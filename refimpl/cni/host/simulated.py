@@ -3,6 +3,7 @@ sees and changes a real one."""
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import secrets
 from collections.abc import Iterator
@@ -121,11 +122,30 @@ class Simulated:
     def add_link(self, netns: str | None, name: str) -> None:
         """Adds a link of nobody. Raises HostError when the name is taken."""
         with kernel.Change(str(self.kernel)) as state:
+            _new_link(state, netns, name)
+
+    def add_pair(self, netns: str, name: str, outside: str) -> None:
+        """Adds both ends of a pair, up. Raises HostError when a name is taken."""
+        with kernel.Change(str(self.kernel)) as state:
+            common = {"up": True, "pair": f"{netns}/{name}"}
+            _new_link(state, netns, name).update(common, peer=outside)
+            _new_link(state, None, outside).update(common, peer=name)
+
+    def add_address(self, netns: str | None, name: str, address: str) -> None:
+        """Puts an address on a link, with the route to its network. Raises HostError."""
+        with self._change(netns, name) as (_, space, link):
+            link["addresses"].append(address)
+            space["routes"].append({"dst": _network(address), "gw": "", "dev": name})
+
+    def add_route(self, netns: str | None, dst: str, gw: str) -> None:
+        """Adds a route by a gateway in the network of a link. Raises HostError."""
+        with kernel.Change(str(self.kernel)) as state:
             space = _space(state, netns)
-            if name in space["links"]:
-                raise HostError(f"there is a link {name} in {netns or 'the host'} already")
-            mac = "02:" + ":".join(f"{byte:02x}" for byte in secrets.token_bytes(5))
-            space["links"][name] = {**kernel.loopback(), "kind": "veth", "mac": mac, "mtu": 1500}
+            near = [each for each in space["routes"] if not each["gw"]]
+            through = next((each["dev"] for each in near if _holds(each["dst"], gw)), "")
+            if not through:
+                raise HostError(f"no link of {netns or 'the host'} reaches the gateway {gw}")
+            space["routes"].append({"dst": dst, "gw": gw, "dev": through})
 
     def supports(self, kind: str) -> bool:
         """Whether the fake plugins make links of that kind."""
@@ -151,6 +171,24 @@ def _space(state: dict[str, Any], netns: str | None) -> dict[str, Any]:
         what = kernel.state_of(state, netns or "")
         raise HostError(f"{netns} is no namespace of this host: {what}")
     return space
+
+
+def _new_link(state: dict[str, Any], netns: str | None, name: str) -> dict[str, Any]:
+    space = _space(state, netns)
+    if name in space["links"]:
+        raise HostError(f"there is a link {name} in {netns or 'the host'} already")
+    mac = "02:" + ":".join(f"{byte:02x}" for byte in secrets.token_bytes(5))
+    made = {**kernel.loopback(), "kind": "veth", "mac": mac, "mtu": 1500}
+    space["links"][name] = made
+    return made
+
+
+def _network(address: str) -> str:
+    return str(ipaddress.ip_interface(address).network)
+
+
+def _holds(network: str, address: str) -> bool:
+    return ipaddress.ip_address(address) in ipaddress.ip_network(network)
 
 
 def _drop_routes(space: dict[str, Any], dev: str) -> None:

@@ -145,6 +145,18 @@ class Host(Protocol):
         """Adds a link that is nobody's: a stranger in a plugin's way, or a parent for macvlan."""
         ...
 
+    def add_pair(self, netns: str, name: str, outside: str) -> None:
+        """Adds a veth pair, both ends up: `name` in the namespace, `outside` on the host's side."""
+        ...
+
+    def add_address(self, netns: str | None, name: str, address: str) -> None:
+        """Puts an address, CIDR text with host bits, on a link; its network's route comes too."""
+        ...
+
+    def add_route(self, netns: str | None, dst: str, gw: str) -> None:
+        """Adds a route by way of a gateway that can be reached already."""
+        ...
+
     def supports(self, kind: str) -> bool:
         """Whether links of that kind ("veth", "bridge", "macvlan", ...) can be made here."""
         ...

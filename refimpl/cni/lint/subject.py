@@ -83,8 +83,11 @@ class Network:
 
     @property
     def single(self) -> bool:
-        """Whether it is a single plugin's document."""
-        return shape.is_single(self.source.value)
+        """Whether it is a single plugin's document, or one in all but its type."""
+        value = self.source.value
+        untyped = isinstance(value, dict) and "plugins" not in value and "type" not in value
+        named = extension(self.source.path.name) in SINGLES
+        return shape.is_single(value) or (untyped and named)
 
     @property
     def name(self) -> str:

@@ -259,4 +259,9 @@ def status(call: Call) -> None:
     if call.breach("status-needs-ipam") and not _ipam(call):
         raise Failure(DELEGATE, "no plugin name provided")
     if _ipam(call) and not call.breach("status-not-forwarded"):
-        delegate.ask(call, _ipam(call))
+        try:
+            delegate.ask(call, _ipam(call))
+        except Failure as failure:
+            if failure.code == DELEGATE:  # it could not be asked at all
+                failure.code = UNAVAILABLE
+            raise

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from . import kernel
-from .addresses import normal, same_family
-from .errors import EXISTS, Failure
+from .addresses import address, cidr, first, normal, same_family
+from .errors import DELEGATE, EXISTS, Failure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -132,11 +132,27 @@ def _addresses(call: Call, space: Any, link: Any, given: Inner) -> None:
             "gw": route.get("gw") or _gateway(given, route["dst"]),
             "dev": call.ifname,
         }
+        if route.get("gw") and not _reachable(route["gw"], given):
+            raise Failure(
+                DELEGATE,
+                f"no route to {route['dst']} via {route['gw']}: no address of {call.ifname} "
+                "is in the network of that gateway",
+            )
         for name in ("mtu", "advmss", "priority", "table", "scope"):
             if route.get(name):
                 made[name] = route[name]
         routes.append(made)
     space["routes"] += routes
+
+
+def _reachable(gateway: str, given: Inner) -> bool:
+    """A kernel takes a next hop in a network of the link, and any link-local one."""
+    family, value = address(gateway)
+    networks = [cidr(ip["address"]) for ip in given.get("ips", ())]
+    return value >> 118 == 0x3FA or any(  # fe80::/10
+        family == of and first(of, value, prefix) == first(of, own, prefix)
+        for of, own, prefix in networks
+    )
 
 
 def _gateway(given: Inner, dst: str) -> str:

@@ -4,8 +4,8 @@ plugin answers. It checks nothing, so that it can stand for any plugin in front 
 settings["answers"] maps a verb to an answer or to a list of them, one a call and the last for good:
 {"result": object}, {"error": object}, {"stdout": text, "stderr": text, "status": n} or
 "pass-through". "$CNI_IFNAME", "$CNI_NETNS", "$CNI_CONTAINERID" and "$cniVersion" are filled in.
-settings["target"] is a plugin, by path or by its name in CNI_PATH, that answers where "answers" says
-nothing; settings["role"], "interface" or "ipam", is what an ADD without either looks like.
+settings["target"] is a plugin, by path or by its name in CNI_PATH, that answers what "answers"
+leaves out; settings["role"] "interface" or "ipam" is what an ADD without either looks like.
 """
 
 from __future__ import annotations

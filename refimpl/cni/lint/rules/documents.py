@@ -60,7 +60,7 @@ def _demand(row: str) -> None:
     def find(network: Network) -> Iterator[Hit]:
         if network.source.document is None:
             return
-        for problem in shape.problems(network.source.value):
+        for problem in shape.problems(network.source.value, as_single=network.single):
             if problem.row == row:
                 yield _hit(problem)
 

@@ -11,6 +11,8 @@ from refimpl.cni.lint.rule import about_folders, about_networks
 from refimpl.cni.lint.subject import Folder, Network, Source
 
 EXTENSIONS = (*LISTS, *SINGLES)
+# What people call a configuration elsewhere.
+MISTAKEN = (".yaml", ".yml", ".config", ".cfg")
 BACKUPS = (
     *("~", ".bak", ".old", ".orig", ".save", ".swp", ".tmp", ".disabled", ".cni-bak"),
     *(".dpkg-old", ".dpkg-dist", ".rpmsave", ".rpmnew", ".cilium_bak"),
@@ -40,11 +42,12 @@ def deprecated(network: Network) -> Iterator[Hit]:
 
 @about_folders("CNI-CFG-034", "practice: loaders read *.conflist, *.conf and *.json, no deeper")
 def not_loaded(folder: Folder) -> Iterator[Hit]:
-    """What lies in the folder and no loader reads."""
+    """What lies in the folder and no loader reads; a warning where a network was meant."""
     for path in folder.strays:
         message = f"no runtime loads this: {_why(path.name)}"
         fix = "rename it if it is meant to be a network, or keep it elsewhere"
-        yield Hit((), message, fix, Severity.INFO, Source(path))
+        severity = Severity.WARNING if _almost(path.name) else Severity.INFO
+        yield Hit((), message, fix, severity, Source(path))
     for network in folder.networks:
         name = network.source.path.name
         if folder.alone and extension(name) not in EXTENSIONS:
@@ -55,6 +58,13 @@ def not_loaded(folder: Folder) -> Iterator[Hit]:
             message = "a hidden file, which loaders read all the same, before all others"
             fix = "remove it, or give it a visible name"
             yield Hit((), message, fix, Severity.WARNING, network.source)
+
+
+def _almost(name: str) -> bool:
+    """Whether the name is a slip of that of a configuration. Other files are common here: what
+    add-ons keep for themselves, networks that were put aside.
+    """
+    return extension(name).lower() in (*EXTENSIONS, *MISTAKEN)
 
 
 def _why(name: str) -> str:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from refimpl.cni.lint.finding import Hit, Severity
 from refimpl.cni.lint.rule import about_folders
 from refimpl.cni.lint.subject import Folder, Network, Source
+
+SAME_DIGITS = "write the numbers with the same count of digits"
 
 
 @about_folders("CNI-CFG-001", "every loader lists the folder first")
@@ -48,13 +51,19 @@ def odd_default(folder: Folder) -> Iterator[Hit]:
     first = folder.networks[0]
     if first.plugins and all(plugin.type == "loopback" for plugin in first.plugins):
         message = "the first network, and so the default, has a loopback interface only"
-        yield Hit((), message, "give it a later name", Severity.INFO, first.source)
-    numbers = [(_number(network.source.path.name), network) for network in folder.networks]
-    lowest = min((number for number, _ in numbers if number >= 0), default=-1)
-    if numbers[0][0] > lowest >= 0:
+        yield Hit((), message, "give it a later name", Severity.WARNING, first.source)
+    numbers = [_number(network.source.path.name) for network in folder.networks]
+    lowest = min((number for number in numbers if number >= 0), default=-1)
+    if numbers[0] > lowest >= 0:
         message = f"comes first although another file is numbered {lowest}: names sort as text"
-        fix = "write the numbers with the same count of digits"
-        yield Hit((), message, fix, Severity.INFO, first.source)
+        yield Hit((), message, SAME_DIGITS, Severity.WARNING, first.source)
+
+
+def out_of_order(names: Sequence[str]) -> tuple[str, str] | None:
+    """The first two of sorted file names of which the number of the earlier one is greater."""
+    numbered = [name for name in names if _number(name) >= 0]
+    pairs = itertools.pairwise(numbered)
+    return next(((one, two) for one, two in pairs if _number(one) > _number(two)), None)
 
 
 def _number(name: str) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from refimpl.cni.config.shape import plugin_problems
 from refimpl.cni.lint.finding import Hit, Severity
 from refimpl.cni.lint.rule import about_networks
+from refimpl.cni.lint.rules.folders import SAME_DIGITS, out_of_order
 from refimpl.cni.lint.subject import Network, Source
 
 SOURCE = "CNI 1.1, configuration format: loadOnlyInlinedPlugins and the network's folder"
@@ -53,3 +54,16 @@ def effective(network: Network) -> Iterator[Hit]:
         message = f"the effective plugins are {', '.join(order)}"
         fix = "names of files decide the order; older runtimes see the inlined ones only"
         yield Hit((), message, fix, Severity.INFO)
+
+
+@about_networks("CNI-CFG-014", SOURCE)
+def disorder(network: Network) -> Iterator[Hit]:
+    """Numbers in names that the order does not follow: it is that of the names' bytes."""
+    if network.subdirectory is None or not network.merges:
+        return
+    sources = network.subdirectory.sources
+    found = out_of_order([source.path.name for source in sources])
+    if found:
+        message = f"{found[0]} is run before {found[1]}: names sort as text"
+        first = next(source for source in sources if source.path.name == found[0])
+        yield Hit((), message, SAME_DIGITS, Severity.WARNING, first)

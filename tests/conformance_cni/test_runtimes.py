@@ -1,0 +1,166 @@
+"""The bench that runtimes are judged on: what it puts in place, sees, and takes away again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from conformance.cni.runtimes.bench import Bench, Runtime
+from conformance.cni.runtimes.calls import Journal
+from conformance.cni.runtimes.checks import differences, undone
+from conformance.cni.runtimes.cri import CriRuntime
+from conformance.cni.runtimes.ours import Ours
+from conformance.cni.runtimes.subject import Feature
+from conformance.cni.settings import CniSettings
+from conformance.engine.verdict import Broken
+from refimpl.cni.execute import Log
+from refimpl.wire.client import Unreachable
+
+
+@pytest.fixture
+def bench() -> Iterator[Bench]:
+    """Our strict runtime on the bench."""
+    made = Bench(Ours(), Log(), "run", CniSettings())
+    yield made
+    made.close()
+
+
+def test_a_pod_is_seen_from_add_to_delete(bench: Bench) -> None:
+    """And what was asked of the runtime stands between the calls of the plugins."""
+    runtime = bench.runtime()
+    runtime.use("a", "b")
+    pod = runtime.started()
+    assert runtime.ended(pod) == ""
+    assert runtime.steps()[:4] == ["a ADD", "b ADD", "b DEL", "a DEL"]
+    said = [call.rpc for call in bench.log.since(0)]
+    assert said[:4] == ["a ADD", "b ADD", "fake run", "b DEL"]
+
+
+def test_a_case_sees_no_calls_of_another(bench: Bench) -> None:
+    """A DEL that comes late belongs to the case whose pod it ends."""
+    first = bench.runtime()
+    first.use("a")
+    pod = first.started()
+    second = bench.runtime()
+    second.use("b")
+    first.stop(pod)
+    second.started()
+    assert second.steps() == ["b ADD"]
+
+
+def test_what_is_recorded_once_is_not_among_the_calls_of_a_case(bench: Bench) -> None:
+    """But a finding about it shows it."""
+
+    def record(other: Runtime) -> list[str]:
+        other.use("a")
+        other.started()
+        return other.steps()
+
+    assert bench.runtime().once("life", record) == ["a ADD"]
+    runtime = bench.runtime()
+    assert runtime.once("life", record) == ["a ADD"]
+    assert runtime.steps() == []
+    assert "a ADD" in [call.rpc for call in bench.shown]
+
+
+def test_what_was_there_before_is_there_after_and_nothing_else() -> None:
+    """The folders are a user's."""
+    subject = Ours()
+    theirs = subject.conf_dir / "10-theirs.conflist"
+    theirs.write_text("{}")
+    (subject.bin_dirs[0] / "bridge").touch()
+    bench = Bench(subject, Log(), "run", CniSettings())
+    runtime = bench.runtime()
+    runtime.write(b"{}")
+    runtime.tell("a", ADD={"error": {"code": 111, "msg": "no"}})
+    runtime.clean_up()
+    bench.recorders.remove()
+    assert sorted(os.listdir(subject.conf_dir)) == ["10-theirs.conflist"]
+    assert sorted(os.listdir(subject.bin_dirs[0])) == ["bridge"]
+    bench.close()
+
+
+@pytest.mark.parametrize("name", ["10-net.conflist", "00-a.conflist", "!first.conflist"])
+def test_our_file_comes_first(bench: Bench, name: str) -> None:
+    """Runtimes take the first by name."""
+    (bench.subject.conf_dir / name).touch()
+    runtime = bench.runtime()
+    assert runtime.file().name < name
+    assert runtime.file(1).name < runtime.file(2).name < name
+
+
+def test_a_plugin_without_its_delete_is_told_with_all_that_happened(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A finding nobody can follow is none."""
+    runtime = bench.runtime()
+    runtime.use("a")
+    pod = runtime.started()
+    monkeypatch.setattr(bench.subject, "known", lambda _pod: False)
+    assert undone(runtime, pod) == ("a had ADD and no DEL, nobody can ask for it any more (a ADD)")
+
+
+def test_a_network_that_is_not_taken_is_told(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not as a pod without a network some lines later."""
+    runtime = bench.runtime()
+    monkeypatch.setattr(bench.subject, "loaded", lambda *_: False)
+    assert not runtime.offer(runtime.network("a"), limit_s=0.01)
+
+
+def test_a_line_that_is_being_written_is_read_when_it_is_whole(tmp_path: Path) -> None:
+    """Plugins append while we read."""
+    path = tmp_path / "journal"
+    whole = (
+        b'{"call": "1", "plugin": "x-a", "verb": "ADD", "env": {}, "stdin": "", "start_ns": 1,'
+        b' "pid": 1, "netns_inode": null, "own_inode": 2}\n'
+    )
+    journal = Journal(path)
+    assert journal.calls() == []
+    path.write_bytes(whole[:20])
+    assert journal.calls() == []
+    path.write_bytes(whole)
+    assert [call.step for call in journal.calls()] == ["a ADD"]
+
+
+@pytest.mark.parametrize(
+    ("sent", "wanted", "found"),
+    [
+        ({"a": 1}, {"a": 1}, []),
+        ({"a": True}, {"a": 1}, ["/a is true instead of 1"]),
+        ({}, {"a": {"b": 1}}, ["/a is gone"]),
+        ({"a": [1, {"b": 2}]}, {"a": [1, {}]}, ["/a/1/b is new"]),
+    ],
+)
+def test_differences_are_named_by_their_place(
+    sent: object, wanted: object, found: list[str]
+) -> None:
+    """In a document of fifty members one is wrong."""
+    assert differences(sent, wanted) == found
+
+
+def test_a_profile_is_judged_under_its_name() -> None:
+    """So that a report of `fake:go-cni` is not taken for one of the strict runtime."""
+    subject = Ours("go-cni")
+    assert (subject.name, subject.profile.name) == ("fake:go-cni", "go-cni")
+    assert Feature.IDS not in subject.lacks
+    subject.close()
+
+
+def test_a_socket_where_nobody_listens_is_unreachable(tmp_path: Path) -> None:
+    """One sentence, not 58 failures."""
+    with pytest.raises(Unreachable):
+        CriRuntime(f"unix://{tmp_path}/none.sock", CniSettings(), "run")
+
+
+def test_an_error_while_recording_is_the_finding_of_every_case(bench: Bench) -> None:
+    """They all stand on it."""
+
+    def record(_runtime: object) -> None:
+        raise Broken("rule", "wanted", "got")
+
+    for _ in range(2):
+        with pytest.raises(Broken, match="rule"):
+            bench.runtime().once("life", record)
