@@ -20,8 +20,8 @@ class CniSettings(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     place in the configuration does not show it. ifname: the interface it makes, "" for the
     usual one. args: CNI_ARGS.
     policy: strict is the specification's text, practice what the reference library does.
-    conf_dir, bin_dir: where a runtime under test looks. daemon: a command that has to run beside
-    the plugin. capability_args: what a runtime would pass for the capabilities declared.
+    conf_dir, bin_dir: where a runtime under test looks. capability_args: what a runtime would pass
+    for the capabilities declared.
     hooks: commands that restart, kill or reboot a runtime under test. cgroup_parent: where it puts
     the pods of the suite, its default when empty.
     """
@@ -35,8 +35,6 @@ class CniSettings(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     conf_dir: str = ""
     bin_dir: str = ""
     cache_dir: str = ""
-    pod_image: str = ""
-    daemon: list[str] = []
     capability_args: dict[str, Any] = {}
     cgroup_parent: str = ""
     hooks: dict[Literal["restart", "kill", "reboot"], list[str]] = {}

@@ -31,6 +31,7 @@ from refimpl.cni.runtime.pod import PodNetwork
 _ERRORS = (CniError, Trouble, ConfigError, CacheError, ExceptionGroup, ValueError, OSError)
 _RAISE = '#!/bin/sh\n[ "$CNI_COMMAND" != ADD ] || nsenter --net="$CNI_NETNS" ip link set lo up\n'
 _SHORT_S = 2.0
+_NO_ROOT = "namespaces of the simulated runtime take root"
 _VERBS = ("add", "delete", "check", "gc", "status")
 
 
@@ -52,8 +53,10 @@ class Ours:
             folder.mkdir()
         self.lacks: Mapping[str, str] = {}
         self.namespaces = Namespaces(self.folder / "netns")
-        if self.namespaces.why_not:
-            self.lacks = {Feature.NETNS: self.namespaces.why_not}
+        # Without root the way out of a sandbox is closed, and other cases come after ours.
+        reason = _NO_ROOT if os.geteuid() else self.namespaces.why_not
+        if reason:
+            self.lacks = {Feature.NETNS: reason}
         self.dead = ""
         self._pods: dict[str, Pod] = {}
         self._attached: dict[str, tuple[PodNetwork, k8s.Pod]] = {}
