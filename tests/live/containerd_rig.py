@@ -51,8 +51,8 @@ class ContainerdRig:
     """One containerd, from its start to the last trace of it; a context manager.
 
     `bin_dirs` (before 2.0: one) and `conf_dir` are where it looks for plugins and networks; `cni`
-    adds to its other settings of CNI (`max_conf_num`, `setup_serially`, ...) and `env` to its
-    environment. `deadline_s` is that of each CRI call.
+    adds to its other settings of CNI (`max_conf_num`, `setup_serially`, ...), `cri` to those of CRI
+    (`cdi_spec_dirs`, ...) and `env` to its environment. `deadline_s` is that of each CRI call.
 
     Attributes: `folder` has everything and is removed at the end; `cni_state` in it stands for
     /var/lib/cni, and outlives restarts and a reboot; `log`; `cgroup_parent` of all pods;
@@ -67,6 +67,7 @@ class ContainerdRig:
         bin_dirs: Sequence[Path],
         conf_dir: Path,
         cni: Mapping[str, Any] | None = None,
+        cri: Mapping[str, Any] | None = None,
         env: Mapping[str, str] | None = None,
         deadline_s: float = 60.0,
     ) -> None:
@@ -89,6 +90,7 @@ class ContainerdRig:
                 bin_dirs=bin_dirs,
                 conf_dir=conf_dir,
                 cni=cni or {},
+                cri=cri or {},
             )
             (self.folder / "config.toml").write_text(text)
             self.namespaces = Namespaces(self.cni_state)

@@ -18,10 +18,12 @@ import attrs
 import pytest
 
 __all__ = [
+    "CDI",
     "CNI_PLUGINS",
     "USED",
     "Containerd",
     "busybox",
+    "cdi_library",
     "cni_plugins",
     "cnitool",
     "containerd",
@@ -29,9 +31,12 @@ __all__ = [
     "debian_cni",
     "debian_containerd",
     "grpcurl",
+    "kubernetes",
+    "kubernetes_wanted",
     "mock_driver",
 ]
 
+CDI = ("1.1.0", "1.1.2")
 CNI = "1.3.1"
 CNI_PLUGINS = "1.10.0"
 CONTAINERD = "2.4.2"
@@ -53,6 +58,12 @@ _PLUGIN_SOURCES = (
     *(f"ipam/{name}" for name in ("dhcp", "host-local", "static")),
     *(f"meta/{name}" for name in ("bandwidth", "firewall", "portmap", "sbr", "tuning", "vrf")),
 )
+_KUBERNETES_SOURCES = (
+    "cmd/kubelet",
+    "test/e2e/dra/test-driver",
+    "test/images/sample-device-plugin",
+)
+_KUBERNETES_PROGRAMS = [path.rpartition("/")[2] for path in _KUBERNETES_SOURCES]
 _CONTAINERD_PROGRAMS = ("containerd", "containerd-shim-runc-v2", "ctr")
 
 
@@ -96,6 +107,47 @@ def mock_driver() -> Path:
         _go("build", "-trimpath", "-o", str(folder / "mock-driver"), ".", folder=source)
 
     return _built("mock-driver", KUBERNETES, build) / "mock-driver"
+
+
+def kubernetes_wanted() -> bool:
+    """Whether kubelet is built already, or may be: that takes ten minutes."""
+    built = all((_kubernetes() / name).exists() for name in _KUBERNETES_PROGRAMS)
+    return built or bool(os.environ.get("REFIMPL_BUILD_KUBELET"))
+
+
+@pytest.fixture(scope="session")
+def kubernetes() -> Path:
+    """The folder of kubelet, the sample device plugin and the DRA test driver."""
+
+    def build(folder: Path) -> None:
+        source = folder / "source"
+        source.mkdir(exist_ok=True)
+        # The modules that Kubernetes replaces are the same for whoever requires it.
+        text = (HERE / "mock_driver" / "go.mod.template").read_text()
+        tools = "".join(f"tool k8s.io/kubernetes/{path}\n" for path in _KUBERNETES_SOURCES)
+        (source / "go.mod").write_text(f"{text}\n{tools}")
+        _go("mod", "tidy", folder=source)
+        version = f"-X k8s.io/component-base/version.gitVersion=v{KUBERNETES}"
+        flags = ("-trimpath", "-ldflags", version)
+        _go("install", *flags, "tool", folder=source, GOBIN=str(folder))
+
+    return _built("kubernetes", KUBERNETES, build, _KUBERNETES_PROGRAMS)
+
+
+@pytest.fixture(scope="session", params=CDI)
+def cdi_library(request: pytest.FixtureRequest) -> Path:
+    """An adapter of ours around the Go library of CDI, both versions in turn."""
+    version: str = request.param
+
+    def build(folder: Path) -> None:
+        source = folder / "source"
+        shutil.copytree(HERE / "cdi_library", source, dirs_exist_ok=True)
+        text = (source / "go.mod.template").read_text()
+        (source / "go.mod").write_text(text.replace("VERSION", version))
+        _go("mod", "tidy", folder=source)
+        _go("build", "-trimpath", "-o", str(folder / "cdi-library"), ".", folder=source)
+
+    return _built("cdi-library", version, build) / "cdi-library"
 
 
 @pytest.fixture(scope="session")
@@ -149,6 +201,10 @@ def busybox() -> Path:
 def _home() -> Path:
     chosen = os.environ.get("REFIMPL_PEERS") or "~/.cache/refimpl/peers"
     return Path(chosen).expanduser()
+
+
+def _kubernetes() -> Path:
+    return _home() / f"kubernetes-{KUBERNETES}"
 
 
 def _built(

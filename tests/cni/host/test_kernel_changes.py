@@ -95,6 +95,28 @@ def test_an_added_link_is_alone_up_and_serves_as_a_parent(
     play(story)
 
 
+def test_a_pair_with_address_and_route_is_what_a_bridge_plugin_leaves(play: Play) -> None:
+    """A chained plugin looks for both ends, and a route needs its gateway's network."""
+
+    def story(kernel: Kernel) -> None:
+        before, path = kernel.snapshot(), kernel.make_netns()
+        kernel.add_pair(path, "eth0", "outside0")
+        kernel.add_address(path, "eth0", "10.88.0.2/16")
+        kernel.add_address(path, "eth0", "fd88::2/64")
+        kernel.add_route(path, "0.0.0.0/0", "10.88.0.1")
+        inside, outside = kernel.links(path)["eth0"], kernel.links()["outside0"]
+        assert (inside.up, inside.peer) == (True, "outside0")
+        assert (outside.up, outside.peer) == (True, "eth0")
+        assert inside.addresses == ("10.88.0.2/16", "fd88::2/64")
+        assert RouteView("0.0.0.0/0", gw="10.88.0.1", dev="eth0") in kernel.routes(path)
+        with pytest.raises(HostError, match=r"adding a route to 10.9.0.0/16 by 10.7.0.1"):
+            kernel.add_route(path, "10.9.0.0/16", "10.7.0.1")
+        kernel.remove_netns(path)
+        assert before.difference(kernel.snapshot()) == []
+
+    play(story)
+
+
 def test_added_links_end_with_the_kernel_object(play: Play) -> None:
     """The one namespace it holds is let go of, also when it is only dropped."""
 

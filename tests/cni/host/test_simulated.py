@@ -99,6 +99,24 @@ def test_removing_a_namespace_takes_the_far_ends(simulated) -> None:
     assert set(simulated.links()) == {"lo", "cni0"}
 
 
+def test_a_pair_with_address_and_route_is_made_and_goes_as_one(simulated) -> None:
+    """What a chained plugin finds."""
+    netns = simulated.make_netns()
+    simulated.add_pair(netns, "eth0", "outside0")
+    simulated.add_address(netns, "eth0", "10.88.0.2/16")
+    simulated.add_route(netns, "0.0.0.0/0", "10.88.0.1")
+    link = simulated.links(netns)["eth0"]
+    assert (link.up, link.peer, link.addresses) == (True, "outside0", ("10.88.0.2/16",))
+    assert simulated.links()["outside0"].peer == "eth0"
+    assert [(r.dst, r.gw, r.dev) for r in simulated.routes(netns)] == [
+        ("10.88.0.0/16", "", "eth0"),
+        ("0.0.0.0/0", "10.88.0.1", "eth0"),
+    ]
+    simulated.delete_link(netns, "eth0")
+    assert set(simulated.links()) == {"lo"}
+    assert simulated.routes(netns) == ()
+
+
 def test_damage_is_done_and_seen(simulated) -> None:
     """Each kind of it."""
     netns = simulated.make_netns()
@@ -127,6 +145,9 @@ def test_damage_to_what_is_not_there_is_an_error(simulated) -> None:
         lambda: simulated.set_mac(netns, "eth0", "02:00:00:00:00:01"),
         lambda: simulated.delete_route(netns, "::/0"),
         lambda: simulated.add_link(netns, "lo"),
+        lambda: simulated.add_pair(netns, "eth0", "lo"),
+        lambda: simulated.add_address(netns, "eth0", "10.1.0.2/24"),
+        lambda: simulated.add_route(netns, "0.0.0.0/0", "10.1.0.1"),
         lambda: simulated.routes("/nowhere"),
     ):
         with pytest.raises(HostError):

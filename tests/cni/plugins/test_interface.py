@@ -180,6 +180,20 @@ def test_a_clash_on_the_host_after_ipam_is_undone(rig) -> None:
     assert rig.call("bridge", "ADD", rig.conf()).status == 0
 
 
+@pytest.mark.parametrize("gw", ["203.0.113.1", "fd00:9::1"])
+def test_a_next_hop_out_of_reach_fails_the_add_and_is_undone(rig, gw) -> None:
+    """A kernel takes no route through a gateway that is in no network of the link."""
+    conf = rig.conf()
+    dst = "2001:db8::/32" if ":" in gw else "198.51.100.0/24"
+    conf["ipam"]["routes"] = [{"dst": dst, "gw": gw}]
+    before = rig.host.snapshot()
+    assert rig.call("bridge", "ADD", conf).code == 102
+    assert before.difference(rig.host.snapshot()) == []
+    assert rig.reserved() == {}
+    conf["ipam"]["routes"] = [{"dst": "::/0", "gw": "fe80::1"}, {"dst": dst}]
+    rig.add(conf)
+
+
 def test_the_delegate_gets_the_same_stdin_and_environment(rig) -> None:
     """CNI 1.1: complete and identical, or the delegate works for another container."""
     raw = json.dumps(rig.conf(extra={"big": 2**53 + 1, "<&>": 1.0}), indent=3).encode()

@@ -75,6 +75,14 @@ def test_it_stands_in_front_of_another_plugin(rig) -> None:
     assert rig.run("rec", "ADD", rig.conf()).code == 102
 
 
+def test_what_it_is_told_comes_before_the_other_plugin(rig) -> None:
+    """One verb can fail while all the others work; the plugin is found by its name too."""
+    told = {"DEL": {"error": {"code": 11, "msg": "later"}}}
+    configure(rig.bin / "rec", target="host-local", answers=told)
+    assert rig.run("rec", "ADD", rig.conf()).document["ips"][0]["address"] == "10.1.0.2/24"
+    assert rig.run("rec", "DEL", rig.conf()).code == 11
+
+
 @pytest.mark.parametrize("verb", ["", "BOGUS"])
 def test_it_checks_nothing(rig, verb) -> None:
     """What a runtime does wrong is for the case to judge."""

@@ -29,6 +29,14 @@ def test_the_effective_list_is_reported_in_its_order(folder: Folder) -> None:
     assert report.checked[0].to_dict()["networks"][0]["plugins"] == ["bridge", "a", "b"]
 
 
+def test_numbers_that_the_order_does_not_follow_are_a_warning(folder: Folder) -> None:
+    """10 runs before 9; names without a number are left alone."""
+    plugins = {f"net/{name}.conf": {"type": "x"} for name in ("10-a", "9-b", "more")}
+    report = folder({"n.conflist": LIST, **plugins})
+    assert grave(report) == [("CNI-CFG-014", "warning", "10-a.conf")]
+    assert "before 9-b.conf" in report.findings[-1].message
+
+
 def test_its_plugins_are_judged_in_their_own_files(folder: Folder) -> None:
     """A finding leads to the file that must be changed."""
     report = folder({"n.conflist": LIST, "net/10.conf": {"type": "x", "ipMasq": 1, "args": {}}})
