@@ -103,9 +103,9 @@ class Pool:
 
     def _spawn(self) -> None:
         thread = threading.Thread(target=self._work, name="refimpl-call", daemon=True)
-        with self._lock:
+        with self._lock:  # whoever sees the thread may join it, which takes one that was started
             self._threads.add(thread)
-        thread.start()
+            thread.start()
 
     def _work(self) -> None:
         while (task := self._tasks.get()) is not None:

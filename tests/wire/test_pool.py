@@ -109,3 +109,19 @@ def test_shutdown_does_not_wait_for_a_thread_that_never_comes_back() -> None:
     pool.shutdown()
     assert pool.alive == 1
     go.set()
+
+
+def test_a_pool_can_end_while_a_worker_is_being_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that stops in the middle of a call: no thread is seen before it is started."""
+    pool = Pool(1)
+    real, unseen = threading.Thread.start, []
+
+    def start(thread: threading.Thread) -> None:
+        unseen.append(pool._lock.locked())
+        real(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    with pool.lent():
+        pass
+    pool.shutdown(WAIT_S)
+    assert unseen == [True]
