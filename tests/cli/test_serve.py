@@ -7,10 +7,12 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import get_args
 
 import grpc
 import pytest
@@ -18,17 +20,21 @@ from click.testing import CliRunner
 
 from refimpl.cli.foreground import interruption
 from refimpl.cli.main import command as group
-from refimpl.cli.serve import command
+from refimpl.cli.serve import PERSONAS, WAYS, command
 from refimpl.csi.api import csi_pb2 as csi
 from refimpl.csi.api import csi_pb2_grpc as stubs
+from refimpl.deviceplugin import personas
+from refimpl.deviceplugin.api.deviceplugin_pb2 import Empty
+from refimpl.deviceplugin.api.deviceplugin_pb2_grpc import DevicePluginStub
+from refimpl.deviceplugin.fake import Register
 
 DEADLINE_S = 30.0
 
 
 @contextmanager
-def served(*words: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def served(*words: str, interface: str = "csi") -> Iterator[tuple[subprocess.Popen[str], str]]:
     """The command in a process of its own, once it is ready; and the endpoint that it printed."""
-    program = [sys.executable, "-m", "refimpl", "serve", "csi", *words]
+    program = [sys.executable, "-m", "refimpl", "serve", interface, *words]
     pipe = subprocess.PIPE
     with subprocess.Popen(program, stdout=pipe, stderr=pipe, text=True) as process:
         try:
@@ -38,6 +44,13 @@ def served(*words: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
             yield process, line.removeprefix("ready ").strip()
         finally:
             process.kill()
+
+
+@pytest.fixture
+def short() -> Iterator[Path]:
+    """A folder for sockets with long names; pytest's own is too deep for them."""
+    with tempfile.TemporaryDirectory(prefix="dp-") as made:
+        yield Path(made)
 
 
 def plugin_name(endpoint: str) -> str:
@@ -147,7 +160,7 @@ def test_a_crash_leaves_the_journal_complete(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["cri", "x.sock"], "'cri' is not 'csi'"),
+        (["cri", "x.sock"], "No such command 'cri'"),
         (["csi"], "Missing argument 'ENDPOINT'"),
         (["csi", "unix://host/x"], "write unix:/// with three slashes"),
         (["csi", "x" * 200], "a unix socket's path has at most 107"),
@@ -168,6 +181,13 @@ def test_a_crash_leaves_the_journal_complete(tmp_path: Path) -> None:
         (["csi", "wrong.yaml"], "the path exists and is no socket"),
         (["csi", "x.sock", "--state-dir", "wrong.yaml"], "wrong.yaml"),
         (["csi", "x.sock", "--fault", "x"], "No such option"),
+        (["deviceplugin", "--dir", "d"], "Missing option '--resource'"),
+        (["deviceplugin", "--resource", "a/b"], "Missing option '--dir'"),
+        (["deviceplugin", "--resource", "a/b=x", "--dir", "d"], "--resource a/b=x: write NAME"),
+        (["deviceplugin", "--resource", "=8", "--dir", "d"], "--resource =8: write NAME=COUNT"),
+        (["deviceplugin", "--resource", "a/b", "--dir", "/dev/null"], "Not a directory"),
+        (["deviceplugin", "--resource", "a/b", "--dir", "d" * 90], "at most 107"),
+        (["deviceplugin", "--resource", "a/b", "--dir", "d", "--persona", "x"], "'x' is not one"),
     ],
 )
 def test_a_wrong_word_is_exit_code_4_and_one_sentence(
@@ -196,9 +216,35 @@ def test_a_wrong_word_has_exit_code_4_in_the_program(tmp_path: Path) -> None:
 
 def test_the_help_has_examples() -> None:
     """One can begin by copying."""
-    result = CliRunner().invoke(command, ["--help"])
-    assert result.exit_code == 0
-    assert "refimpl serve csi unix:///tmp/csi.sock" in result.stdout
+    for words in ([], ["csi"], ["deviceplugin"]):
+        result = CliRunner().invoke(command, [*words, "--help"])
+        assert result.exit_code == 0
+        assert f"refimpl serve {(words or ['csi'])[0]} " in result.stdout.partition("Examples:")[2]
+
+
+def test_a_device_plugin_is_served_and_steered(short: Path) -> None:
+    """Its socket is in the folder, and its health changes over the control socket."""
+    control = short / "ctl.sock"
+    words = ["--resource", "example.com/gpu=3", "--dir", str(short), "--control", str(control)]
+    with served(*words, interface="deviceplugin") as (process, endpoint):
+        with grpc.insecure_channel(endpoint, [("grpc.default_authority", "localhost")]) as channel:
+            watch = DevicePluginStub(channel).ListAndWatch(Empty(), timeout=DEADLINE_S)
+            assert [device.ID for device in next(watch).devices] == ["gpu-0", "gpu-1", "gpu-2"]
+            body = json.dumps({"id": "gpu-1", "health": "Unhealthy"})
+            assert ask(control, "POST", "/health", body)[0] == 200
+            assert [device.health[0] for device in next(watch).devices] == ["H", "U", "H"]
+        told = json.loads(ask(control, "GET", "/registration")[1])
+        assert not told["registered"]
+        assert "no kubelet listens at" in told["problem"]
+        process.terminate()
+        assert process.wait(DEADLINE_S) == 0
+    assert list((short / "device-plugins").iterdir()) == []
+
+
+def test_the_choices_of_the_command_are_those_there_are() -> None:
+    """They stand twice so that `--help` need not load the fakes."""
+    assert set(PERSONAS) == set(personas.PERSONAS)
+    assert set(get_args(Register)) == set(WAYS)
 
 
 @pytest.mark.parametrize("sender", ["main thread", "another thread"])

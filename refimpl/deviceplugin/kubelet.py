@@ -1,0 +1,278 @@
+"""A kubelet as device plugins see it: registration, lists, allocation, restarts, pod resources."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Literal, get_args
+
+import attrs
+from google.protobuf.descriptor import ServiceDescriptor
+
+from refimpl.deviceplugin import podresources
+from refimpl.deviceplugin.hosting import Hosting
+from refimpl.deviceplugin.layout import Layout
+from refimpl.deviceplugin.links import Link
+from refimpl.deviceplugin.node import Node, Setup
+from refimpl.deviceplugin.process import Process
+from refimpl.deviceplugin.profiles import policy_options, settings_of
+from refimpl.deviceplugin.state.admission import NotStarted
+from refimpl.deviceplugin.state.allocate import Died
+from refimpl.deviceplugin.state.endpoints import Clock
+from refimpl.deviceplugin.state.merge import Policy, policy_of
+from refimpl.deviceplugin.state.models import Container, Device, Pod
+from refimpl.deviceplugin.state.order import Order, in_order
+from refimpl.deviceplugin.state.scopes import ScopeName, Wishes, no_wishes
+from refimpl.deviceplugin.state.settings import Settings
+from refimpl.deviceplugin.workload import Admission
+from refimpl.registration.watcher import Handler
+from refimpl.wire.client import timeout_factor
+from refimpl.wire.endpoint import Endpoint, probe
+from refimpl.wire.fake import Fake, Where
+from refimpl.wire.faults import Faults
+from refimpl.wire.journal import Journal
+
+__all__ = [
+    "Admission",
+    "Capacity",
+    "Container",
+    "Died",
+    "FakeKubelet",
+    "NotStarted",
+    "Pod",
+    "RestartMode",
+]
+
+RestartMode = Literal["A", "B", "C", "D", "E"]
+"""A: sockets removed, kubelet.sock again after 1 s. B: after 2 min. C: kubelet.sock replaced, other
+sockets left. D: no restart, only the plugins' sockets removed. E: A five times, 2 s apart."""
+
+GAPS_S: Mapping[RestartMode, float] = {"A": 1.0, "B": 120.0, "C": 0.0, "D": 0.0, "E": 2.0}
+
+
+Nodes = int | Sequence[int] | Mapping[int, Sequence[int]]
+"""NUMA nodes: how many, which, or node -> distances to node 0, 1, ..."""
+
+
+@attrs.frozen
+class Capacity:
+    """The counts of the node's status, by resource; one that was lost stays with 0."""
+
+    capacity: Mapping[str, int]
+    allocatable: Mapping[str, int]
+
+
+class FakeKubelet(Hosting, Fake):
+    """Kubelet's device manager over `folder`, which stands for /var/lib/kubelet: device-plugins,
+    plugins_registry and pod-resources lie in it.
+
+    `profile`: see `profiles`; `gates` switches feature gates, `settings` replaces both. `nodes`:
+    how many NUMA nodes there are, which, or the distances of each. `policy`, `scope`, `options` are
+    those of the topology manager, `wishes` the hints of other managers. `order` is in which what
+    has no order is taken. `clock` is for the five minutes of grace. `patience_s` ends calls that a
+    real kubelet would wait for without end (`math.inf`: as it does). `handlers` take in the
+    other types of plugins that are found in plugins_registry. Raises ValueError for what
+    kubelet would refuse to start with, EndpointError for a folder whose sockets would have too
+    long a path.
+    """
+
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        profile: str = "1.37",
+        gates: Mapping[str, bool] | None = None,
+        settings: Settings | None = None,
+        clock: Clock = time.monotonic,
+        nodes: Nodes = 1,
+        policy: str = "none",
+        scope: ScopeName = "container",
+        options: Mapping[str, str] | None = None,
+        wishes: Wishes = no_wishes,
+        order: Order = in_order,
+        patience_s: float = 60.0,
+        handlers: Mapping[str, Handler] | None = None,
+        faults: Faults | None = None,
+        journal: Journal | Path | str | None = None,
+        control: Where | None = None,
+    ) -> None:
+        super().__init__(faults=faults, journal=journal, control=control)
+        chosen = settings or settings_of(profile, gates)
+        if scope not in get_args(ScopeName):
+            raise ValueError(f"scope={scope!r}: it is {' or '.join(get_args(ScopeName))}")
+        self._setup = Setup(
+            chosen,
+            clock,
+            _policy(policy, nodes, options, chosen.release),
+            scope,
+            wishes,
+            order,
+            patience_s,
+            handlers or {},
+        )
+        self.layout = Layout(Path(folder).absolute())
+        self._sockets = self.layout.socket, self.layout.pod_resources
+        self._node = Node(self.journal, self.faults)
+        self._process: Process | None = None
+        self._life = threading.RLock()
+
+    # -- what can be seen -----------------------------------------------------------------------
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """Where plugins register."""
+        return self._sockets[0]
+
+    @property
+    def pod_resources(self) -> Endpoint:
+        """Where pod resources are served."""
+        return self._sockets[1]
+
+    @property
+    def links(self) -> tuple[Link, ...]:
+        """The plugins that the running process connected to, ended ones included."""
+        return self._living().links.all
+
+    @property
+    def notes(self) -> list[str]:
+        """What kubelet would have logged, of all processes."""
+        return list(self._node.notes)
+
+    @property
+    def refreshed(self) -> list[str]:
+        """Pods whose status a list changed, oldest first."""
+        return list(self._node.refreshed)
+
+    @property
+    def counts(self) -> Counter[str]:
+        """Metrics of registration and pod resources: name{label} -> number."""
+        return self._node.counts
+
+    @property
+    def others(self) -> podresources.Others:
+        """What pod resources tells besides devices; to be filled in by whoever plays managers."""
+        return self._node.others
+
+    def node(self) -> Capacity:
+        """The node's counts, renewed as kubelet does it every 10 s, which is also when a resource
+        goes whose plugin has been gone for five minutes."""
+        process = self._living()
+        process.count()
+        with process.state.tables.lock:
+            status = self._node.status
+            return Capacity(dict(status.capacity), dict(status.allocatable))
+
+    def devices(self, resource: str) -> Mapping[str, Device]:
+        """The last list of a resource, by id; empty before it."""
+        tables = self.state.tables
+        with tables.lock:
+            return dict(tables.devices.of(resource))
+
+    def wait(self, condition: Callable[[], bool], timeout_s: float = 30.0) -> bool:
+        """Waits until the condition holds, looked at after each event; False if not in time."""
+        deadline = time.monotonic() + timeout_s * timeout_factor()
+        while True:
+            seen = self._node.events
+            if condition():
+                return True
+            if not self._node.wait(seen, deadline - time.monotonic()):
+                return condition()
+
+    # -- life -----------------------------------------------------------------------------------
+
+    def services(self) -> Mapping[ServiceDescriptor, object]:
+        """All that its two sockets serve."""
+        process = self._process or Process(self.layout, self._setup, self._node)
+        registration, resources = process.services()
+        return {**registration, **resources}
+
+    def start(self, *, accepting: bool = True) -> Endpoint:
+        """Read the checkpoint, remove all sockets of plugins, serve, and admit again the pods that
+        are there. Without `accepting`, callers connect and hear nothing until `thaw`.
+
+        Raises EndpointError for a folder that cannot be used or that another kubelet serves,
+        FaultError, RuntimeError if it runs already.
+        """
+        with self._life:
+            if self._process is not None:
+                raise RuntimeError(f"a kubelet serves at {self.endpoint} already: stop it")
+            self.faults.check(self.services())
+            if self._own_journal:
+                self.journal.open()
+            try:
+                self._begin(accepting=accepting)
+                if self.control is None:
+                    self._start_control()
+            except BaseException:
+                self.stop()
+                raise
+        return self.endpoint
+
+    def stop(self, grace_s: float = 1.0) -> None:
+        """End, and remove its own two sockets; the checkpoint stays. May be called twice."""
+        with self._life:
+            self.kill()
+            for socket in self._sockets:
+                with contextlib.suppress(OSError):
+                    if probe(socket) == "stale":
+                        os.unlink(socket.path)
+            super().stop(grace_s)
+            self.control = None
+
+    def kill(self) -> None:
+        """End as a real kubelet does, by SIGTERM or SIGKILL alike: streams break off, and all
+        sockets stay where they are. `start` is the next process."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.end()
+
+    def freeze(self) -> None:
+        """As SIGSTOP: sockets stay open, nothing is answered, taken in or noticed."""
+        self._living().pause()
+
+    def thaw(self) -> None:
+        """Go on; or begin to accept, see `start`."""
+        self._living().resume()
+
+    def restart(
+        self, mode: RestartMode = "A", *, gap_s: float | None = None, rebooted: bool = False
+    ) -> Mapping[str, Admission]:
+        """One of the ways in which a kubelet may come back; `gap_s` instead of the mode's pause.
+        `rebooted`: no container runs any more. How pods fared that were admitted again, by uid."""
+        if mode not in GAPS_S:
+            raise ValueError(f"restart mode {mode!r}: it is {', '.join(GAPS_S)}")
+        pause = GAPS_S[mode] if gap_s is None else gap_s
+        with self._life:
+            if mode == "D":
+                self.layout.unlink_sockets(own=False)
+                return {}
+            outcome: Mapping[str, Admission] = {}
+            for turn in range(5 if mode == "E" else 1):
+                self.kill()
+                if rebooted and not turn:
+                    self._node.reboot()
+                outcome = self._begin(unlink=mode != "C", gap_s=pause)
+            return outcome
+
+    def _begin(
+        self, *, unlink: bool = True, gap_s: float = 0.0, accepting: bool = True
+    ) -> Mapping[str, Admission]:
+        process = Process(self.layout, self._setup, self._node)
+        process.begin(unlink=unlink, gap_s=gap_s, accepting=accepting)
+        self._process = process
+        outcome = {run.pod.uid: self._judge(process, run) for run in self.workload if run.active}
+        with process.state.tables.lock:
+            process.state.tables.sources_ready = True
+        return outcome
+
+
+def _policy(name: str, nodes: Nodes, options: Mapping[str, str] | None, release: str) -> Policy:
+    ids = tuple(range(nodes)) if isinstance(nodes, int) else tuple(nodes)
+    distances = nodes if isinstance(nodes, Mapping) else None
+    known = policy_options(release)
+    return policy_of(name, ids, distances=distances, options=options, known=known)

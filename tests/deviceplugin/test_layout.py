@@ -1,0 +1,41 @@
+"""Kubelet's folder."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from refimpl.deviceplugin.layout import Layout
+from refimpl.wire.endpoint import EndpointError
+
+
+def test_folders_are_made_once_and_keep_their_modes(folder: Path) -> None:
+    """Contract 1.3."""
+    layout = Layout(folder / "new")
+    layout.make()
+    assert layout.plugins.stat().st_mode & 0o777 == 0o750
+    layout.plugins.chmod(0o700)
+    layout.make()
+    assert layout.plugins.stat().st_mode & 0o777 == 0o700
+
+
+def test_sockets_go_and_everything_else_stays(folder: Path) -> None:
+    """DP-KUB-052; kubelet's own on demand."""
+    layout = Layout(folder)
+    layout.make()
+    for name in ("kubelet.sock", "p.sock"):
+        with socket.socket(socket.AF_UNIX) as left:
+            left.bind(str(layout.plugins / name))
+    layout.announce_deprecation()
+    assert layout.unlink_sockets(own=False) == ["p.sock"]
+    assert layout.unlink_sockets() == ["kubelet.sock"]
+    assert [each.name for each in layout.plugins.iterdir()] == ["DEPRECATION"]
+
+
+def test_a_folder_in_the_way_of_a_file_is_an_error(folder: Path) -> None:
+    """With its name."""
+    (folder / "plugins_registry").touch()
+    with pytest.raises(EndpointError, match="plugins_registry cannot be used"):
+        Layout(folder).make()

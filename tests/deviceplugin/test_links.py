@@ -1,0 +1,78 @@
+"""Connections to plugins where kubelet's own end is the point: limits, closing, late calls."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
+from refimpl.deviceplugin.fake import FakePlugin, Pace
+from refimpl.deviceplugin.kubelet import Capacity, FakeKubelet
+from refimpl.deviceplugin.state.effects import Allocate
+from refimpl.deviceplugin.state.endpoints import Connection
+from refimpl.wire.status import Code, Refused
+from tests.deviceplugin.conftest import Plugins
+from tests.deviceplugin.kubelet_rig import GPU, pod
+
+
+def test_an_answer_above_grpcs_limit_fails_the_pod(kubelet: FakeKubelet, scripted: Plugins) -> None:
+    """Contract 1.3: 4 MiB, of replies as of lists."""
+    plugin = scripted().join(kubelet, "a")
+    huge = pb.AllocateResponse()
+    huge.container_responses.add(envs={"X": "x" * (4 * 1024 * 1024)})
+    plugin.answers = lambda _: huge
+    outcome = kubelet.admit(pod())
+    assert "RESOURCE_EXHAUSTED" in outcome.message
+
+
+def test_a_connection_that_never_was_cannot_be_called(kubelet: FakeKubelet) -> None:
+    """What a checkpoint names has none."""
+    links = kubelet._living().links
+    with pytest.raises(Refused, match="no connection") as refused:
+        links.allocate(Allocate(Connection(0, GPU, ""), ("a",)))
+    assert refused.value.code == Code.UNAVAILABLE
+
+
+def test_after_the_end_nothing_is_called_or_registered(
+    kubelet: FakeKubelet, scripted: Plugins
+) -> None:
+    """By a process that has ended; the next one does as it likes."""
+    plugin = scripted().join(kubelet, "a")
+    links = kubelet._living().links
+    [link] = links.all
+    kubelet.kill()
+    with pytest.raises(Refused, match="closed") as refused:
+        links.allocate(Allocate(link.connection, ("a",)))
+    assert refused.value.code == Code.CANCELLED
+    with pytest.raises(Refused, match="stopping"):
+        links.register("example.com/late", str(plugin.path))
+    assert "Allocate" not in plugin.asked
+
+
+def test_a_stream_can_be_dropped_alone(kubelet: FakeKubelet, folder: Path) -> None:
+    """DP-PLG-027: the socket stays, and our own plugin registers again."""
+    pace = Pace(debounce_s=0.0, first_s=0.01, longest_s=0.05)
+    with FakePlugin(GPU, 2, folder=folder, pace=pace) as plugin:
+        assert kubelet.wait(lambda: kubelet.node().allocatable == {GPU: 2})
+        assert plugin.wait_registered()
+        kubelet.links[0].drop()
+        assert plugin.wait_registered(2)
+        assert kubelet.wait(lambda: kubelet.node().allocatable == {GPU: 2})
+        assert "CANCELLED" in kubelet.links[0].ended
+
+
+def test_a_plugin_that_serves_no_lists_is_lost_after_two_calls(
+    kubelet: FakeKubelet, scripted: Plugins
+) -> None:
+    """Contract 2.3: 0/0 or nothing at all, and no retry."""
+    plugin = scripted().serve()
+    plugin.refused["ListAndWatch"] = Code.UNIMPLEMENTED
+    plugin.register(kubelet)
+    assert kubelet.wait(lambda: bool(kubelet.links[0].ended))
+    assert "UNIMPLEMENTED" in kubelet.links[0].ended
+    assert {rpc: len(asked) for rpc, asked in plugin.asked.items()} == {
+        "GetDevicePluginOptions": 1,
+        "ListAndWatch": 1,
+    }
+    assert kubelet.node() == Capacity({GPU: 0}, {GPU: 0})
