@@ -15,6 +15,7 @@ import attrs
 
 from conformance.cdi.documents import OCI, document
 from conformance.cdi.implementation import Message
+from conformance.engine.things import FILE, FOLDER
 from conformance.engine.verdict import Broken, expect
 from refimpl.documents import yaml
 
@@ -58,7 +59,7 @@ class Host:
 
     def __init__(self, target: CdiTarget, number: int, directories: Sequence[str]) -> None:
         self.target, self.settings, self.nodes = target, target.settings, target.nodes
-        self.folder = Path(tempfile.mkdtemp(prefix="refimpl-cdi-"))
+        self.folder = target.things.folder("refimpl-cdi-")
         self._own = not directories
         self.directories = [Path(each) for each in directories or self._made("0", "1")]
         self.kind = f"case{number}.{target.options.run_id or 'refimpl'}.example/device"
@@ -81,6 +82,8 @@ class Host:
         """The same at any path."""
         data = encoded(content)
         self._written.append(path)
+        if self.folder not in path.parents:
+            self.target.things.making(FILE, path)
         beside = path.with_name(f".{path.name}.tmp")
         beside.write_bytes(data)
         beside.replace(path)
@@ -170,8 +173,8 @@ class Host:
         """Ends and removes everything."""
         self.close()
         for path in self._written:
-            path.unlink(missing_ok=True)
-        shutil.rmtree(self.folder, ignore_errors=True)
+            self.target.things.discard(path)
+        self.target.things.discard(self.folder, FOLDER)
 
     def can(self, feature: str) -> bool:
         """Whether the implementation has a feature."""

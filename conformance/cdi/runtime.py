@@ -15,7 +15,9 @@ from conformance.cdi.documents import document
 from conformance.cdi.implementation import INJECT, REQUEST, RUNTIME, WATCH, Message
 from conformance.cdi.settings import CdiSettings
 from conformance.engine.options import BadOption
+from conformance.engine.pods import POD
 from conformance.engine.target import Loss
+from conformance.engine.things import FILE, Things
 from conformance.engine.verdict import Broken, eventually
 from refimpl.cri.api import cri_pb2 as pb
 from refimpl.cri.api.cri_pb2_grpc import ImageServiceStub, RuntimeServiceStub
@@ -33,7 +35,7 @@ class Runtime:
 
     features = frozenset({INJECT, REQUEST, RUNTIME, WATCH})
 
-    def __init__(self, endpoint: str, chosen: CdiSettings) -> None:
+    def __init__(self, endpoint: str, chosen: CdiSettings, things: Things | None = None) -> None:
         if not chosen.dirs:
             raise BadOption(f"{endpoint}: name what it reads by --cdi-dir, such as /etc/cdi")
         try:
@@ -43,13 +45,14 @@ class Runtime:
         self._directory, self._numbers = Path(chosen.dirs[-1]), itertools.count(1)
         self._channel = Channel(self.endpoint)
         self._cri, self._died = RuntimeServiceStub(self._channel), ""
-        self._pod = ""
+        self._pod, self._things = "", things or Things()
         try:
             self._channel.wait_ready(_READY_S)
             told = self._cri.Version(pb.VersionRequest())
             self.name, self.version = told.runtime_name, told.runtime_version.lstrip("v")
             self._image = chosen.image or self._any_image()
             self._sandbox = _sandbox(chosen.cgroup_parent)
+            self._things.making(POD, self._sandbox.metadata.uid)
             request = pb.RunPodSandboxRequest(config=self._sandbox)
             self._pod = self._cri.RunPodSandbox(request).pod_sandbox_id
         except Refused as error:
@@ -101,10 +104,12 @@ class Runtime:
             if self._pod:
                 self._cri.StopPodSandbox(pb.StopPodSandboxRequest(pod_sandbox_id=self._pod))
                 self._cri.RemovePodSandbox(pb.RemovePodSandboxRequest(pod_sandbox_id=self._pod))
+                self._things.gone(POD, self._sandbox.metadata.uid)
         except (Refused, Unreachable):
             pass  # of a runtime that is gone nothing can be removed
         finally:
             self._channel.close()
+            self._things.close()
 
     def _any_image(self) -> str:
         images = ImageServiceStub(self._channel).ListImages(pb.ListImagesRequest()).images
@@ -121,7 +126,8 @@ class Runtime:
         """
         name = f"m{next(self._numbers)}-{uuid.uuid4().hex[:8]}"
         path = self._directory / f"refimpl-mark-{name}.json"
-        beside = path.with_suffix(".tmp")
+        self._things.making(FILE, path)
+        beside = path.with_name(f".{path.name}.tmp")
         beside.write_text(json.dumps(document(version="0.5.0", kind=_MARK, name=name)))
         beside.rename(path)
         request = self._container({"devices": [f"{_MARK}={name}"], "config": {}})
@@ -137,7 +143,7 @@ class Runtime:
         except Broken:
             pass  # the case goes on and finds what is missing
         finally:
-            path.unlink(missing_ok=True)
+            self._things.discard(path)
 
     def _made(self, config: pb.ContainerConfig) -> Any:
         """The OCI config of a container of that kind, which is gone again; raises Refused."""

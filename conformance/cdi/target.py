@@ -14,10 +14,11 @@ from conformance.cdi.inprocess import InProcess
 from conformance.cdi.mutation import CdiMutant
 from conformance.cdi.nodes import FakeNodes, Nodes, RealNodes
 from conformance.cdi.settings import CdiSettings, settings
-from conformance.engine import mutants
+from conformance.engine import mutants, pods, sweep
 from conformance.engine.options import BadOption, Options
 from conformance.engine.target import Loss
 from conformance.engine.targetfile import target_file
+from conformance.engine.things import Leftovers, Things
 
 FAKES = ("fake", "mutant", "unbroken")
 
@@ -36,9 +37,11 @@ class CdiTarget:
         chosen: CdiSettings,
         *,
         directories: Sequence[str] = (),
+        things: Things | None = None,
     ) -> None:
         self.implementation, self.nodes = implementation, nodes
         self.options, self.settings = options, chosen
+        self.things = things or Things()
         self.directories = tuple(directories)  # that it reads, none: those that a case names
         self.name, self.version = implementation.name, implementation.version
         self.revision = options.revision or "cdi-1.1.0"
@@ -138,8 +141,17 @@ def open_target(options: Options) -> CdiTarget:
     from conformance.cdi.runtime import Runtime
 
     endpoint = f"unix:{rest}" if rest.startswith("//") else rest
-    runtime = Runtime(endpoint, chosen)
-    return CdiTarget(runtime, RealNodes(), options, chosen, directories=chosen.dirs)
+    things = Things(sweep.ledger_path("cdi", options.target, options.run_id), options.target)
+    runtime = Runtime(endpoint, chosen, things)
+    return CdiTarget(runtime, RealNodes(), options, chosen, directories=chosen.dirs, things=things)
+
+
+def open_leftovers(options: Options) -> Leftovers:
+    """See engine.target.Interface.sweeper: runs leave things with runtimes alone."""
+    file = target_file(options.target, "cdi")
+    settings(file.settings, options.settings)
+    endpoint = kind_of(file.endpoint or options.target)[1]
+    return pods.leftovers(f"unix:{endpoint}" if endpoint.startswith("//") else endpoint)
 
 
 def _fake(kind: str, name: str, options: Options, chosen: CdiSettings) -> CdiTarget:

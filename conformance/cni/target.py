@@ -23,6 +23,7 @@ from refimpl.wire.client import Unreachable
 if TYPE_CHECKING:
     from conformance.cni.documents import Documents, DocumentsTarget
     from conformance.cni.runtimes.bench import Bench
+    from conformance.cni.runtimes.killed import RuntimeLeftovers
     from conformance.cni.runtimes.target import RuntimeTarget
     from refimpl.cni.host import Host
 
@@ -244,6 +245,17 @@ def open_target(options: Options) -> CniTarget | DocumentsTarget | RuntimeTarget
     from conformance.cni.runtimes import target as runtimes
 
     return runtimes.open_runtime(kind, rest, options, chosen)
+
+
+def open_leftovers(options: Options) -> RuntimeLeftovers:
+    """See engine.target.Interface.sweeper: runs leave things with runtimes alone."""
+    from conformance.cni.runtimes.cri import CriRuntime
+    from conformance.cni.runtimes.killed import RuntimeLeftovers
+
+    file = target_file(options.target, "cni")
+    chosen = settings(file.settings, options.settings)
+    kind, rest = kind_of(file.endpoint or options.target)
+    return RuntimeLeftovers(CriRuntime(rest, chosen, "sweep") if kind == "unix" else None)
 
 
 def existing(path: Path) -> Path:

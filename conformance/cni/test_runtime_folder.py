@@ -9,6 +9,7 @@ from pathlib import Path
 
 from conformance.cni.runtimes.bench import Runtime
 from conformance.cni.runtimes.checks import Wrong, came
+from conformance.cni.runtimes.killed import ASIDE, MOVED
 from conformance.cni.runtimes.subject import Feature
 from conformance.engine.case import MAY, SHOULD, case
 from conformance.engine.verdict import expect
@@ -100,7 +101,8 @@ def _gone_noticed(runtime: Runtime) -> bool:
 def _replaced(runtime: Runtime) -> str:
     """What is wrong after the folder was moved away and a new one came. "" for nothing."""
     folder = runtime.subject.conf_dir
-    aside = folder.with_name(f"{folder.name}.refimpl")
+    aside = folder.with_name(f"{folder.name}{ASIDE}")
+    runtime.things.making(MOVED, folder)
     folder.rename(aside)
     try:
         shutil.copytree(aside, folder)
@@ -111,6 +113,7 @@ def _replaced(runtime: Runtime) -> str:
     finally:
         shutil.rmtree(folder)
         aside.rename(folder)
+        runtime.things.gone(MOVED, folder)
     alive = runtime.subject.alive()
     runtime.subject.restart()  # whatever it watches now, it is not the folder
     return "" if noticed and alive else "not noticed" if alive else "the runtime ends"

@@ -9,19 +9,16 @@ idempotent in every interface), and is undone then.
 from __future__ import annotations
 
 import base64
-import fcntl
 import functools
-import json
 import threading
 from collections.abc import Callable, Mapping
-from io import FileIO
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import attrs
-import msgspec
 from google.protobuf.message import Message
 
+from conformance.engine.ledgerfile import LedgerFile, records
 from refimpl.wire.secrets import is_secret
 from refimpl.wire.status import Code, Refused
 
@@ -56,6 +53,9 @@ class Made:
     reply: Message | None = None
     left: bool = False  # the target would not let go of it; tried once more at the end
 
+    def __str__(self) -> str:
+        return self.method
+
 
 class Ledger:
     """The calls not yet undone, in memory and in a file."""
@@ -67,8 +67,7 @@ class Ledger:
         self._keys: dict[bytes, int] = {}
         self._count = 0
         self._lock = threading.Lock()
-        self._path = path
-        self._file: FileIO | None = None
+        self._file = LedgerFile(path)
 
     def watches(self, method: str) -> bool:
         """Whether a call of this method has to pass through `perform`."""
@@ -102,21 +101,18 @@ class Ledger:
         """The thing is gone, or was never made."""
         with self._lock:
             if self._open.pop(made.number, None):
-                self._write({"n": made.number, "gone": True})
+                self._file.write({"n": made.number, "gone": True})
 
     def close(self) -> None:
         """Ends the record; its file goes when nothing is left to undo."""
-        if self._file and self._path:
-            self._file.close()
-            if not self._open:
-                self._path.unlink(missing_ok=True)
+        self._file.close(empty=not self._open)
 
     def _intend(self, method: str, request: Message) -> Made:
         with self._lock:
             made = Made(self._count, method, request)
             self._count += 1
             self._open[made.number] = made
-            self._write({"n": made.number, "method": method, "request": _pack(request)})
+            self._file.write({"n": made.number, "method": method, "request": _pack(request)})
         return made
 
     def _learn(self, made: Made, reply: Message) -> None:
@@ -128,47 +124,23 @@ class Ledger:
             if earlier in self._open:
                 # A repeat: one undo serves both, after that of all that was made in between.
                 del self._open[made.number]
-                self._write({"n": made.number, "gone": True})
+                self._file.write({"n": made.number, "gone": True})
                 return
             self._keys[key] = made.number
-            self._write({"n": made.number, "reply": _pack(reply)})
+            self._file.write({"n": made.number, "reply": _pack(reply)})
 
     def _undone(self, method: str, request: Message) -> None:
         number = self._keys.pop(_key(method, request), None)
         if number is not None and number in self._open:
             self.forget(self._open[number])
 
-    def _write(self, record: dict[str, Any]) -> None:
-        if self._path and not self._file:
-            self._file = self._path.open("ab", buffering=0)  # a run that makes nothing has none
-            fcntl.flock(self._file, fcntl.LOCK_EX)  # as long as we live: `in_use` tells a sweep
-        if self._file:
-            self._file.write(msgspec.json.encode(record) + b"\n")
-
-
-def in_use(path: Path) -> bool:
-    """Whether the run that keeps this ledger is still going."""
-    with path.open("rb") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-    return False
-
 
 def read(
     path: Path, table: Mapping[str, Undo], requests: Mapping[str, type[Message]]
 ) -> list[Made]:
-    """What the ledger file of a killed run leaves to be undone, newest first.
-
-    A torn last line is a call that was never made: it is written before the call.
-    """
+    """What the ledger file of a killed run leaves to be undone, newest first."""
     found: dict[int, Made] = {}
-    for line in path.read_text(encoding="utf-8").splitlines():
-        try:
-            record = json.loads(line)
-        except json.JSONDecodeError:
-            break
+    for record in records(path):
         number = record["n"]
         if "method" in record and record["method"] in table:
             method = record["method"]

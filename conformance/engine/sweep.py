@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from conformance.engine.ledger import in_use
+from conformance.engine.ledgerfile import held
 from conformance.engine.options import Options
 from conformance.engine.runid import worker
 from conformance.engine.target import interface
@@ -55,22 +55,30 @@ def sweep(options: Options, *, dry_run: bool = False) -> tuple[list[str], bool]:
     paths = ledgers(options.interface, options.target)
     if not paths:
         return [f"nothing to do: no killed run against {options.target} is on record"], False
-    target: Any = kind.open(options)
+    target: Any = kind.sweeper(options)
     said: list[str] = []
     failed = False
     try:
         for path in paths:
-            if in_use(path):
-                said.append(f"{path.name}: left alone, its run is still going")
-                continue
-            left = 0
-            for made in target.left_by(path):
-                line, done = (f"would undo {made.method}", False) if dry_run else target.undo(made)
-                said.append(f"{path.name}: {line}")
-                left += not done
-            failed = failed or bool(left and not dry_run)
-            if not left and not dry_run:
-                path.unlink()
+            with held(path) as ended:
+                if not ended:
+                    said.append(f"{path.name}: left alone, its run is still going")
+                    continue
+                lines, left = _swept(target, path, dry_run)
+                said += [f"{path.name}: {line}" for line in lines]
+                failed = failed or bool(left and not dry_run)
+                if not left and not dry_run:
+                    path.unlink()
     finally:
         target.close()
     return said, failed
+
+
+def _swept(target: Any, path: Path, dry_run: bool) -> tuple[list[str], int]:
+    """What was done about one ledger, and how much of it is left."""
+    said, left = [], 0
+    for made in target.left_by(path):
+        line, done = (f"would undo {made}", False) if dry_run else target.undo(made)
+        said.append(line)
+        left += not done
+    return said, left

@@ -74,6 +74,11 @@ class Interface:
         """Connects to the target; raises BadOption, or wire.client.Unreachable."""
         return cast("Target", self._module().open_target(options))
 
+    def sweeper(self, options: Options) -> Any:
+        """What undoes the ledgers of killed runs: `left_by`, `undo`, `close`; raises as `open`."""
+        module = self._module()
+        return getattr(module, "open_leftovers", module.open_target)(options)
+
     def concerns(self, options: Options) -> tuple[str, ...]:
         """Globs of the ids that make sense for such a target: a CNI plugin is no runtime."""
         ask = getattr(self._module(), "concerns", None)

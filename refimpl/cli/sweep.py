@@ -6,15 +6,26 @@ from typing import Any
 
 import click
 
+from refimpl.cli.cdi_options import cdi_options
+from refimpl.cli.cni_options import cni_options
 from refimpl.cli.csi_options import csi_options
 from refimpl.cli.errors import TargetUnreachable, Usage
 
+EPILOG = """\b
+Examples:
+  refimpl sweep csi unix:///run/csi/csi.sock
+  refimpl sweep cni unix:///run/containerd/containerd.sock --dry-run
+  refimpl sweep cdi /run/containerd/containerd.sock
+"""
 
-@click.command(epilog="\b\nExample:\n  refimpl sweep csi unix:///run/csi/csi.sock")
+
+@click.command(epilog=EPILOG)
 @click.argument("iface", metavar="IFACE")
 @click.argument("target", metavar="TARGET")
 @click.option("--dry-run", is_flag=True, help="Only say what would be removed.")
 @csi_options
+@cni_options
+@cdi_options
 def command(iface: str, target: str, dry_run: bool, **chosen: Any) -> None:
     """Remove what killed runs have left on TARGET, named as it was for `refimpl test`.
 

@@ -42,6 +42,35 @@ def test_what_could_not_be_undone_is_a_failure(
     assert (options.target, options.settings) == ("x", {"csi_secrets": "s.yaml"})
 
 
+def test_the_options_of_the_other_interfaces_are_those_of_test(
+    refimpl: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The line of a run becomes that of its sweep by one word."""
+    asked: list[Options] = []
+
+    def stand_in(options: Options, *, dry_run: bool) -> tuple[list[str], bool]:
+        asked.append(options)
+        return [f"dry run: {dry_run}"], False
+
+    monkeypatch.setattr(sweep, "sweep", stand_in)
+    folders = ("--cni-conf-dir", "/etc/cni/net.d", "--cni-bin-dir", "/opt/cni/bin")
+    assert refimpl("sweep", "cni", "x", *folders).returncode == 0
+    words = ("--cdi-dir", "/etc/cdi", "--cdi-dir", "/run/cdi")
+    assert refimpl("sweep", "cdi", "x", *words).returncode == 0
+    assert [options.settings for options in asked] == [
+        {"cni_conf_dir": "/etc/cni/net.d", "cni_bin_dir": "/opt/cni/bin"},
+        {"cdi_dirs": ("/etc/cdi", "/run/cdi")},
+    ]
+
+
+@pytest.mark.parametrize("iface", ["cni", "cdi"])
+def test_targets_that_keep_nothing_have_nothing_to_sweep(refimpl: Command, iface: str) -> None:
+    """A plugin, a library: what a run makes of theirs is in namespaces and folders of its own."""
+    done = refimpl("sweep", iface, "exec:/opt/none")
+    assert done.returncode == 0
+    assert "nothing to do" in done.stdout
+
+
 def test_a_target_out_of_reach_ends_with_6(
     refimpl: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

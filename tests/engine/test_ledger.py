@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import pytest
 
 from conformance.csi.undo import REQUESTS, TABLE, undo_all
-from conformance.engine import ledger
+from conformance.engine import ledger, ledgerfile
 from conformance.engine.ledger import Ledger
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code, Refused
@@ -150,9 +150,9 @@ def test_the_ledger_of_a_run_that_is_still_going_is_in_use(tmp_path: Path) -> No
     path = tmp_path / "ledger.jsonl"
     book = Ledger(TABLE, path)
     _create(book)
-    assert ledger.in_use(path)
+    assert ledgerfile.in_use(path)
     book.close()
-    assert not ledger.in_use(path)
+    assert not ledgerfile.in_use(path)
 
 
 def test_the_file_goes_when_nothing_is_left(tmp_path: Path) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
-import tempfile
 import time
 import uuid
 from collections.abc import Callable, Sequence
@@ -16,6 +14,7 @@ from conformance.cni.runtimes.recorders import Recorders
 from conformance.cni.runtimes.subject import Failed, Pod, RuntimeUnderTest, describe
 from conformance.cni.settings import CniSettings
 from conformance.engine.target import Loss
+from conformance.engine.things import FILE, FOLDER, Things
 from conformance.engine.verdict import Broken, timeout
 from conformance.engine.verdict import eventually as wait_for
 from refimpl.cni.execute import Exec, Log, Outcome, Request
@@ -37,11 +36,17 @@ class Bench:
     """
 
     def __init__(
-        self, subject: RuntimeUnderTest, log: Log, run_id: str, settings: CniSettings
+        self,
+        subject: RuntimeUnderTest,
+        log: Log,
+        run_id: str,
+        settings: CniSettings,
+        things: Things | None = None,
     ) -> None:
         self.subject, self.log, self.run_id, self.settings = subject, log, run_id, settings
-        self.folder = Path(tempfile.mkdtemp(prefix="refimpl-cni-"))
-        self.recorders = Recorders(subject.bin_dirs[0], run_id, self.folder)
+        self.things = things or Things()
+        self.folder = self.things.folder("refimpl-cni-")
+        self.recorders = Recorders(subject.bin_dirs[0], run_id, self.folder, self.things)
         self.journal = Journal(self.recorders.journal)
         self.lives: dict[str, tuple[Any, list[Exec]]] = {}
         """What was recorded once for many cases, by name, and the calls it took."""
@@ -71,7 +76,8 @@ class Bench:
         """Takes everything away again that was put into the runtime's folders."""
         self.recorders.remove()
         self.subject.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self.things.discard(self.folder, FOLDER)
+        self.things.close()
 
 
 class Runtime:
@@ -85,7 +91,7 @@ class Runtime:
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
-        self.subject, self.recorders = bench.subject, bench.recorders
+        self.subject, self.recorders, self.things = bench.subject, bench.recorders, bench.things
         self.settings, self.folder = bench.settings, bench.folder
         self.name = f"{bench.run_id}-n{bench.number}x"
         self._files: list[Path] = []
@@ -167,7 +173,7 @@ class Runtime:
         mine = f"00-refimpl-{self._bench.run_id}"
         others = [each.name for each in folder.iterdir() if not each.name.startswith(mine)]
         first = min([*others, "1"])
-        lead = "" if mine < first else "!"
+        lead = next((lead for lead in ("", "!", "!!") if lead + mine < first), "!")
         return folder / f"{lead}{mine}-{number}.conflist"
 
     def write(self, data: bytes, path: Path | None = None) -> Path:
@@ -180,9 +186,10 @@ class Runtime:
         return place
 
     def forget_file(self, place: Path) -> None:
-        """Has a file removed with the case."""
+        """Has a file that is about to be made removed with the case."""
         if place not in self._files:
             self._files.append(place)
+        self.things.making(FILE, place)
 
     def tell(self, letter: str, *faults: dict[str, Any], **answers: Any) -> None:
         """What a recorder answers from its next call on: faults, or an answer by verb."""
@@ -333,7 +340,7 @@ class Runtime:
         if self.subject.alive() or self.subject.revive():
             self._end(self._pods)
         for path in self._files:
-            path.unlink(missing_ok=True)
+            self.things.discard(path)
 
     def _end(self, pods: Sequence[Pod]) -> None:
         for pod in pods:

@@ -6,14 +6,13 @@ import hashlib
 import json
 import os
 import shlex
-import shutil
 import subprocess
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from conformance.cni.runtimes.namespaces import Namespaces
 from conformance.cni.runtimes.subject import Failed, Feature, Pod, Readiness
+from conformance.engine.things import FOLDER, Things
 from refimpl.cni.execute.record import text
 from refimpl.cni.runtime import kubernetes as k8s
 from refimpl.cni.runtime import profile
@@ -35,10 +34,11 @@ class Cnitool:
         Feature.SEVERAL: "cnitool attaches to the one network that is named",
     }
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, things: Things) -> None:
         self.path, self.name = path, path.name
         self.version = _version(path)
-        self.folder = Path(tempfile.mkdtemp(prefix="refimpl-cni-"))
+        self._things = things
+        self.folder = things.folder("refimpl-cni-")
         self.namespaces = Namespaces(self.folder / "netns")
         if self.namespaces.why_not:
             raise Unreachable(f"{path} writes to {DEFAULT}: {self.namespaces.why_not}")
@@ -136,7 +136,7 @@ class Cnitool:
     def close(self) -> None:
         """See RuntimeUnderTest."""
         self.namespaces.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self._things.discard(self.folder, FOLDER)
 
     def _last_network(self) -> str:
         """The name in the file that was put in place last."""

@@ -18,6 +18,8 @@ from typing import Any
 from conformance.cni.runtimes.subject import Failed, Feature, Pod, Readiness
 from conformance.cni.settings import CniSettings
 from conformance.engine.options import BadOption
+from conformance.engine.pods import POD
+from conformance.engine.things import Things, discard
 from conformance.engine.verdict import Broken, eventually, timeout
 from refimpl.cni.runtime.cache import DEFAULT
 from refimpl.cri.api import cri_pb2 as pb
@@ -27,6 +29,8 @@ from refimpl.wire.endpoint import Endpoint, EndpointError
 from refimpl.wire.status import Refused
 
 _LABEL = "refimpl.example/run"
+LOGS = "logs"
+"""The kind under which the folder of the pods' logs is on record; it is the runtime's path."""
 _HOOK_S = 60.0
 _BOGUS = {"net.ipv4.refimpl_no_such_switch": "1"}
 """A sysctl that the kernel has not: the sandbox's first process cannot be started with it."""
@@ -38,13 +42,15 @@ class CriRuntime:
     in hand is done by the commands of the target file's [cni.hooks].
     """
 
-    def __init__(self, endpoint: str, chosen: CniSettings, run_id: str) -> None:
+    def __init__(
+        self, endpoint: str, chosen: CniSettings, run_id: str, things: Things | None = None
+    ) -> None:
         try:
             self.endpoint = Endpoint.parse(endpoint)
         except EndpointError as error:
             raise BadOption(str(error)) from error
         self.run_id, self._cgroup_parent = run_id, chosen.cgroup_parent
-        self._logs = f"/tmp/refimpl-{run_id}"
+        self._logs, self._things = f"/tmp/refimpl-{run_id}", things or Things()
         self._hooks = {str(name): words for name, words in chosen.hooks.items()}
         self._channel = Channel(self.endpoint, deadline_s=20.0)
         self._channel.wait_ready(2.0)
@@ -61,6 +67,9 @@ class CriRuntime:
         self.bin_dirs: Sequence[Path] = tuple(Path(each) for each in given)
         self.cache_dir = Path(chosen.cache_dir) if chosen.cache_dir else DEFAULT
         self.lacks: Mapping[str, str] = self._missing()
+
+    def check_folders(self) -> None:
+        """Raises Unreachable where the suite cannot put files into them."""
         for folder in (self.conf_dir, *self.bin_dirs):
             if not os.access(folder, os.W_OK):
                 raise Unreachable(
@@ -122,6 +131,8 @@ class CriRuntime:
 
     def run(self, pod: Pod, deadline_s: float = 20.0) -> None:
         """See RuntimeUnderTest."""
+        self._things.making(LOGS, self._logs)
+        self._things.making(POD, pod.uid)
         request = pb.RunPodSandboxRequest(config=self._config(pod))
         pod.id = self._ask("RunPodSandbox", request, deadline_s).pod_sandbox_id
 
@@ -157,6 +168,7 @@ class CriRuntime:
     def remove(self, pod: Pod) -> None:
         """See RuntimeUnderTest."""
         self._ask("RemovePodSandbox", pb.RemovePodSandboxRequest(pod_sandbox_id=pod.id))
+        self._things.gone(POD, pod.uid)
 
     def known(self, pod: Pod) -> bool:
         """See RuntimeUnderTest."""
@@ -164,6 +176,8 @@ class CriRuntime:
         listed = self._ask("ListPodSandbox", pb.ListPodSandboxRequest(filter=wanted)).items
         ids = [each.id for each in listed if each.metadata.uid == pod.uid]
         pod.id = pod.id or (ids[0] if ids else "")
+        if not ids:
+            self._things.gone(POD, pod.uid)
         return bool(ids)
 
     def check(self, pod: Pod) -> None:
@@ -262,8 +276,17 @@ class CriRuntime:
     def close(self) -> None:
         """See RuntimeUnderTest."""
         with contextlib.suppress(OSError):  # a daemon that is gone has no root to look into
-            shutil.rmtree(self.reach(self._logs), ignore_errors=True)
+            self.remove_logs(self._logs)
+            self._things.gone(LOGS, self._logs)
+        self.disconnect()
+
+    def disconnect(self) -> None:
+        """Ends the connection and leaves all as it is."""
         self._channel.close()
+
+    def remove_logs(self, path: str) -> bool:
+        """Takes a folder of pods' logs away; whether it was there. Raises OSError."""
+        return discard(str(self.reach(path)))
 
     def _ask(self, method: str, request: Any, deadline_s: float = 30.0) -> Any:
         try:

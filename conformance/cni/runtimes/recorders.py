@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from refimpl.cni.plugins import configure, install
+from conformance.engine.things import FILE, Things, discard
+from refimpl.cni.plugins import configure, install, settings_of
 
-__all__ = ["Recorders"]
+__all__ = ["PLUGIN", "Recorders", "heal", "uninstall"]
 
 LETTERS = "abc"
+PLUGIN = "plugin"
+"""The kind under which a recorder is on record."""
 _PRINTS = """#!/bin/sh
 case $CNI_COMMAND in
 ADD) cat "$0.out" ;;
@@ -28,10 +30,11 @@ class Recorders:
     plugin whenever something changes there. Raises OSError where nothing can be installed.
     """
 
-    def __init__(self, bin_dir: Path, run_id: str, folder: Path) -> None:
+    def __init__(self, bin_dir: Path, run_id: str, folder: Path, things: Things) -> None:
         self.bin_dir, self._prefix, self.folder = bin_dir, f"refimpl-{run_id}", folder
         self.journal = folder / "journal.jsonl"
-        self._installed: list[Path] = []
+        self._things = things
+        self._installed: set[tuple[Path, str]] = set()  # with the kind that is on record
         self._changed: set[str] = set()
 
     def type_of(self, letter: str) -> str:
@@ -45,7 +48,7 @@ class Recorders:
     def install(self, letter: str, folder: Path | None = None) -> Path:
         """Makes one; removed with the others."""
         place = self.path(letter, folder)
-        self._installed += [place, Path(f"{place}.settings.json")]
+        self.note(place, PLUGIN)
         install(
             place.parent,
             place.name,
@@ -55,9 +58,10 @@ class Recorders:
         )
         return place
 
-    def note(self, path: Path) -> Path:
-        """A file or folder that a case puts beside them; removed with them."""
-        self._installed.append(path)
+    def note(self, path: Path, kind: str = FILE) -> Path:
+        """A file or folder that a case is about to put beside them; removed with them."""
+        self._things.making(kind, path)
+        self._installed.add((path, kind))
         return path
 
     def tell(
@@ -90,10 +94,24 @@ class Recorders:
 
     def remove(self) -> None:
         """Takes away every file that was put there."""
-        for path in self._installed:
-            if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                with contextlib.suppress(OSError):
-                    path.unlink(missing_ok=True)
+        for path, kind in self._installed:
+            with contextlib.suppress(OSError):  # it stays on record then
+                (uninstall if kind == PLUGIN else discard)(str(path))
+                self._things.gone(kind, path)
         self._installed.clear()
+
+
+def uninstall(path: str) -> bool:
+    """Takes a recorder away with its settings; whether it was there. Raises OSError."""
+    return discard(f"{path}.settings.json") | discard(path)
+
+
+def heal(path: Path) -> None:
+    """Has a recorder of a killed run answer well, so that its pods can be ended; does nothing
+    where it never was whole. Raises OSError.
+    """
+    try:
+        counts = settings_of(path)["counts"]
+    except FileNotFoundError:
+        return
+    install(path.parent, path.name, "recorder", journal=None, counts=counts)

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 from conformance.cni.runtimes.bench import Bench
 from conformance.cni.settings import CniSettings
 from conformance.cni.target import existing
+from conformance.engine import sweep
 from conformance.engine.options import Options
 from conformance.engine.target import Loss
+from conformance.engine.things import Things
 from refimpl.cni.execute import Exec, Log
 
 if TYPE_CHECKING:
@@ -23,9 +25,11 @@ class RuntimeTarget:
     interface = "cni"
     secrets: Collection[str] = ()
 
-    def __init__(self, subject: RuntimeUnderTest, options: Options, chosen: CniSettings) -> None:
+    def __init__(
+        self, subject: RuntimeUnderTest, options: Options, chosen: CniSettings, things: Things
+    ) -> None:
         self._log = Log()
-        self.bench = Bench(subject, self._log, options.run_id, chosen)
+        self.bench = Bench(subject, self._log, options.run_id, chosen, things)
         self.name, self.version = subject.name, subject.version
         self.revision = options.revision or "cni-1.1.0"
 
@@ -54,12 +58,16 @@ class RuntimeTarget:
 def open_runtime(kind: str, where: str, options: Options, chosen: CniSettings) -> RuntimeTarget:
     """Opens `cnitool:PATH` or a socket; raises BadOption or Unreachable."""
     subject: RuntimeUnderTest
+    things = Things(sweep.ledger_path("cni", options.target, options.run_id), options.target)
     if kind == "cnitool":
         from conformance.cni.runtimes.cnitool import Cnitool
 
-        subject = Cnitool(existing(Path(where)))
+        subject = Cnitool(existing(Path(where)), things)
     else:
         from conformance.cni.runtimes.cri import CriRuntime
+        from conformance.cni.runtimes.killed import say_what_is_left
 
-        subject = CriRuntime(where, chosen, options.run_id)
-    return RuntimeTarget(subject, options, chosen)
+        subject = CriRuntime(where, chosen, options.run_id, things)
+        subject.check_folders()
+        say_what_is_left(subject.conf_dir)
+    return RuntimeTarget(subject, options, chosen, things)
