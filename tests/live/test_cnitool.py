@@ -5,6 +5,7 @@ Everything runs in namespaces of its own, where /var/lib/cni, which cnitool insi
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import re
@@ -18,7 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from conformance.cni.generate import documents, json_values, near_results
-from refimpl.cni import config
+from refimpl.cni import config, plugins
 from refimpl.cni.contract import VERSIONS
 from refimpl.cni.host import sandbox
 from refimpl.cni.host.kernel import Kernel
@@ -331,3 +332,47 @@ def test_cnitool_collects_what_we_added_and_we_what_it_added(side: Side, cni_plu
     strict.gc(network, [])
     assert not kept()
     assert not list((side.base / "ipam" / "net").glob("10.*"))
+
+
+def test_cnitool_runs_our_fake_plugins_and_reads_what_we_keep(side: Side) -> None:
+    """Fakes count when a program that is not ours is content with them: a whole life, each half
+    of it driven by the other side.
+    """
+    fakes = side.base / "fakes"
+    fakes.mkdir()
+    kinds = {"fake-bridge": "interface", "fake-host-local": "hostlocal", "fake-portmap": "chained"}
+    for name, kind in kinds.items():
+        plugins.install(fakes, name, kind, lenient=True)
+    side.env["CNI_PATH"] = str(fakes)
+    side.env["CAP_ARGS"] = json.dumps(
+        {"portMappings": [{"hostPort": 8080, "containerPort": 80, "protocol": "tcp"}]}
+    )
+    ipam = {**host_local(side.base), "type": "fake-host-local"}
+    value = listed(
+        {"type": "fake-bridge", "bridge": "fake0", "ipam": ipam},
+        {"type": "fake-portmap", "capabilities": {"portMappings": True}},
+    )
+    (side.base / "net" / "a.conflist").write_bytes(exact.dump(value))
+    tool = functools.partial(_well, lambda verb: side.tool(verb, "net"))
+    ours = functools.partial(_well, lambda verb: side.ours(verb, "a.conflist"))
+    results = []
+    for add, rest in ((tool, ours), (ours, tool)):
+        add("status")
+        add("add")
+        (place,) = (DEFAULT / "results").iterdir()
+        results.append(json.loads(place.read_text())["result"])
+        for act in (add, rest):
+            act("check")
+        rest("del")
+        assert not kept()
+        rest("del")  # a repeat is fine with them
+        state = json.loads((fakes / "kernel.json").read_text())["namespaces"]
+        assert not [name for space in state.values() for name in space["links"] if name != "lo"]
+        assert not list((side.base / "ipam" / "net").glob("10.*"))
+    assert [len(result["ips"]) for result in results] == [1, 1]
+    assert plain(json.dumps(results[0])).keys() == plain(json.dumps(results[1])).keys()
+
+
+def _well(act: Callable[[str], tuple[bool, str]], verb: str) -> None:
+    went_well, said = act(verb)
+    assert went_well, f"{verb}: {said}"
