@@ -44,7 +44,9 @@ class Supervised:
             path.mkdir(mode=0o700, exist_ok=True)
         values = {"endpoint": str(self.endpoint), "dir": str(self.state), "node": node}
         self.command = [fill(word, values) for word in command]
-        inherited = {key: value for key, value in os.environ.items() if key != polling.VARIABLE}
+        inherited = {
+            key: value for key, value in os.environ.items() if key not in polling.VARIABLES
+        }
         self._env = {**inherited, "CSI_ENDPOINT": str(self.endpoint), **(env or {})}
         self._start_s = start_s
         self.process: subprocess.Popen[bytes] | None = None

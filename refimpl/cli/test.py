@@ -97,6 +97,7 @@ def command(ctx: click.Context, /, iface: str, target: str, **chosen: Any) -> No
     from refimpl.wire import polling
 
     polling.poll_in_the_caller()
+    polling.leave_forks_alone()
     from conformance.engine import run
 
     options = run.Options(

@@ -1,4 +1,4 @@
-"""How gRPC waits for replies, chosen before it is loaded."""
+"""How gRPC waits for replies and what it does about forks, chosen before it is loaded."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import os
 import sys
 from importlib import metadata
 
-__all__ = ["VARIABLE", "poll_in_the_caller"]
+__all__ = ["VARIABLES", "leave_forks_alone", "poll_in_the_caller"]
 
-VARIABLE = "GRPC_EXPERIMENTS"
+_EXPERIMENTS, _FORKS = "GRPC_EXPERIMENTS", "GRPC_ENABLE_FORK_SUPPORT"
+VARIABLES = frozenset({_EXPERIMENTS, _FORKS})
+"""What is set here is for this process, not for those it starts."""
+
 _KNOWN = ((1, 76), (1, 86))
 """The first grpcio that was measured, and the first that was not: an unknown name is an error
 message on stderr."""
@@ -22,4 +25,13 @@ def poll_in_the_caller() -> None:
     """
     version = tuple(int(part) for part in metadata.version("grpcio").split(".")[:2])
     if "grpc" not in sys.modules and _KNOWN[0] <= version < _KNOWN[1]:
-        os.environ.setdefault(VARIABLE, "-event_engine_client")
+        os.environ.setdefault(_EXPERIMENTS, "-event_engine_client")
+
+
+def leave_forks_alone() -> None:
+    """Keeps gRPC from preparing itself for a fork, and from saying on stderr that it could not.
+
+    What we fork becomes another program at once. Has no effect once gRPC is loaded, or where the
+    user has chosen already.
+    """
+    os.environ.setdefault(_FORKS, "0")
