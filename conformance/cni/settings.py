@@ -19,7 +19,8 @@ class CniSettings(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     path: CNI_PATH, the plugin's own directory comes first. kind: what the plugin does, where its
     place in the configuration does not show it. ifname: the interface it makes, "" for the
     usual one. args: CNI_ARGS.
-    policy: strict is the specification's text, practice what the reference library does.
+    policy: strict is the specification's text, practice what the reference library does, report
+    tells where they part and fails nothing for it.
     conf_dir, bin_dir: where a runtime under test looks. capability_args: what a runtime would pass
     for the capabilities declared.
     hooks: commands that restart, kill or reboot a runtime under test. cgroup_parent: where it puts
@@ -31,7 +32,7 @@ class CniSettings(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     kind: Kind = ""
     ifname: str = ""
     args: str = ""
-    policy: Literal["strict", "practice"] = "strict"
+    policy: Literal["strict", "practice", "report"] = "strict"
     conf_dir: str = ""
     bin_dir: str = ""
     cache_dir: str = ""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from conformance.cni.needs import Kind
 from conformance.cni.plugin import Plugin
+from conformance.cni.register import PARTED
 from conformance.cni.settings import settings
 from conformance.cni.subject import Subject
 from conformance.engine.case import Case
@@ -220,6 +221,12 @@ def concerns(options: Options) -> tuple[str, ...]:
     """See engine.target.Interface."""
     file = target_file(options.target, "cni")
     return _CONCERNS[kind_of(file.endpoint or options.target)[0]]
+
+
+def only_told(options: Options) -> Collection[str]:
+    """See engine.target.Interface: under `--policy report`, where the field leaves the text."""
+    chosen = settings(target_file(options.target, "cni").settings, options.settings)
+    return PARTED if chosen.policy == "report" else ()
 
 
 def open_target(options: Options) -> CniTarget | DocumentsTarget | RuntimeTarget:

@@ -84,6 +84,11 @@ class Interface:
         ask = getattr(self._module(), "concerns", None)
         return tuple(ask(options)) if ask else ("*",)
 
+    def only_told(self, options: Options) -> Collection[str]:
+        """Ids whose failure is a warning by the policy that the user chose."""
+        ask = getattr(self._module(), "only_told", None)
+        return frozenset(ask(options)) if ask else frozenset()
+
     def preload(self) -> None:
         """Imports what a run against our fakes needs, once for all processes forked afterwards."""
         self._module().preload()

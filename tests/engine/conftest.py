@@ -213,6 +213,10 @@ _TARGET = '''
             pass
 
 
+    def only_told(options):
+        return options.settings.get("told", ())
+
+
     def open_target(options):
         if options.target == "nowhere":
             raise Unreachable("nowhere: there is no such file")

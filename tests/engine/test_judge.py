@@ -152,6 +152,13 @@ def test_a_known_failure_that_passes_fails_the_run(toy: Toy, tmp_path: Path) -> 
     assert toy.outcomes == {"TOY-A-001": "xpass"}
 
 
+def test_what_a_policy_only_tells_is_a_warning(toy: Toy) -> None:
+    """The user said that the field may part from the text there; the finding is told all the same."""
+    told = {"told": ["TOY-A-002"]}
+    assert toy.run(toy.ONE_OF_EACH, only=("TOY-A-002",), settings=told) == 0
+    assert toy.outcomes == {"TOY-A-002": "warn"}
+
+
 def test_a_known_failure_that_depends_on_timing_may_pass(toy: Toy, tmp_path: Path) -> None:
     """It says so itself; a skip still matches nothing."""
     ids = ("TOY-A-001", "TOY-A-002")
