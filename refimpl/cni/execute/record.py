@@ -131,12 +131,19 @@ class Outcome:
 
     def brief(self) -> str:
         """One line for a finding: how it ended and what it printed."""
-        said = [f"{name} {text(data)}" for name, data in self._streams() if data.strip()]
+        said = [
+            f"{name} {text(data)}{f' (of {count} bytes)' if count > len(data) else ''}"
+            for name, data, count in self._streams()
+            if data.strip()
+        ]
         held = ["a stream stayed open"] if self.held_open else []
         return ", ".join([self.ending.name, *said, *held])
 
-    def _streams(self) -> tuple[tuple[str, bytes], ...]:
-        return ("stdout", self.stdout), ("stderr", self.stderr)
+    def _streams(self) -> tuple[tuple[str, bytes, int], ...]:
+        return (
+            ("stdout", self.stdout, self.stdout_bytes),
+            ("stderr", self.stderr, self.stderr_bytes),
+        )
 
 
 @attrs.define(kw_only=True)

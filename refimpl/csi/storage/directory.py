@@ -233,5 +233,7 @@ def _usage_of_a_tree(content: str, size: int) -> Usage:
     # Nobody stops a directory at its size, so the total follows a workload that wrote more.
     total = max(size, used)
     free = min(total - used, below.f_bavail * below.f_frsize)
-    inodes = (count + below.f_favail, count, below.f_favail) if below.f_files else None
+    # What others on the disk use is not the volume's: its total must not change with them.
+    spare = min(below.f_favail, below.f_files - count)
+    inodes = (below.f_files, count, spare) if below.f_files else None
     return Usage((total, used, free), inodes)

@@ -32,6 +32,12 @@ def test_an_error_object_is_understood() -> None:
     assert (outcome.error.code, outcome.error.msg) == (7, "no name")
 
 
+def test_what_was_cut_is_told_with_its_length() -> None:
+    """A plugin that floods is told apart from one that hangs."""
+    outcome = Outcome(-9, b"{", b"log", timed_out=True, stdout_bytes=300_000_000, stderr_bytes=3)
+    assert outcome.brief() == "no end, stdout { (of 300000000 bytes), stderr log"
+
+
 def test_two_documents_are_none() -> None:
     """A runtime cannot tell which one holds."""
     with pytest.raises(ShapeError):
