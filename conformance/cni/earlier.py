@@ -90,10 +90,6 @@ class Earlier:
         elif request.verb == Verb.ADD and key in self._deleted:
             self._renew(key)
 
-    def renew(self, pod: Pod) -> None:
-        """Their DEL and another ADD, now."""
-        self._renew((pod.netns, pod.ifname))
-
     def _renew(self, key: tuple[str, str]) -> None:
         self._deleted.discard(key)
         pair = self._pairs.get(key)

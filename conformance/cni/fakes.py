@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from conformance.cni.calling import called
 from conformance.cni.mutation import DocumentMutant, PluginMutant, RuntimeMutant
 from conformance.cni.runtimes.bench import Bench
 from conformance.cni.runtimes.ours import Ours
@@ -24,7 +24,7 @@ from conformance.engine.options import BadOption, Options
 from refimpl.cni import contract
 from refimpl.cni.execute import PLAIN, Conditions, Outcome, Processes, Request
 from refimpl.cni.host.simulated import Simulated
-from refimpl.cni.plugins import ProcessOnly, configure, install, main, settings_of
+from refimpl.cni.plugins import ProcessOnly, configure, install, settings_of
 from refimpl.cni.plugins.delegate import find, spawn
 from refimpl.cni.runtime import PROFILES
 
@@ -80,23 +80,10 @@ class Functions:
     ) -> Outcome:
         if conditions == PLAIN:
             try:
-                return self._function(plugin, request)
+                return called(settings_of(plugin), request, exec_delegate=self._delegate)
             except ProcessOnly:
                 pass  # a fault that takes a process
         return self._processes.run(plugin, request, deadline_s=deadline_s, conditions=conditions)
-
-    def _function(self, plugin: str | Path, request: Request) -> Outcome:
-        settings = settings_of(plugin)
-        began = time.monotonic()
-        status, out, err = main(
-            settings["kind"],
-            dict(request.env),
-            request.stdin,
-            settings,
-            exec_delegate=self._delegate,
-        )
-        took = time.monotonic() - began
-        return Outcome(status, out, err, took, stdout_bytes=len(out), stderr_bytes=len(err))
 
     def _delegate(
         self, name: str, environ: Mapping[str, str], stdin: bytes

@@ -10,6 +10,7 @@ from typing import Any
 from conformance.cni.failures import commanded, consistent, pieces
 from conformance.cni.needs import ATTACHES
 from conformance.cni.plugin import Plugin, result_of
+from conformance.cni.results import shapes
 from conformance.cni.target import CniTarget
 from conformance.engine.case import MUST, SHOULD, case
 from conformance.engine.verdict import expect
@@ -61,7 +62,7 @@ def test_results_of_all_versions_tell_the_same(plugin: Plugin) -> None:
     differs from ADD to ADD: hardware addresses, names on the host, the host part of addresses.
     Where no version between loses anything, a result comes back from there as it was.
     """
-    found = {version: _result(plugin, version) for version in _sample(plugin)}
+    found = {version: _result(plugin, version) for version in shapes(plugin)}
     newest = found[plugin.newest]
     for version, result in found.items():
         try:
@@ -76,20 +77,6 @@ def test_results_of_all_versions_tell_the_same(plugin: Plugin) -> None:
                 back = contract.convert(there, version)
                 rule = f"a result of {version} comes back from {other} as it was"
                 expect(back == result, rule, wanted=result, got=back)
-
-
-def _sample(plugin: Plugin) -> list[str]:
-    """The newest version that the plugin has of each shape of results."""
-    shapes: list[tuple[str, ...]] = [
-        ("0.1.0", "0.2.0"),
-        ("0.3.0", "0.3.1", "0.4.0"),
-        ("1.0.0",),
-        ("1.1.0",),
-    ]
-    if plugin.kind == "chained":
-        shapes = shapes[1:]  # what came before 0.3.0 had no chains
-    known = ([v for v in shape if v in plugin.versions] for shape in shapes)
-    return [versions[-1] for versions in known if versions]
 
 
 def _result(plugin: Plugin, version: str) -> Result:

@@ -98,15 +98,7 @@ def grpcurl() -> Path:
 @pytest.fixture(scope="session")
 def mock_driver() -> Path:
     """The mock CSI driver of Kubernetes' end-to-end tests, behind a main of our own."""
-
-    def build(folder: Path) -> None:
-        source = folder / "source"
-        shutil.copytree(HERE / "mock_driver", source, dirs_exist_ok=True)
-        shutil.copy(source / "go.mod.template", source / "go.mod")
-        _go("mod", "tidy", folder=source)
-        _go("build", "-trimpath", "-o", str(folder / "mock-driver"), ".", folder=source)
-
-    return _built("mock-driver", KUBERNETES, build) / "mock-driver"
+    return own_program("mock-driver", KUBERNETES, "mock_driver")
 
 
 def kubernetes_wanted() -> bool:
@@ -137,17 +129,7 @@ def kubernetes() -> Path:
 @pytest.fixture(scope="session", params=CDI)
 def cdi_library(request: pytest.FixtureRequest) -> Path:
     """An adapter of ours around the Go library of CDI, both versions in turn."""
-    version: str = request.param
-
-    def build(folder: Path) -> None:
-        source = folder / "source"
-        shutil.copytree(HERE / "cdi_library", source, dirs_exist_ok=True)
-        text = (source / "go.mod.template").read_text()
-        (source / "go.mod").write_text(text.replace("VERSION", version))
-        _go("mod", "tidy", folder=source)
-        _go("build", "-trimpath", "-o", str(folder / "cdi-library"), ".", folder=source)
-
-    return _built("cdi-library", version, build) / "cdi-library"
+    return own_program("cdi-library", request.param, "cdi_library")
 
 
 @pytest.fixture(scope="session")
@@ -205,6 +187,20 @@ def _home() -> Path:
 
 def _kubernetes() -> Path:
     return _home() / f"kubernetes-{KUBERNETES}"
+
+
+def own_program(name: str, version: str, sources: str) -> Path:
+    """A program of ours around a Go library; VERSION in its go.mod.template becomes `version`."""
+
+    def build(folder: Path) -> None:
+        source = folder / "source"
+        shutil.copytree(HERE / sources, source, dirs_exist_ok=True)
+        text = (source / "go.mod.template").read_text()
+        (source / "go.mod").write_text(text.replace("VERSION", version))
+        _go("mod", "tidy", folder=source)
+        _go("build", "-trimpath", "-o", str(folder / name), ".", folder=source)
+
+    return _built(name, version, build) / name
 
 
 def _built(

@@ -21,7 +21,6 @@ from refimpl.cni.runtime.pod import PodNetwork
 from tests.live import peers
 from tests.live.cni_sides import RECORDER, Side, kept
 
-HERE = Path(__file__).parent
 RESULT: dict[str, Any] = {
     "cniVersion": "1.1.0",
     "interfaces": [{"name": "eth0", "sandbox": "/ns"}],
@@ -50,15 +49,7 @@ LISTS = {
 @pytest.fixture(scope="session")
 def runtimes() -> Path:
     """A program around go-cni and ocicni."""
-
-    def build(folder: Path) -> None:
-        source = folder / "source"
-        shutil.copytree(HERE / "cni_runtimes", source, dirs_exist_ok=True)
-        shutil.copy(source / "go.mod.template", source / "go.mod")
-        peers._go("mod", "tidy", folder=source)
-        peers._go("build", "-trimpath", "-o", str(folder / "cni-runtimes"), ".", folder=source)
-
-    return peers._built("cni-runtimes", "1", build) / "cni-runtimes"
+    return peers.own_program("cni-runtimes", "1", "cni_runtimes")
 
 
 @attrs.frozen

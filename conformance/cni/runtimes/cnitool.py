@@ -125,9 +125,7 @@ class Cnitool:
 
     def lose_netns(self, path: str, *, leave: str) -> None:
         """See RuntimeUnderTest."""
-        self.namespaces.remove(path)
-        if leave == "file":
-            Path(path).touch()
+        self.namespaces.lose(path, leave=leave)
 
     def command(self, _act: str, _pod: Pod | None) -> str:
         """See RuntimeUnderTest."""

@@ -8,9 +8,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+from conformance.cni.calling import called
 from conformance.cni.mutation import RuntimeMutant
 from refimpl.cni.execute import PLAIN, Conditions, Outcome, Processes, Request
-from refimpl.cni.plugins import main, settings_of
+from refimpl.cni.plugins import settings_of
 
 _TAKES_A_PROCESS = {"hang", "slow-stdin", "close-stdin", "hold-stdout", "flood", "signal"}
 
@@ -55,11 +56,7 @@ class Functions:
             return self._processes.run(
                 plugin, request, deadline_s=deadline_s, conditions=conditions
             )
-        began = time.monotonic()
-        env = dict(request.env)
-        status, out, err = main(settings["kind"], env, request.stdin, settings)
-        took = time.monotonic() - began
-        return Outcome(status, out, err, took, stdout_bytes=len(out), stderr_bytes=len(err))
+        return called(settings, request)
 
 
 def _function_of(plugin: Path) -> dict[str, Any] | None:

@@ -56,6 +56,12 @@ class Namespaces:
         with contextlib.suppress(FileNotFoundError):
             Path(path).unlink()
 
+    def lose(self, path: str, *, leave: str) -> None:
+        """Takes the namespace away behind the runtime; leave "file" puts a plain file there."""
+        self.remove(path)
+        if leave == "file":
+            Path(path).touch()
+
     def raise_loopback(self, path: str) -> None:
         """Sets its loopback up; nothing for a file."""
         namespaces.raise_loopback(path)

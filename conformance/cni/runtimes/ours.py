@@ -259,9 +259,7 @@ class Ours:
 
     def lose_netns(self, path: str, *, leave: str) -> None:
         """See RuntimeUnderTest."""
-        self.namespaces.remove(path)
-        if leave == "file":
-            Path(path).touch()
+        self.namespaces.lose(path, leave=leave)
 
     def command(self, act: str, pod: Pod | None) -> str:
         """See RuntimeUnderTest."""
