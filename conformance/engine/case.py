@@ -13,6 +13,11 @@ import attrs
 _ID = re.compile(r"[A-Z]+(-[A-Z]+)*-\d{3}$")
 _ATTRIBUTE = "refimpl_case"
 
+# What ids begin with, where that is not the interface's own name.
+_INTERFACES = dict.fromkeys(("DP", "PR", "REG", "TM"), "deviceplugin")
+# Rows on registration that are about the plugin.
+_SERVES = {"REG-015", "REG-029", "REG-030"}
+
 F = TypeVar("F", bound=Callable[..., object])
 
 
@@ -50,7 +55,7 @@ class Case:
     @property
     def interface(self) -> str:
         """`csi` for CSI-CTRL-019."""
-        return self.id.partition("-")[0].lower()
+        return interface_of(self.id)
 
     def unmet(self, target: object) -> str | None:
         """The first need the target does not meet, or None."""
@@ -82,6 +87,18 @@ def case(
         return function
 
     return mark
+
+
+def interface_of(id: str) -> str:
+    """The interface of an id or a glob of ids: `deviceplugin` for REG-001."""
+    prefix = id.partition("-")[0]
+    return _INTERFACES.get(prefix, prefix.lower())
+
+
+def side_of(id: str) -> str:
+    """Who is judged: `client`, which calls the interface, or `plugin`, which serves it."""
+    calls = re.match(r"(PR|REG|TM|DP-KUB|[A-Z]+-CLI)-", id) and id not in _SERVES
+    return "client" if calls else "plugin"
 
 
 def case_of(function: object) -> Case | None:

@@ -18,7 +18,7 @@ from typing import Any
 import attrs
 
 from conformance.engine import fixtures
-from conformance.engine.case import Case, case_of
+from conformance.engine.case import Case, case_of, side_of
 from conformance.engine.options import BadOption
 from conformance.engine.target import INTERFACES, interface
 
@@ -83,7 +83,7 @@ def record(entry: Found) -> dict[str, Any]:
         "source": case.source,
         "section": fixtures.section(case.id),
         "needs": [need_name(need) for need in case.needs],
-        "side": "client" if "-CLI-" in case.id else "plugin",
+        "side": side_of(case.id),
     }
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import conformance
+from conformance.engine.case import interface_of
 
 Row = dict[str, Any]
 
@@ -27,10 +28,15 @@ def locate(name: str, kind: str) -> Path:
     return ours if not path.exists() and ours.is_file() else path
 
 
+# Interfaces whose rows lie in several files.
+_FILES = {"deviceplugin": ("deviceplugin", "registration", "podresources")}
+
+
 @functools.cache
 def catalogue(interface: str) -> dict[str, Row]:
-    """The rows of an interface's contract by id."""
-    rows = json.loads((folder() / "catalogue" / f"{interface}.json").read_text())
+    """The rows of an interface's contract by id; none where it has no contract."""
+    paths = [folder() / "catalogue" / f"{name}.json" for name in _FILES.get(interface, [interface])]
+    rows = (row for path in paths if path.is_file() for row in json.loads(path.read_text()))
     return {row["id"]: row for row in rows}
 
 
@@ -43,8 +49,5 @@ def deferred() -> dict[str, str]:
 
 def section(id: str) -> str:
     """The section of the contract a case belongs to, empty for an unknown id."""
-    interface = id.partition("-")[0].lower()
-    if not (folder() / "catalogue" / f"{interface}.json").is_file():
-        return ""
-    title = str(catalogue(interface).get(id, {}).get("section", ""))
-    return title.partition(" ")[2] if title[:1].isdigit() else title
+    title = str(catalogue(interface_of(id)).get(id, {}).get("section", ""))
+    return title.partition(" ")[2] if title[:1] in "0123456789(" else title

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from conformance.engine import expectations, narrate
-from conformance.engine.case import Case, Level, case_of
+from conformance.engine.case import Case, Level, case_of, interface_of
 from conformance.engine.expectations import Known
 from conformance.engine.options import UNREACHABLE, USAGE, BadOption, Options
 from conformance.engine.target import Target, interface
@@ -87,13 +87,13 @@ class Judge:
 
     def _check_expectations(self, ids: set[str]) -> None:
         paths = narrate.fixture_paths(self.options.expect, "expectations")
-        collected = {id.split("-")[0] for id in ids}
+        collected = {interface_of(id) for id in ids}
         try:
             listed = expectations.load(paths)
         except BadOption as error:  # under plain pytest this is where they are read first
             raise pytest.UsageError(str(error)) from error
         for id in listed:
-            if id.split("-")[0] in collected and id not in ids:
+            if interface_of(id) in collected and id not in ids:
                 raise pytest.UsageError(f"--expect: there is no case {id}; remove the entry")
 
     @pytest.hookimpl(tryfirst=True)

@@ -20,6 +20,7 @@ from typing import Any
 import attrs
 
 from conformance.engine import cases, fixtures, mutants, run
+from conformance.engine.case import interface_of
 from conformance.engine.events import CaseDone, End, Event
 from conformance.engine.options import CONFORMANT, Options
 from conformance.engine.session import Listener
@@ -110,7 +111,7 @@ def unkilled(interface: str) -> dict[str, str]:
     path = fixtures.folder() / "mutants" / "unkilled.toml"
     rows = tomllib.loads(path.read_text()).get("unkilled", [])
     return {
-        row["id"]: row["reason"] for row in rows if row["id"].lower().startswith(f"{interface}-")
+        row["id"]: row["reason"] for row in rows if interface_of(row["id"]) == interface
     }
 
 

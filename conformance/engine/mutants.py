@@ -19,11 +19,13 @@ fails when the fake fails a case, a mutant survives what it names, or a case has
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import importlib
 import importlib.util
 import inspect
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -40,6 +42,9 @@ class Mutant:
     without: ClassVar[Collection[str]] = ()
     settings: ClassVar[Mapping[str, str]] = {}
     nodes: ClassVar[int] = 2
+    seams: ClassVar[Mapping[str, str]] = {}
+    """A method here -> `module:function` or `module:Class.method` of ours that it stands before,
+    with the arguments (proceed, *arguments); a method's instance is the first of them."""
 
     fake: Any = None
 
@@ -92,6 +97,35 @@ def fake(kind: Any, mutant: Mutant, *, broken: bool = True, **choices: Any) -> A
     )
     mutant.fake = made
     return made
+
+
+@contextlib.contextmanager
+def standing(mutant: Mutant | None) -> Iterator[None]:
+    """Has the mutant stand before the functions that its `seams` name."""
+    with contextlib.ExitStack() as stack:
+        for method, path in mutant.seams.items() if mutant else ():
+            module, _, name = path.partition(":")
+            *outer, last = name.split(".")
+            owner: Any = functools.reduce(getattr, outer, importlib.import_module(module))
+            stack.enter_context(_before(owner, last, getattr(mutant, method)))
+        yield
+
+
+@contextlib.contextmanager
+def _before(owner: Any, name: str, broken: Callable[..., Any]) -> Iterator[None]:
+    whole = owner.__dict__[name]
+
+    def bent(*arguments: Any, **more: Any) -> Any:
+        if not inspect.isclass(owner):
+            return broken(whole, *arguments, **more)
+        proceed = functools.partial(whole, arguments[0])
+        return broken(proceed, *arguments, **more)
+
+    setattr(owner, name, bent)
+    try:
+        yield
+    finally:
+        setattr(owner, name, whole)
 
 
 def _between(services: Mapping[Any, object], mutant: Mutant) -> dict[Any, object]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -22,6 +22,7 @@ class Options(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """The choices of a run. `command` is what follows `--` on the command line."""
 
     interface: str = ""
+    side: Literal["", "client"] = ""  # client: what calls the interface is under test
     target: str = "fake"
     command: tuple[str, ...] = ()
     revision: str = ""

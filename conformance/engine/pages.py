@@ -11,6 +11,7 @@ from itertools import groupby
 from pathlib import Path
 
 from conformance.engine import cases, fixtures
+from conformance.engine.case import interface_of
 from conformance.engine.target import INTERFACES
 
 
@@ -41,7 +42,7 @@ def page(interface: str) -> str:
     waiting = {
         id: reason
         for id, reason in fixtures.deferred().items()
-        if id.lower().startswith(f"{interface}-")
+        if interface_of(id) == interface
     }
     if waiting:
         lines += ["## No case yet", "", "| id | reason |", "|---|---|"]

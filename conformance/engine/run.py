@@ -82,8 +82,9 @@ def prepare(options: Options) -> session.Opened:
     if options.interface == "all":
         if options.target != "fake" or options.command:
             raise BadOption("refimpl test all judges our fakes; name one interface for a target")
-    else:
-        interface(options.interface)
+    elif not interface(options.interface).judges(options.side):
+        able = ", ".join(name for name, each in INTERFACES.items() if each.judges(options.side))
+        raise BadOption(f"{options.side} {options.interface}: clients are judged of {able}")
     options.run_id = options.run_id or new_run_id()
     expectations.load(narrate.fixture_paths(options.expect, "expectations"))
     if options.report_dir:

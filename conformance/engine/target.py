@@ -89,6 +89,10 @@ class Interface:
         ask = getattr(self._module(), "only_told", None)
         return frozenset(ask(options)) if ask else frozenset()
 
+    def judges(self, side: str) -> bool:
+        """Whether there are cases about that side: "" for what serves, `client`."""
+        return side in getattr(self._module(), "SIDES", ("",))
+
     def preload(self) -> None:
         """Imports what a run against our fakes needs, once for all processes forked afterwards."""
         self._module().preload()
@@ -101,6 +105,11 @@ INTERFACES = {
     "csi": Interface("csi", "conformance.csi", "Container Storage Interface drivers"),
     "cni": Interface("cni", "conformance.cni", "Container Network Interface: plugins, runtimes"),
     "cdi": Interface("cdi", "conformance.cdi", "Container Device Interface: libraries, runtimes"),
+    "deviceplugin": Interface(
+        "deviceplugin",
+        "conformance.deviceplugin",
+        "Device plugins, plugin registration, pod resources: plugins and kubelets",
+    ),
 }
 
 

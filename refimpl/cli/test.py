@@ -34,6 +34,8 @@ Examples:
   refimpl test cni exec:/opt/cni/bin/bridge --config net.conflist
   refimpl test cni dir:/etc/cni/net.d --cni-path /opt/cni/bin
   refimpl test cdi -- ./adapter-of-a-library
+  refimpl test deviceplugin -- ./my-plugin --plugin-directory {dir}
+  refimpl test client deviceplugin kubelet
   refimpl test cdi /run/containerd/containerd.sock --cdi-dir /etc/cdi --cdi-image busybox
 
 \b
@@ -48,6 +50,7 @@ class TestCommand(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """What follows `--` is the command to start, what follows `--pytest` is for pytest."""
         ours, ctx.meta["command"], ctx.meta["pytest"] = split(args)
+        ctx.meta["side"], ours = side(ours)
         return super().parse_args(ctx, ours)
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
@@ -91,8 +94,8 @@ class TestCommand(click.Command):
 def command(ctx: click.Context, /, iface: str, target: str, **chosen: Any) -> None:
     """Judge a target, one case a requirement.
 
-    IFACE is csi, cni, cdi, or all (every interface against our fakes). Words after --pytest go to
-    pytest unread.
+    IFACE is csi, cni, cdi, deviceplugin, or all (every interface against our fakes); with the word
+    client before it, what calls the interface is judged. Words after --pytest go to pytest unread.
     """
     from refimpl.wire import polling
 
@@ -102,6 +105,7 @@ def command(ctx: click.Context, /, iface: str, target: str, **chosen: Any) -> No
 
     options = run.Options(
         interface=iface,
+        side=ctx.meta["side"],
         target=target,
         command=ctx.meta["command"],
         seed=chosen["seed"] if chosen["seed"] is not None else random.randrange(2**32),
@@ -121,7 +125,7 @@ def command(ctx: click.Context, /, iface: str, target: str, **chosen: Any) -> No
     ctx.exit(status)
 
 
-_OF_ONE = ("csi_", "cni_", "cdi_")
+_OF_ONE = ("csi_", "cni_", "cdi_", "dp_")
 _PLAIN = (
     "revision",
     "level",
@@ -136,6 +140,14 @@ _PLAIN = (
     "verbose",
     "quiet",
 )
+
+
+def side(words: list[str]) -> tuple[str, list[str]]:
+    """`client` where that word stands before the interface, and the words without it."""
+    if "client" not in words[:-1]:
+        return "", words
+    at = words.index("client")
+    return "client", words[:at] + words[at + 1 :]
 
 
 def split(words: list[str]) -> tuple[list[str], tuple[str, ...], tuple[str, ...]]:

@@ -231,6 +231,10 @@ class FakeKubelet(Hosting, Fake):
         if process is not None:
             process.end()
 
+    def reboot(self) -> None:
+        """While no process runs: the node starts anew, without any container of before."""
+        self._node.reboot()
+
     def freeze(self) -> None:
         """As SIGSTOP: sockets stay open, nothing is answered, taken in or noticed."""
         self._living().pause()

@@ -18,6 +18,7 @@ from refimpl.wire.reach import obstacle
 __all__ = ["Channel", "Replies", "Unreachable", "timeout_factor"]
 
 _POLL_S = 0.02
+_READY: int = grpc.ChannelConnectivity.READY.value[0]
 _OPTIONS = (
     ("grpc.max_receive_message_length", RECEIVE_BYTES),
     ("grpc.enable_retries", 0),  # a call that is judged is sent once
@@ -165,12 +166,29 @@ class Channel(grpc.Channel):
             observe(entry)
 
     def _wait_connected(self, left: float, seconds: float) -> None:
+        # gRPC's own way of waiting leaves a thread in the channel, for which `close` waits 0.2 s.
+        look = getattr(getattr(self._channel, "_channel", None), "check_connectivity_state", None)
+        if not (_seen_ready(look, left) if look else self._told_ready(left)):
+            raise Unreachable(
+                f"{self.endpoint}: it greets like HTTP/2, but gRPC got no connection within"
+                f" {seconds:g} s"
+            )
+
+    def _told_ready(self, left: float) -> bool:
         ready = grpc.channel_ready_future(self._channel)
         try:
             ready.result(timeout=left)
         except grpc.FutureTimeoutError:
             ready.cancel()
-            raise Unreachable(
-                f"{self.endpoint}: it greets like HTTP/2, but gRPC got no connection within"
-                f" {seconds:g} s"
-            ) from None
+            return False
+        return True
+
+
+def _seen_ready(look: Callable[[bool], int], left: float) -> bool:
+    deadline, pause = time.monotonic() + left, _POLL_S / 40
+    while look(True) != _READY:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(pause)
+        pause = min(pause * 1.5, _POLL_S)
+    return True

@@ -4,29 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import queue
 import shutil
 import tempfile
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 import grpc
 
-from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 from refimpl.deviceplugin.api import deviceplugin_pb2_grpc as stubs
 from refimpl.deviceplugin.kubelet import Container, FakeKubelet, Pod
-from refimpl.registration.plugin import RegistrationService
+from refimpl.deviceplugin.scripted import ScriptedPlugin
 from refimpl.wire.client import Channel
-from refimpl.wire.endpoint import Endpoint
-from refimpl.wire.server import Call, Server
-from refimpl.wire.status import Code, Refused
 
 __all__ = ["GPU", "NIC", "Scripted", "VirtualClock", "kubelet_folder", "pod", "registration_of"]
 
 GPU, NIC = "example.com/gpu", "example.com/nic"
-_SERVICE = pb.DESCRIPTOR.services_by_name["DevicePlugin"]
 _uids = itertools.count(1)
 
 
@@ -67,51 +60,22 @@ def registration_of(
         yield stubs.RegistrationStub(cast("grpc.Channel", channel))
 
 
-class Scripted:
-    """A plugin at a socket of kubelet's folder; what it answers can be changed while it serves.
-
-    `held` names RPCs that wait until the caller gives up or `release`; `refused` those that fail.
-    `send` puts a list into the open streams, `end` ends them. `asked` has the requests by RPC.
-    """
+class Scripted(ScriptedPlugin):
+    """A scripted plugin in the device-plugins folder of the fake kubelet."""
 
     def __init__(self, folder: Path, name: str = "plugin.sock", resource: str = GPU) -> None:
-        self.path, self.resource = folder / "device-plugins" / name, resource
-        self.options = pb.DevicePluginOptions()
-        self.preferred: pb.PreferredAllocationResponse | None = None
-        self.answers: Callable[[Sequence[str]], pb.AllocateResponse] = self._answer
-        self.before_answer: Callable[[], object] = lambda: None
-        self.held: set[str] = set()
-        self.refused: dict[str, Code] = {}
-        self.asked: dict[str, list[Any]] = {}
-        self.came = threading.Condition()
-        self.registration = RegistrationService("DevicePlugin", resource, "", ("v1beta1",))
-        self._first: list[pb.ListAndWatchResponse] = []
-        self._streams: list[queue.SimpleQueue[pb.ListAndWatchResponse | Refused | None]] = []
-        self._gone = threading.Event()
-        self._server: Server | None = None
+        super().__init__(folder / "device-plugins" / name, resource)
 
-    # -- its life -------------------------------------------------------------------------------
-
-    def serve(self, path: Path | None = None) -> Scripted:
-        """Listens, at its path or another one."""
-        self.path = path or self.path
-        services: dict[Any, object] = {_SERVICE: self, **self.registration.services()}
-        self._server = Server(services)
-        self._server.start(Endpoint.parse(self.path))
-        return self
-
-    def register(
+    def enrol(
         self, kubelet: FakeKubelet, timeout: float = 30.0, connect_s: float = 30.0, **fields: Any
     ) -> None:
-        """Register with the fields of a good plugin, or others. Raises Refused, Unreachable."""
-        good = {"version": "v1beta1", "endpoint": self.path.name, "resource_name": self.resource}
-        with registration_of(kubelet, connect_s) as stub:
-            stub.Register(pb.RegisterRequest(**{**good, **fields}), timeout=timeout)
+        """Register with that kubelet. Raises Refused, Unreachable."""
+        self.register(kubelet.layout.plugins, timeout, connect_s, **fields)
 
     def join(self, kubelet: FakeKubelet, *ids: str) -> Scripted:
         """Serve, register, list these devices as healthy, and wait until they have arrived."""
         self.serve()
-        self.register(kubelet)
+        self.enrol(kubelet)
         self.send(*ids)
         assert kubelet.wait(lambda: self._arrived(kubelet, ids)), kubelet.notes
         return self
@@ -119,97 +83,3 @@ class Scripted:
     def _arrived(self, kubelet: FakeKubelet, ids: Sequence[str]) -> bool:
         known = self.resource in kubelet.node().capacity
         return known and {*kubelet.devices(self.resource)} == {*ids}
-
-    def stop(self) -> None:
-        """Ends, and its socket with it."""
-        self._gone.set()
-        if self._server is not None:
-            self._server.stop(0)
-            self._server = None
-
-    # -- what it says ---------------------------------------------------------------------------
-
-    def send(self, *devices: str | pb.Device) -> None:
-        """A list: ids are healthy devices. Streams to come begin with the newest one."""
-        message = pb.ListAndWatchResponse(
-            devices=[
-                each if isinstance(each, pb.Device) else pb.Device(ID=each, health="Healthy")
-                for each in devices
-            ]
-        )
-        with self.came:
-            self._first = [message]
-            for stream in self._streams:
-                stream.put(message)
-
-    def end(self, refused: Refused | None = None) -> None:
-        """Ends the open streams, well or with a status."""
-        with self.came:
-            streams, self._streams = self._streams, []
-        for stream in streams:
-            stream.put(refused)
-
-    def release(self) -> None:
-        """Lets the calls go on that are held."""
-        self.held.clear()
-        self._gone.set()
-        self._gone = threading.Event()
-
-    def wait_for(self, rpc: str, count: int = 1) -> None:
-        """Waits for the `count`th call of an RPC."""
-        with self.came:
-            assert self.came.wait_for(lambda: len(self.asked.get(rpc, ())) >= count, 30), rpc
-
-    def _come(self, rpc: str, request: Any, call: Call) -> None:
-        with self.came:
-            self.asked.setdefault(rpc, []).append(request)
-            self.came.notify_all()
-        if rpc in self.held:
-            gone = self._gone
-            call.on_cancel(gone.set)
-            with call.waiting():
-                gone.wait()
-        if rpc in self.refused:
-            raise Refused(self.refused[rpc], "as scripted")
-
-    @staticmethod
-    def _answer(ids: Sequence[str]) -> pb.AllocateResponse:
-        reply = pb.AllocateResponse()
-        reply.container_responses.add(envs={"IDS": ",".join(sorted(ids))})
-        return reply
-
-    # -- the service ----------------------------------------------------------------------------
-
-    def GetDevicePluginOptions(self, request: pb.Empty, call: Call) -> pb.DevicePluginOptions:
-        self._come("GetDevicePluginOptions", request, call)
-        return self.options
-
-    def ListAndWatch(self, request: pb.Empty, call: Call) -> Iterator[pb.ListAndWatchResponse]:
-        stream: queue.SimpleQueue[pb.ListAndWatchResponse | Refused | None] = queue.SimpleQueue()
-        call.on_cancel(lambda: stream.put(None))
-        with self.came:
-            self._streams.append(stream)
-            for message in self._first:
-                stream.put(message)
-        self._come("ListAndWatch", request, call)
-        while (message_or_end := stream.get()) is not None:
-            if isinstance(message_or_end, Refused):
-                raise message_or_end
-            yield message_or_end
-
-    def GetPreferredAllocation(
-        self, request: pb.PreferredAllocationRequest, call: Call
-    ) -> pb.PreferredAllocationResponse:
-        self._come("GetPreferredAllocation", request, call)
-        return self.preferred or pb.PreferredAllocationResponse()
-
-    def Allocate(self, request: pb.AllocateRequest, call: Call) -> pb.AllocateResponse:
-        self._come("Allocate", request, call)
-        self.before_answer()
-        return self.answers(request.container_requests[0].devices_ids)
-
-    def PreStartContainer(
-        self, request: pb.PreStartContainerRequest, call: Call
-    ) -> pb.PreStartContainerResponse:
-        self._come("PreStartContainer", request, call)
-        return pb.PreStartContainerResponse()

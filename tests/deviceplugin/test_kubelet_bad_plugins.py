@@ -42,7 +42,7 @@ def test_the_socket_of_a_dead_plugin_is_dialled_in_vain(
     with socket.socket(socket.AF_UNIX) as left:
         left.bind(str(path))
     with pytest.raises(Refused, match="nobody listens") as refused:
-        scripted().register(kubelet)
+        scripted().enrol(kubelet)
     assert refused.value.code == Code.UNKNOWN
     assert path.exists()
     kubelet.restart("A", gap_s=0)
@@ -57,7 +57,7 @@ def test_a_socket_that_says_nothing_is_no_plugin(kubelet: FakeKubelet, scripted:
 
     def register() -> None:
         with pytest.raises(Refused) as refused:
-            mute.register(kubelet)
+            mute.enrol(kubelet)
         failures.append(str(refused.value))
 
     waiting = threading.Thread(target=register)
@@ -77,7 +77,7 @@ def test_a_stop_does_not_wait_for_a_dial(
 
     def register() -> None:
         with pytest.raises(Refused) as refused:
-            mute.register(kubelet)
+            mute.enrol(kubelet)
         outcomes.append(refused.value.code)
 
     waiting = threading.Thread(target=register)
@@ -96,7 +96,7 @@ def test_a_file_in_the_place_of_the_socket_is_named(
     """At once."""
     (folder / "device-plugins" / "plugin.sock").touch()
     with pytest.raises(Refused, match="no socket"):
-        scripted().register(kubelet)
+        scripted().enrol(kubelet)
 
 
 @pytest.mark.parametrize("name", ["../x/y", "a..b/c", "a/../b", "a/.."])
@@ -105,7 +105,7 @@ def test_dots_in_a_resource_name_lead_nowhere(
 ) -> None:
     """It is no extended resource."""
     with pytest.raises(Refused, match="vendor-domain/name"):
-        scripted().serve().register(kubelet, resource_name=name)
+        scripted().serve().enrol(kubelet, resource_name=name)
 
 
 def test_a_liar_is_counted_as_kubelet_counts(kubelet: FakeKubelet, folder: Path) -> None:
@@ -139,7 +139,7 @@ def test_a_hundred_plugins_are_a_hundred_resources(kubelet: FakeKubelet, scripte
     plugins = [scripted(f"{n}.sock", f"example.com/r{n}") for n in range(100)]
     for plugin in plugins:
         plugin.serve()
-        plugin.register(kubelet)
+        plugin.enrol(kubelet)
         plugin.send("a")
     wanted = {plugin.resource: 1 for plugin in plugins}
     assert kubelet.wait(lambda: kubelet.node().allocatable == wanted)

@@ -95,9 +95,9 @@ def test_a_slow_kubelet_is_there_and_silent_until_it_accepts(
     try:
         plugin = scripted().serve()
         with pytest.raises(Unreachable, match="sent nothing"):
-            plugin.register(kubelet, connect_s=0.2)
+            plugin.enrol(kubelet, connect_s=0.2)
         kubelet.thaw()
-        plugin.register(kubelet)
+        plugin.enrol(kubelet)
     finally:
         kubelet.stop()
 
@@ -121,9 +121,9 @@ def test_faults_act_on_register(kubelets: Kubelets, scripted: Plugins) -> None:
     kubelet = kubelets(faults=Faults.from_yaml(rule))
     plugin = scripted().serve()
     with pytest.raises(Refused, match="no") as refused:
-        plugin.register(kubelet)
+        plugin.enrol(kubelet)
     assert refused.value.code == Code.UNKNOWN
-    plugin.register(kubelet)
+    plugin.enrol(kubelet)
     assert [call.fault for call in kubelet.journal.calls("Register")] == ["r1", None]
 
 

@@ -114,8 +114,9 @@ def test_the_plugin_is_asked_what_it_prefers_if_it_says_so(
     """DP-KUB-039, 041: unknown ids are dropped, and missing ones filled in."""
     plugin = scripted()
     plugin.options.get_preferred_allocation_available = True
-    plugin.preferred = pb.PreferredAllocationResponse()
-    plugin.preferred.container_responses.add(deviceIDs=["c", "x"])
+    preferred = pb.PreferredAllocationResponse()
+    preferred.container_responses.add(deviceIDs=["c", "x"])
+    plugin.preferred = lambda _: preferred
     plugin.join(kubelet, "a", "b", "c")
     assert kubelet.admit(pod({GPU: 2})).accepted
     [asked] = plugin.asked["GetPreferredAllocation"]
@@ -269,7 +270,7 @@ def test_the_topology_policy_refuses_by_its_own_reason(
     plugin = scripted()
     plugin.options.get_preferred_allocation_available = True
     plugin.serve()
-    plugin.register(kubelet)
+    plugin.enrol(kubelet)
     plugin.send(*(device(f"d{n}", "Healthy", n // 2) for n in range(4)))
     assert kubelet.wait(lambda: kubelet.node().allocatable == {GPU: 4})
     assert kubelet.admit(pod({GPU: 3})).reason == "TopologyAffinityError"

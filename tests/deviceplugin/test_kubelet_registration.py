@@ -62,7 +62,7 @@ def test_a_strange_version_is_refused_before_anything_is_dialled(
     """DP-KUB-002, and the order: the name is not even looked at."""
     plugin = scripted().serve()
     with pytest.raises(Refused, match="v1beta1") as refused:
-        plugin.register(kubelet, version=version, resource_name="cpu")
+        plugin.enrol(kubelet, version=version, resource_name="cpu")
     assert refused.value.code == Code.UNKNOWN
     assert plugin.asked == {}
     assert kubelet.counts[f"{REGISTRATIONS}{{cpu}}"] == 1, "attempts are counted, refused or not"
@@ -74,7 +74,7 @@ def test_a_name_that_is_no_extended_resource_is_refused(
     """DP-KUB-003."""
     plugin = scripted().serve()
     with pytest.raises(Refused, match=r"kubernetes\.io") as refused:
-        plugin.register(kubelet, resource_name="a.kubernetes.io/x")
+        plugin.enrol(kubelet, resource_name="a.kubernetes.io/x")
     assert refused.value.code == Code.UNKNOWN
     assert kubelet.node().capacity == {}
     assert any("is refused" in note for note in kubelet.notes)
@@ -87,7 +87,7 @@ def test_a_plugin_that_does_not_serve_is_refused_with_the_reason(
     a folder in the socket's place (an empty endpoint, DP-KUB-006) is told at once."""
     plugin = scripted()
     with pytest.raises(Refused, match="no socket") as refused:
-        plugin.register(kubelet, endpoint="")
+        plugin.enrol(kubelet, endpoint="")
     assert refused.value.code == Code.UNKNOWN
     assert kubelet.node().capacity == {}
     assert plugin.asked == {}
@@ -99,12 +99,12 @@ def test_an_endpoint_is_joined_to_the_folder_and_not_judged(
     """DP-KUB-006, REG-028: `..` leaves the folder, and works; so does a folder below; an absolute
     path is one below the folder."""
     outside = scripted(resource="example.com/outside").serve(folder / "x.sock")
-    outside.register(kubelet, endpoint="../x.sock")
+    outside.enrol(kubelet, endpoint="../x.sock")
     (folder / "device-plugins" / "sub").mkdir()
     inside = scripted("sub/y.sock", "example.com/inside").serve()
-    inside.register(kubelet, endpoint="sub/y.sock")
+    inside.enrol(kubelet, endpoint="sub/y.sock")
     rooted = scripted("z.sock", "example.com/rooted").serve()
-    rooted.register(kubelet, endpoint="/z.sock")
+    rooted.enrol(kubelet, endpoint="/z.sock")
     for plugin in (outside, inside, rooted):
         plugin.wait_for("ListAndWatch")
 
@@ -114,7 +114,7 @@ def test_an_endpoint_too_long_for_a_socket_is_refused(
 ) -> None:
     """DP-PLG-081 from the other side: a clear error and no dial."""
     with pytest.raises(Refused, match="107") as refused:
-        scripted().register(kubelet, endpoint="x" * 120)
+        scripted().enrol(kubelet, endpoint="x" * 120)
     assert refused.value.code == Code.UNKNOWN
 
 
@@ -123,12 +123,12 @@ def test_a_plugin_whose_options_fail_is_not_used(kubelet: FakeKubelet, scripted:
     plugin = scripted().serve()
     plugin.refused["GetDevicePluginOptions"] = Code.INTERNAL
     with pytest.raises(Refused, match="as scripted") as refused:
-        plugin.register(kubelet)
+        plugin.enrol(kubelet)
     assert refused.value.code == Code.UNKNOWN
     assert [*plugin.asked] == ["GetDevicePluginOptions"]
     assert kubelet.node().capacity == {}
     del plugin.refused["GetDevicePluginOptions"]
-    plugin.register(kubelet)
+    plugin.enrol(kubelet)
     plugin.wait_for("ListAndWatch")
 
 
@@ -139,7 +139,7 @@ def test_the_options_call_has_what_is_left_of_the_callers_time(
     plugin = scripted().serve()
     plugin.held.add("GetDevicePluginOptions")
     with pytest.raises(Refused) as refused:
-        plugin.register(kubelet, timeout=0.3)
+        plugin.enrol(kubelet, timeout=0.3)
     assert refused.value.code == Code.DEADLINE_EXCEEDED
     kubelet.wait(lambda: bool(kubelet.journal.calls("GetDevicePluginOptions")))
     [asked] = kubelet.journal.calls("GetDevicePluginOptions")
@@ -155,7 +155,7 @@ def test_a_plugin_whose_options_hang_is_given_up_after_our_patience(
     plugin = scripted().serve()
     plugin.held.add("GetDevicePluginOptions")
     with pytest.raises(Refused, match="DEADLINE_EXCEEDED") as refused:
-        plugin.register(kubelet)
+        plugin.enrol(kubelet)
     assert refused.value.code == Code.UNKNOWN
 
 
@@ -165,7 +165,7 @@ def test_options_count_as_answered_and_not_as_registered(
     """DP-KUB-009: what Register says of PreStartContainer is not believed."""
     plugin = scripted().join(kubelet, "a")
     with pytest.raises(Refused):
-        plugin.register(kubelet, options=pb.DevicePluginOptions(pre_start_required=True))
+        plugin.enrol(kubelet, options=pb.DevicePluginOptions(pre_start_required=True))
     kubelet.admit(asking := pod())
     kubelet.start_container(asking.uid, "app")
     assert "PreStartContainer" not in plugin.asked
@@ -178,10 +178,10 @@ def test_an_old_kubelet_answers_first_and_dials_behind(
     settings = Settings(dial_in_handler=False, endpoints="single", deprecation_file=True)
     kubelet = kubelets(settings=settings)
     plugin = scripted()
-    plugin.register(kubelet, endpoint="")
+    plugin.enrol(kubelet, endpoint="")
     assert kubelet.wait(lambda: any("no socket" in note for note in kubelet.notes))
     plugin.serve()
-    plugin.register(kubelet, options=pb.DevicePluginOptions(pre_start_required=True))
+    plugin.enrol(kubelet, options=pb.DevicePluginOptions(pre_start_required=True))
     plugin.send("a")
     assert kubelet.wait(lambda: kubelet.node().allocatable.get(GPU) == 1)
     assert "GetDevicePluginOptions" not in plugin.asked
@@ -230,7 +230,7 @@ def test_a_second_register_of_a_live_socket_is_refused_and_does_damage(
     """DP-KUB-027, 028, 066, 067: the end goes unseen, the socket is refused until a restart."""
     plugin = scripted().join(kubelet, "a")
     with pytest.raises(Refused, match="already connected") as refused:
-        plugin.register(kubelet)
+        plugin.enrol(kubelet)
     assert refused.value.code == Code.UNKNOWN
     assert len(plugin.asked["GetDevicePluginOptions"]) == 2
     plugin.end()
@@ -239,7 +239,7 @@ def test_a_second_register_of_a_live_socket_is_refused_and_does_damage(
     plugin.stop()
     heir = scripted().serve()
     with pytest.raises(Refused, match="already connected"):
-        heir.register(kubelet)
+        heir.enrol(kubelet)
     assert kubelet.admit(pod()).accepted
     assert "Allocate" in heir.asked, "the channel that was never closed connects again"
     assert "ListAndWatch" not in heir.asked
@@ -253,7 +253,7 @@ def test_development_code_answers_a_second_register_without_a_dial(
     """DP-KUB-027 [M]."""
     kubelet = kubelets(profile="main")
     plugin = scripted().join(kubelet, "a")
-    plugin.register(kubelet)
+    plugin.enrol(kubelet)
     assert len(plugin.asked["GetDevicePluginOptions"]) == 1
 
 

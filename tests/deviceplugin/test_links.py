@@ -68,7 +68,7 @@ def test_a_plugin_that_serves_no_lists_is_lost_after_two_calls(
     """Contract 2.3: 0/0 or nothing at all, and no retry."""
     plugin = scripted().serve()
     plugin.refused["ListAndWatch"] = Code.UNIMPLEMENTED
-    plugin.register(kubelet)
+    plugin.enrol(kubelet)
     assert kubelet.wait(lambda: bool(kubelet.links[0].ended))
     assert "UNIMPLEMENTED" in kubelet.links[0].ended
     assert {rpc: len(asked) for rpc, asked in plugin.asked.items()} == {

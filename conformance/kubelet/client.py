@@ -1,0 +1,112 @@
+"""What the suites ask of a kubelet, or of a client like it, under test."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import attrs
+
+from conformance.kubelet.pods import Capacity, PodSpec, PodState
+
+__all__ = ["ABILITIES", "Ability", "Choices", "Client"]
+
+Ability = Literal[
+    "pods",  # runs the pods that it is given
+    "capacity",  # tells capacity and allocatable of its node
+    "configs",  # shows the CRI ContainerConfig of what it starts
+    "clock",  # time can be advanced
+    "restart",  # can be ended and started again over the same folder
+    "metrics",  # counts, under kubelet's names
+    "checkpoint",  # keeps kubelet's checkpoint file in device-plugins
+    "numa",  # `Choices.nodes` can be had
+    "gates",  # `Choices.gates` can be had
+    "pod-resources",  # serves pod resources
+    "pods-api",  # serves the pods of the node at pods-api/pods-api.sock
+    "watcher",  # looks for plugins in plugins_registry
+    "topology",  # answers `topology` questions
+    "claims",  # knows containers whose resource a DRA claim backs
+    "cpus",  # `Choices.cpu_policy` and `memory_policy` can be static
+]
+ABILITIES: frozenset[Ability] = frozenset(Ability.__args__)  # type: ignore[attr-defined]
+
+
+@attrs.frozen
+class Choices:
+    """How a client is configured. `nodes`: NUMA node -> distances to all nodes, in their order."""
+
+    policy: str = "none"
+    scope: Literal["container", "pod"] = "container"
+    options: Mapping[str, str] = attrs.field(factory=dict)
+    gates: Mapping[str, bool] = attrs.field(factory=dict)
+    nodes: Mapping[int, tuple[int, ...]] = attrs.field(factory=lambda: {0: (10,)})
+    cpu_policy: Literal["none", "static"] = "none"
+    memory_policy: Literal["None", "Static"] = "None"
+
+
+class Client(Protocol):
+    """One client over `folder`, which is /var/lib/kubelet to it: device-plugins, plugins_registry
+    and pod-resources lie in it.
+
+    `profile` is the Kubernetes release whose rules hold where releases differ, such as 1.37.
+    """
+
+    name: str
+    version: str
+    profile: str
+    folder: Path
+    able: frozenset[Ability]
+
+    def start(self, choices: Choices | None = None) -> None:
+        """Starts it, as before or with other choices, and waits until plugins can register.
+
+        Raises BadOption for choices that it cannot have, Unreachable with its last words if it
+        does not come up.
+        """
+
+    def end(self, *, kill: bool = False) -> None:
+        """SIGTERM, or SIGKILL; pods go on running. Nothing if it does not run."""
+
+    def running(self) -> bool:
+        """Whether it is alive."""
+
+    def fate(self) -> str:
+        """Why it ended by itself: exit status and last words; empty if it did not."""
+
+    def run(self, pod: PodSpec) -> None:
+        """Binds the pod to the node and returns; what becomes of it is in its state."""
+
+    def delete(self, uid: str) -> None:
+        """Deletes a pod and waits until it is gone."""
+
+    def forget(self, uid: str) -> None:
+        """Takes a pod out of the API while the client does not run: it is an orphan afterwards."""
+
+    def state(self, uid: str) -> PodState | None:
+        """What is known of a pod; None for one that is gone."""
+
+    def exit(self, uid: str, container: str, status: int = 0) -> None:
+        """The process of a container ends; its pod says whether it is started again."""
+
+    def reboot(self) -> None:
+        """While it does not run: all containers are gone, and the node has another boot id."""
+
+    def configs(self, uid: str, container: str) -> list[dict[str, Any]]:
+        """The CRI ContainerConfig of each start of a container, oldest first, with the field names
+        of the protocol."""
+
+    def node(self) -> Capacity:
+        """What the node's status says, renewed within a second or two."""
+
+    def advance(self, seconds: float) -> None:
+        """Lets that much time pass."""
+
+    def metrics(self) -> Mapping[str, float]:
+        """`name{label="value",…}` -> value of every counter and gauge."""
+
+    def topology(self, question: str, values: Mapping[str, Any]) -> Any:
+        """The answer of its topology manager, see `topology`."""
+
+    def close(self) -> None:
+        """Ends it and everything of it."""

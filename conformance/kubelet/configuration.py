@@ -1,0 +1,123 @@
+"""The configuration of a real kubelet that runs beside its machine's own business."""
+
+from __future__ import annotations
+
+import json
+import socket
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from conformance.kubelet.client import Choices
+
+__all__ = ["Ports", "kubeconfig", "kubelet_configuration"]
+
+_NEVER = ("memory.available", "nodefs.available", "imagefs.available", "nodefs.inodesFree")
+_RESERVED_MI = 64
+
+
+@attrs.frozen
+class Ports:
+    """On loopback. `api` speaks TLS, `read` is the read-only one."""
+
+    api: int
+    read: int
+    health: int
+
+    @classmethod
+    def free(cls) -> Ports:
+        """Three that nobody listens at now."""
+        sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(3)]
+        try:
+            return cls(*(each.getsockname()[1] for each in sockets))
+        finally:
+            for each in sockets:
+                each.close()
+
+
+def kubeconfig(server: str) -> str:
+    """A kubeconfig for a server that asks nobody who they are."""
+    names = {"cluster": "refimpl", "user": "refimpl"}
+    return json.dumps(
+        {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": "refimpl", "cluster": {"server": server}}],
+            "users": [{"name": "refimpl", "user": {}}],
+            "contexts": [{"name": "refimpl", "context": names}],
+            "current-context": "refimpl",
+        }
+    )
+
+
+def kubelet_configuration(choices: Choices, ports: Ports, runtime: str, folder: Path) -> str:
+    """A KubeletConfiguration (v1beta1). Nothing of the machine but `folder` is written to."""
+    return json.dumps(
+        {
+            "apiVersion": "kubelet.config.k8s.io/v1beta1",
+            "kind": "KubeletConfiguration",
+            "containerRuntimeEndpoint": runtime,
+            "podLogsDir": str(folder / "podlogs"),
+            "volumePluginDir": str(folder / "volumeplugins"),
+            "address": "127.0.0.1",
+            "healthzBindAddress": "127.0.0.1",
+            "port": ports.api,
+            "readOnlyPort": ports.read,
+            "healthzPort": ports.health,
+            "authentication": {"anonymous": {"enabled": True}, "webhook": {"enabled": False}},
+            "authorization": {"mode": "AlwaysAllow"},
+            **_talking(),
+            **_careful(),
+            **_chosen(choices),
+        }
+    )
+
+
+def _talking() -> dict[str, Any]:
+    """How it speaks to the API server: JSON, and soon."""
+    return {
+        "contentType": "application/json",
+        "kubeAPIQPS": 500,
+        "kubeAPIBurst": 1000,
+        "registerNode": True,
+        "nodeStatusUpdateFrequency": "1s",
+        # Also how soon a pod whose start failed is tried again.
+        "syncFrequency": "1s",
+        "crashLoopBackOff": {"maxContainerRestartPeriod": "1s"},
+    }
+
+
+def _careful() -> dict[str, Any]:
+    """Nothing of the machine is changed, and no pod is evicted for its state."""
+    return {
+        "failSwapOn": False,
+        "failCgroupV1": False,
+        "cgroupDriver": "cgroupfs",
+        "cgroupsPerQOS": False,
+        "enforceNodeAllocatable": [],
+        "makeIPTablesUtilChains": False,
+        "localStorageCapacityIsolation": False,
+        "oomScoreAdj": 0,
+        "imageGCHighThresholdPercent": 100,
+        "evictionHard": dict.fromkeys(_NEVER, "0%"),
+    }
+
+
+def _chosen(choices: Choices) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "featureGates": dict(choices.gates),
+        "topologyManagerPolicy": choices.policy,
+        "topologyManagerScope": choices.scope,
+        "topologyManagerPolicyOptions": dict(choices.options),
+        "cpuManagerPolicy": choices.cpu_policy,
+        "memoryManagerPolicy": choices.memory_policy,
+    }
+    if choices.cpu_policy == "static":
+        made["reservedSystemCPUs"] = "0"  # one must be
+    if choices.memory_policy == "Static":
+        made["systemReserved"] = {"memory": f"{_RESERVED_MI * len(choices.nodes)}Mi"}
+        made["reservedMemory"] = [
+            {"numaNode": node, "limits": {"memory": f"{_RESERVED_MI}Mi"}} for node in choices.nodes
+        ]
+    return made

@@ -1,0 +1,87 @@
+"""What a kubelet has told, in the words of the suites: pods, node, metrics, last words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from conformance.kubelet.pods import Capacity, ContainerState, PodState
+
+__all__ = ["capacity_of", "last_words", "metrics_of", "pod_state"]
+
+_STATES = ("running", "terminated", "waiting")
+_SAMPLE = re.compile(r"(?P<name>[A-Za-z_:][^\s{]*(?:\{.*\})?) (?P<value>\S+)")
+# The prefix tells devices of device plugins from those of claims.
+_PREFIX = "extended-resource:"
+_CRASH = ("panic: ", "fatal error: ", "SIGABRT", "SIGQUIT", "SIGSEGV", "unexpected fault address")
+_FRAME = re.compile(r"^k8s\.io/kubernetes/(pkg/\S+?)\(", re.MULTILINE)
+_ERROR = re.compile(r'err="((?:[^"\\]|\\.)*)"')
+
+
+def pod_state(pod: Mapping[str, Any]) -> PodState:
+    """From a v1.Pod."""
+    status = pod.get("status") or {}
+    told = [*status.get("initContainerStatuses", ()), *status.get("containerStatuses", ())]
+    return PodState(
+        status.get("phase", ""),
+        status.get("reason", ""),
+        status.get("message", ""),
+        {each["name"]: _container(each) for each in told},
+    )
+
+
+def _container(status: Mapping[str, Any]) -> ContainerState:
+    states = status.get("state") or {}
+    state = next((name for name in _STATES if name in states), "waiting")
+    about = states.get(state) or {}
+    return ContainerState(
+        status["name"],
+        state,  # type: ignore[arg-type]
+        about.get("reason", ""),
+        about.get("message", ""),
+        status.get("restartCount", 0),
+        _health(status.get("allocatedResourcesStatus") or ()),
+    )
+
+
+def _health(told: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, str]]:
+    return {
+        each["name"].removeprefix(_PREFIX): {
+            one["resourceID"]: one.get("health", "") for one in each.get("resources") or ()
+        }
+        for each in told
+    }
+
+
+def capacity_of(node: Mapping[str, Any]) -> Capacity:
+    """From a v1.Node: the resources with a domain, which plugins bring."""
+    status = node.get("status") or {}
+    return Capacity(_extended(status.get("capacity")), _extended(status.get("allocatable")))
+
+
+def _extended(amounts: Mapping[str, Any] | None) -> dict[str, int]:
+    return {name: _number(value) for name, value in (amounts or {}).items() if "/" in name}
+
+
+def _number(value: Any) -> int:
+    text = str(value)  # a quantity: thousands have a suffix
+    return int(text[:-1]) * 1000 if text.endswith("k") else int(text)
+
+
+def metrics_of(text: str) -> dict[str, float]:
+    """From Prometheus' text format: name with labels -> value."""
+    found = (_SAMPLE.fullmatch(line) for line in text.splitlines() if line[:1] != "#")
+    return {sample["name"]: float(sample["value"]) for sample in found if sample}
+
+
+def last_words(log: str, lines: int = 3) -> str:
+    """Why a Go program ended: where it crashed and in which function of kubelet, or its last
+    error; else the last lines."""
+    for number, line in enumerate(written := log.splitlines()):
+        if line.startswith(_CRASH):
+            where = _FRAME.findall("\n".join(written[number:]))
+            inside = next((each for each in where if "devicemanager" in each), "".join(where[:1]))
+            return line + (f" in {inside}" if inside else "")
+    errors = [found[1] for line in written if (found := _ERROR.search(line)) and line[:1] in "EF"]
+    return errors[-1] if errors else "\n".join(written[-lines:])

@@ -1,0 +1,54 @@
+"""Finding by id, or by the beginning of one, and by filter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
+
+from refimpl.cri.state.models import Container, Sandbox, Wanted
+from refimpl.wire.status import Code, Refused
+
+__all__ = ["find", "get", "matching"]
+
+T = TypeVar("T", Sandbox, Container)
+
+
+def find(table: Mapping[str, T], sent: str, what: str) -> T | None:
+    """The record of an id or of a unique beginning of one, None if there is none.
+
+    INVALID_ARGUMENT for an empty id and for a beginning of several.
+    """
+    if not sent:
+        raise Refused(Code.INVALID_ARGUMENT, f"the id of the {what} is empty: name one")
+    if sent in table:
+        return table[sent]
+    found = [record for key, record in table.items() if key.startswith(sent)]
+    if len(found) > 1:
+        raise Refused(
+            Code.INVALID_ARGUMENT,
+            f"{what} id {sent!r} is the beginning of {len(found)} ids: give more of it",
+        )
+    return found[0] if found else None
+
+
+def get(table: Mapping[str, T], sent: str, what: str) -> T:
+    """As `find`, but NOT_FOUND for an unknown id: the reading side of CRI."""
+    found = find(table, sent, what)
+    if found is None:
+        raise Refused(Code.NOT_FOUND, f"there is no {what} with the id {sent!r}")
+    return found
+
+
+def matching(records: Iterable[T], wanted: Wanted) -> list[T]:
+    """Those for which all of the filter holds, in their order; never an error."""
+    return [record for record in records if _matches(record, wanted)]
+
+
+def _matches(record: Sandbox | Container, wanted: Wanted) -> bool:
+    of = record.sandbox_id if isinstance(record, Container) else record.id
+    return (
+        record.id.startswith(wanted.id)
+        and of.startswith(wanted.sandbox_id)
+        and wanted.state in (None, int(record.state))
+        and wanted.labels.items() <= record.labels.items()
+    )
