@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from conformance.cdi.documents import OCI, document
-from conformance.cdi.implementation import Message
+from conformance.engine.lines import Message
 from conformance.engine.things import FILE, FOLDER
 from conformance.engine.verdict import Broken, expect
 from refimpl.documents import yaml

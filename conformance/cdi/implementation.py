@@ -32,9 +32,8 @@ from typing import Any, Protocol
 
 import attrs
 
+from conformance.engine.lines import Gone, Message
 from conformance.engine.target import Loss
-
-Message = dict[str, Any]
 
 LOAD = "load"
 """Tells which devices there are and what is wrong with which file."""
@@ -60,10 +59,6 @@ EVERY = frozenset(
 
 # A document in a report; what is longer helps nobody there.
 _SHOWN = 20_000
-
-
-class Gone(Exception):
-    """The implementation died over an act; the text says how."""
 
 
 class Implementation(Protocol):

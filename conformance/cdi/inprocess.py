@@ -15,8 +15,9 @@ from typing import Any
 
 import attrs
 
-from conformance.cdi.implementation import EVERY, Message, resident, spoken
+from conformance.cdi.implementation import EVERY, resident, spoken
 from conformance.cdi.mutation import CdiMutant
+from conformance.engine.lines import Message
 from conformance.engine.target import Loss
 from refimpl import __version__, cdi
 from refimpl.cdi import annotations as requests

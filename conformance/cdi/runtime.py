@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from conformance.cdi.documents import document
-from conformance.cdi.implementation import INJECT, REQUEST, RUNTIME, WATCH, Message
+from conformance.cdi.implementation import INJECT, REQUEST, RUNTIME, WATCH
 from conformance.cdi.settings import CdiSettings
+from conformance.engine.lines import Message
 from conformance.engine.options import BadOption
 from conformance.engine.pods import POD
 from conformance.engine.target import Loss

@@ -9,12 +9,13 @@ from pathlib import Path
 
 from conformance.cdi.adapter import Adapter
 from conformance.cdi.host import Host
-from conformance.cdi.implementation import Act, Implementation, Message, Recorded
+from conformance.cdi.implementation import Act, Implementation, Recorded
 from conformance.cdi.inprocess import InProcess
 from conformance.cdi.mutation import CdiMutant
 from conformance.cdi.nodes import FakeNodes, Nodes, RealNodes
 from conformance.cdi.settings import CdiSettings, settings
 from conformance.engine import mutants, pods, sweep
+from conformance.engine.lines import Message
 from conformance.engine.options import BadOption, Options
 from conformance.engine.target import Loss
 from conformance.engine.targetfile import target_file

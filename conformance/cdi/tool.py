@@ -16,8 +16,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from conformance.cdi.adapter import ANSWER_S
-from conformance.cdi.implementation import CONFIG, INJECT, LOAD, Gone, Message
+from conformance.cdi.implementation import CONFIG, INJECT, LOAD
+from conformance.engine.lines import ANSWER_S, Gone, Message
 from conformance.engine.target import Loss
 from conformance.engine.verdict import timeout
 from refimpl.wire.client import Unreachable

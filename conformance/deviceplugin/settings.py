@@ -3,19 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from conformance.engine.options import BadOption
 
+Hook = Literal[
+    "break_device",
+    "mend_device",
+    "add_device",
+    "remove_device",
+    "break_source",
+    "mend_source",
+]
+
 
 class DpSettings(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """Everything of a target that its command does not tell."""
+    """Everything of a target that its command does not tell.
+
+    Of a plugin. resource: the one that is judged, the first it registers when empty. illusion:
+    whether the plugin finds its folder at /var/lib/kubelet; auto does so for a command without
+    {dir}, {registry} and {root}. env: variables of its process, with placeholders. version: of the
+    plugin, for expectations. empty_command: starts it where it has no device. hooks: commands
+    with {id} that change what the node has. numa_nodes: nodes that exist, those of this machine
+    when empty. cdi_dirs: where its CDI files lie. quiet_s: how long a case watches that nothing
+    happens, 2 s when 0; of a client, too.
+    """
+
+    resource: str = ""
+    illusion: Literal["auto", "always", "never"] = "auto"
+    env: dict[str, str] = {}
+    version: str = ""
+    empty_command: list[str] = []
+    hooks: dict[Hook, list[str]] = {}
+    numa_nodes: list[int] = []
+    cdi_dirs: tuple[str, ...] = ("/etc/cdi", "/var/run/cdi")
+    quiet_s: float = 0.0
 
 
 # The command line's name -> the field here.
-_OPTIONS: dict[str, str] = {}
+_OPTIONS = {"dp_resource": "resource", "dp_illusion": "illusion"}
 
 
 def settings(table: Mapping[str, Any], options: Mapping[str, Any]) -> DpSettings:

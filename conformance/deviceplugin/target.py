@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 SIDES = ("", "client")
 FAKES = ("fake", "mutant", "unbroken")
-_CLIENT = ("DP-KUB-*", "PR-*", "REG-*", "TM-*")
+_CLIENT = ("DP-KUB-*", "PR-*", "REG-00?", "REG-01[!5]", "REG-02[!9]", "REG-03[!0]", "TM-*")
+_SOCKET = ("PR-*",)
 _PLUGIN = ("DP-PLG-*", "REG-015", "REG-029", "REG-030")
 
 
@@ -109,7 +110,8 @@ class DevicePluginTarget:
 
     def reproduce(self, call: Any) -> str:
         """See Target."""
-        return self._sides[-1].reproduce(call)
+        found = (side for side in self._sides if call in side.calls(0))
+        return next(found, self._sides[-1]).reproduce(call)
 
     def lost(self) -> Loss | None:
         """See Target."""
@@ -124,7 +126,7 @@ class DevicePluginTarget:
 def concerns(options: Options) -> tuple[str, ...]:
     """See engine.target.Interface."""
     if options.side == "client":
-        return _CLIENT
+        return _SOCKET if _where(options) else _CLIENT
     kind = options.target.partition(":")[0]
     return (*_PLUGIN, *_CLIENT) if kind in FAKES and not options.command else _PLUGIN
 
@@ -167,16 +169,28 @@ def _client(
     def opened() -> ClientTarget:
         from conformance.kubelet import target
 
+        interface = DevicePluginTarget.interface
         if command:
-            return target.open_command(command, options, interface="deviceplugin")
+            quiet_s = chosen.quiet_s
+            return target.open_command(command, options, interface=interface, quiet_s=quiet_s)
         if kind in FAKES:
-            return target.open_fake(kind, name, options, interface="deviceplugin")
+            return target.open_fake(kind, name, options, interface=interface)
+        if where := _where(options):
+            return target.open_socket(where, options, interface=interface)
         raise BadOption(
             f"{options.target}: a client is judged as -- COMMAND, such as kubelet --config"
-            " {config}; or fake"
+            " {config}; or unix:///var/lib/kubelet/pod-resources/kubelet.sock; or fake"
         )
 
     return opened
+
+
+def _where(options: Options) -> str:
+    """The socket that the options name; empty where they name none."""
+    from conformance.kubelet.socket import is_socket
+
+    found = target_file(options.target, "deviceplugin").endpoint or options.target
+    return found if is_socket(found) and not options.command else ""
 
 
 def preload() -> None:
@@ -185,4 +199,3 @@ def preload() -> None:
     from conformance.kubelet import ours  # noqa: F401
 
     _ = bench
-

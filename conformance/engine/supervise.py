@@ -23,7 +23,8 @@ from refimpl.wire.endpoint import Endpoint
 
 class Supervised:
     """One process of the target, in a folder of its own. It leads a process group of its own, so
-    that ending it ends what it has started.
+    that ending it ends what it has started. `values` are placeholders of the command besides
+    {endpoint}, {dir} and {node}, or instead of them.
     """
 
     def __init__(
@@ -34,6 +35,7 @@ class Supervised:
         env: Mapping[str, str] | None = None,
         node: str = "refimpl-node",
         start_s: float = 20.0,
+        values: Mapping[str, str] | None = None,
     ) -> None:
         self.folder = folder or Path(tempfile.mkdtemp(prefix="refimpl-"))
         self._own = folder is None
@@ -42,8 +44,9 @@ class Supervised:
         self.log = self.folder / "log"
         for path in (self.state, self.folder / "run"):
             path.mkdir(mode=0o700, exist_ok=True)
-        values = {"endpoint": str(self.endpoint), "dir": str(self.state), "node": node}
-        self.command = [fill(word, values) for word in command]
+        known = {"endpoint": str(self.endpoint), "dir": str(self.state), "node": node}
+        known |= values or {}
+        self.command = [fill(word, known) for word in command]
         inherited = {
             key: value for key, value in os.environ.items() if key not in polling.VARIABLES
         }
@@ -129,7 +132,7 @@ class Supervised:
 
 
 def fill(word: str, values: Mapping[str, str]) -> str:
-    """Replaces {endpoint}, {dir} and {node}; other braces stay as they are."""
+    """Replaces {name} for each name of `values`; other braces stay as they are."""
     for name, value in values.items():
         word = word.replace("{" + name + "}", value)
     return word

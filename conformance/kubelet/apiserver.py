@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -40,6 +41,7 @@ _KINDS = {
 _PLURALS = {kind: resource for resource, kind in _KINDS.items()}
 _INITIAL_END = {"annotations": {"k8s.io/initial-events-end": "true"}}
 _PATCHES = {"application/merge-patch+json": False, "application/strategic-merge-patch+json": True}
+_EVENTS = "/events"
 _WATCH_S = 1800.0
 
 
@@ -53,19 +55,21 @@ class ApiServer:
     def __init__(self) -> None:
         self.objects = Objects()
         self.watches: Counter[str] = Counter()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._server = _Server(("127.0.0.1", 0), _handler(self))
         self.url = f"http://127.0.0.1:{self._server.server_port}"
         threading.Thread(
             target=self._server.serve_forever, args=(0.05,), name="refimpl-apiserver", daemon=True
         ).start()
 
     def put(self, given: Mapping[str, Any]) -> Object:
-        """Creates an object, or replaces the one of that name; returns it as it is kept."""
+        """Creates an object, or replaces the one of that name, whose status stays unless one is
+        given; returns it as it is kept."""
         place = place_of(given)
         try:
             return self.objects.create(place, given)
         except Conflict:
-            return self.objects.change(place, lambda before: _replaced(before, dict(given), ""))
+            told = {"status": given["status"]} if "status" in given else {}
+            return self.objects.change(place, lambda old: {**_replaced(old, given, ""), **told})
 
     def get(self, resource: str, name: str, namespace: str = "") -> Object | None:
         """The object, None if there is none."""
@@ -99,6 +103,15 @@ def place_of(given: Mapping[str, Any]) -> Place:
     about = given["metadata"]
     resource = f"{given['apiVersion']}/{_PLURALS[given['kind']]}"
     return Place(resource, about.get("namespace", ""), about["name"])
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A kubelet that was killed leaves requests behind; all else is a bug of ours."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 def _handler(server: ApiServer) -> type[BaseHTTPRequestHandler]:
@@ -166,13 +179,12 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(*answer)
 
     def _read(self, place: Place) -> tuple[int, Object] | None:
-        fields = dict(
-            pair.split("=", 1) for pair in self._asked.get("fieldSelector", "").split(",") if pair
-        )
+        fields = self._fields()
         if place.name and not self._watched():
             return 200, self.api.objects.get(place)
         if self._watched():
-            return self._watch(place, fields)
+            self._watch(place, fields)
+            return None
         version = self.api.objects.version
         kind = {"kind": f"{_kind(place)}List", "apiVersion": _version(place)}
         items = self.api.objects.find(place, fields)
@@ -180,7 +192,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _create(self, place: Place) -> tuple[int, Object]:
         given = json.loads(self._body)
-        if place.resource.endswith("/events") or not given.get("metadata", {}).get("name"):
+        if place.resource.endswith(_EVENTS) or not given.get("metadata", {}).get("name"):
             return 201, given  # events; reviews of access and of tokens have no name
         named = Place(place.resource, place.namespace, given["metadata"]["name"])
         return 201, self.api.objects.create(named, given)
@@ -191,6 +203,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _patch(self, place: Place) -> tuple[int, Object]:
         kind = self.headers.get_content_type()
+        if place.resource.endswith(_EVENTS):
+            return 200, json.loads(self._body)
         if kind not in _PATCHES:
             return _failure(415, "UnsupportedMediaType", f"no patch of type {kind}")
         patch = json.loads(self._body)
@@ -201,11 +215,19 @@ class _Handler(BaseHTTPRequestHandler):
         )
 
     def _delete(self, place: Place) -> tuple[int, Object]:
+        if not place.name:
+            for held in self.api.objects.find(place, self._fields()):
+                self.api.objects.remove(place_of(held))
+            return 200, {"kind": "Status", "apiVersion": "v1", "status": "Success"}
         asked = json.loads(self._body or b"{}")
         uid = (asked.get("preconditions") or {}).get("uid") or ""
         return 200, self.api.objects.remove(place, uid=uid, grace_s=asked.get("gracePeriodSeconds"))
 
     # How it is answered
+
+    def _fields(self) -> dict[str, str]:
+        asked = self._asked.get("fieldSelector", "")
+        return dict(pair.split("=", 1) for pair in asked.split(",") if pair)
 
     def _watched(self) -> bool:
         return self._asked.get("watch") in ("true", "1")
@@ -250,13 +272,13 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(text)
 
 
-def _replaced(before: Object, given: Object, part: str) -> Object:
+def _replaced(before: Object, given: Mapping[str, Any], part: str) -> Object:
     """The object after a PUT, which changes either the status or all else."""
     if part:
         return {**before, part: given.get(part)}
-    about = {**given["metadata"]}
-    about.setdefault("uid", before["metadata"]["uid"])
-    return {**given, "metadata": {**about, "generation": before["metadata"]["generation"]}}
+    kept = {name: before["metadata"][name] for name in ("uid", "generation", "creationTimestamp")}
+    status = {"status": before["status"]} if "status" in before else {}
+    return {**given, **status, "metadata": {**kept, **given["metadata"]}}
 
 
 def _bookmark(place: Place, version: int) -> Object:

@@ -13,6 +13,7 @@ from conformance.kubelet.pods import Capacity, PodSpec, PodState
 __all__ = ["ABILITIES", "Ability", "Choices", "Client"]
 
 Ability = Literal[
+    "plugins",  # lets plugins register
     "pods",  # runs the pods that it is given
     "capacity",  # tells capacity and allocatable of its node
     "configs",  # shows the CRI ContainerConfig of what it starts
@@ -28,13 +29,16 @@ Ability = Literal[
     "topology",  # answers `topology` questions
     "claims",  # knows containers whose resource a DRA claim backs
     "cpus",  # `Choices.cpu_policy` and `memory_policy` can be static
+    "root-dir",  # `Choices.root` can be had
+    "listener",  # `deafen` can be had
 ]
 ABILITIES: frozenset[Ability] = frozenset(Ability.__args__)  # type: ignore[attr-defined]
 
 
 @attrs.frozen
 class Choices:
-    """How a client is configured. `nodes`: NUMA node -> distances to all nodes, in their order."""
+    """How a client is configured. `nodes`: NUMA node -> distances to all nodes, in their order.
+    `root`: a name below `Client.folder` that is its --root-dir; the folder itself if empty."""
 
     policy: str = "none"
     scope: Literal["container", "pod"] = "container"
@@ -43,6 +47,7 @@ class Choices:
     nodes: Mapping[int, tuple[int, ...]] = attrs.field(factory=lambda: {0: (10,)})
     cpu_policy: Literal["none", "static"] = "none"
     memory_policy: Literal["None", "Static"] = "None"
+    root: str = ""
 
 
 class Client(Protocol):
@@ -50,13 +55,19 @@ class Client(Protocol):
     and pod-resources lie in it.
 
     `profile` is the Kubernetes release whose rules hold where releases differ, such as 1.37.
+    `quiet_s`: for how long it has to be watched before it is believed to do nothing.
     """
 
     name: str
     version: str
     profile: str
+    quiet_s: float
     folder: Path
     able: frozenset[Ability]
+
+    @property
+    def root(self) -> Path:
+        """Its --root-dir as it runs now: plugins_registry and pod-resources lie in it."""
 
     def start(self, choices: Choices | None = None) -> None:
         """Starts it, as before or with other choices, and waits until plugins can register.
@@ -75,7 +86,8 @@ class Client(Protocol):
         """Why it ended by itself: exit status and last words; empty if it did not."""
 
     def run(self, pod: PodSpec) -> None:
-        """Binds the pod to the node and returns; what becomes of it is in its state."""
+        """Binds the pod to the node and returns; what becomes of it is in its state. While it does
+        not run this may be another spec of a pod that it has admitted."""
 
     def delete(self, uid: str) -> None:
         """Deletes a pod and waits until it is gone."""
@@ -94,13 +106,19 @@ class Client(Protocol):
 
     def configs(self, uid: str, container: str) -> list[dict[str, Any]]:
         """The CRI ContainerConfig of each start of a container, oldest first, with the field names
-        of the protocol."""
+        of the protocol; values of variables are text."""
 
     def node(self) -> Capacity:
         """What the node's status says, renewed within a second or two."""
 
     def advance(self, seconds: float) -> None:
         """Lets that much time pass."""
+
+    def deafen(self) -> None:
+        """Has accept fail at the socket where plugins register."""
+
+    def healthy(self) -> bool:
+        """What its health check says."""
 
     def metrics(self) -> Mapping[str, float]:
         """`name{label="value",…}` -> value of every counter and gauge."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import random
 import socket
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from conformance.kubelet.client import Choices
 __all__ = ["Ports", "kubeconfig", "kubelet_configuration"]
 
 _NEVER = ("memory.available", "nodefs.available", "imagefs.available", "nodefs.inodesFree")
+_PORTS = range(20_000, 32_000)  # below those that the kernel gives to connections
 _RESERVED_MI = 64
 
 
@@ -27,13 +30,13 @@ class Ports:
 
     @classmethod
     def free(cls) -> Ports:
-        """Three that nobody listens at now."""
-        sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(3)]
-        try:
-            return cls(*(each.getsockname()[1] for each in sockets))
-        finally:
-            for each in sockets:
-                each.close()
+        """Three that nobody listens at now, and that no connection gets before kubelet listens."""
+        found: set[int] = set()
+        while len(found) < 3:
+            port = random.choice(_PORTS)
+            with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+                found.add(port)
+        return cls(*found)
 
 
 def kubeconfig(server: str) -> str:
@@ -100,6 +103,7 @@ def _careful() -> dict[str, Any]:
         "localStorageCapacityIsolation": False,
         "oomScoreAdj": 0,
         "imageGCHighThresholdPercent": 100,
+        "maxPods": 500,
         "evictionHard": dict.fromkeys(_NEVER, "0%"),
     }
 

@@ -55,6 +55,11 @@ class Machine:
         self._place("/etc/hosts", f"{known}\n{_address()} {node}\n")
         self.reboot()
 
+    @staticmethod
+    def has_nodes() -> bool:
+        """Whether there is a place for NUMA nodes, which a kernel without NUMA lacks."""
+        return os.path.isdir(_NODES)
+
     def reboot(self) -> None:
         """From now on it has another boot id."""
         self._place(_BOOT, f"{uuid.uuid4()}\n")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, ClassVar
 
 import attrs
 
 from conformance.engine.mutants import Mutant
+from conformance.kubelet.client import Ability
 from refimpl.deviceplugin.state.settings import Settings
 
 __all__ = ["KubeletMutant"]
@@ -15,16 +16,19 @@ __all__ = ["KubeletMutant"]
 
 class KubeletMutant(Mutant):
     """`changes` are settings of the fake kubelet that it has instead; `seams` functions of it that
-    a method stands before. `profile` is that of the kubelet it breaks.
+    a method stands before. `profile` is that of the kubelet it breaks, and `lacks` what this one is
+    not able to do.
     """
 
     profile: ClassVar[str] = "ideal"
     changes: ClassVar[Mapping[str, Any]] = {}
+    lacks: ClassVar[Collection[Ability]] = ()
 
     @classmethod
     def shape(cls) -> str:
         """See Mutant; the plain fake is that of the ideal profile."""
-        return Mutant.shape() if cls.profile == "ideal" else cls.profile
+        shape = " without ".join((cls.profile, *sorted(cls.lacks)))
+        return Mutant.shape() if shape == "ideal" else shape
 
     def changed(self, settings: Settings) -> Settings:
         """The settings with its changes."""

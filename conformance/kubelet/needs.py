@@ -8,7 +8,7 @@ import attrs
 
 from conformance.kubelet.client import Ability
 
-__all__ = ["Able", "From", "Until"]
+__all__ = ["Able", "From", "Until", "minor"]
 
 
 @attrs.frozen
@@ -36,7 +36,7 @@ class From:
 
     def unmet(self, target: Any) -> str | None:
         """See case.Need."""
-        if _minor(target.client.profile) >= _minor(self.release):
+        if minor(target.client.profile) >= minor(self.release):
             return None
         return f"a rule from Kubernetes {self.release} on; this is {target.client.profile}"
 
@@ -54,16 +54,18 @@ class Until:
 
     def unmet(self, target: Any) -> str | None:
         """See case.Need."""
-        if _minor(target.client.profile) <= _minor(self.release):
+        if minor(target.client.profile) <= minor(self.release):
             return None
         return f"a rule up to Kubernetes {self.release}; this is {target.client.profile}"
 
 
-def _minor(release: str) -> int:
+def minor(release: str) -> int:
+    """37 of 1.37."""
     return int(release.partition(".")[2])
 
 
 _LACKS: dict[Ability, str] = {
+    "plugins": "is not where plugins register",
     "pods": "runs no pods here",
     "capacity": "does not tell the capacity of its node",
     "configs": "does not show what it starts containers with",
@@ -76,7 +78,9 @@ _LACKS: dict[Ability, str] = {
     "pod-resources": "serves no pod resources",
     "pods-api": "serves no pods-api socket",
     "watcher": "does not watch plugins_registry",
+    "listener": "accepts at its sockets whatever happens (strace would make it fail)",
     "topology": "answers no questions about its topology manager",
     "claims": "knows no claims here",
     "cpus": "has no static CPU and memory policies here",
+    "root-dir": "has the root directory that it has",
 }

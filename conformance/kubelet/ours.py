@@ -6,23 +6,23 @@ import contextlib
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from conformance.engine import mutants
+from conformance.engine.options import BadOption
 from conformance.kubelet.client import ABILITIES, Choices
 from conformance.kubelet.mutation import KubeletMutant
 from conformance.kubelet.pods import Capacity, ContainerSpec, PodSpec, PodState
+from conformance.kubelet.shares import Shares
 from conformance.kubelet.worker import PodWorker
 from refimpl.deviceplugin.kubelet import Container, FakeKubelet, Pod
 from refimpl.deviceplugin.profiles import settings_of
+from refimpl.deviceplugin.state.settings import Settings
 
 __all__ = ["OurKubelet"]
-
-# What the fake does not play.
-_LACKING = {"cpus", "claims", "pods-api"}
 
 
 class Clock:
@@ -39,22 +39,47 @@ class Clock:
         self._ahead += seconds
 
 
+class Elsewhere:
+    """Drivers of storage and of claims, which this kubelet takes in and has no use for."""
+
+    def validate(self, _name: str, _endpoint: str, versions: Sequence[str]) -> None:
+        """Raises ValueError for one that names no version."""
+        if not versions:
+            raise ValueError("it supports no version: name those of its main service")
+
+    def register(self, _name: str, _endpoint: str, _versions: Sequence[str]) -> None:
+        """Nothing is called."""
+
+    def deregister(self, _name: str, _endpoint: str) -> None:
+        """Nothing is forgotten."""
+
+
 class OurKubelet:
-    """See Client. `profile`: of refimpl.deviceplugin.profiles; `broken` breaks it."""
+    """See Client. `profile`: of refimpl.deviceplugin.profiles; `broken` breaks it; `lacks`: what it
+    is not able to do."""
+
+    quiet_s = 0.15
 
     def __init__(
-        self, profile: str = "ideal", broken: KubeletMutant | None = None, *, clock: Clock
+        self,
+        profile: str = "ideal",
+        broken: KubeletMutant | None = None,
+        *,
+        clock: Clock,
+        lacks: Collection[str] = (),
     ) -> None:
         settings = settings_of(profile)
         self.name, self.version = "refimpl kubelet", version("kube-refimpl")
         self.profile, self._named, self._broken = settings.release, profile, broken
         self.folder = Path(tempfile.mkdtemp(prefix="kub-"))
-        self.able = ABILITIES - _LACKING
+        self.able = ABILITIES - {*lacks}
         self.clock = clock
         self._stack = contextlib.ExitStack()
         self._stack.enter_context(mutants.standing(broken))
         self._choices = Choices()
+        self.starts = 0
         self._kubelet: FakeKubelet | None = None
+        self._shares: Shares | None = None
         self._lives = False
         self._fate = ""
         self._workers: dict[str, PodWorker] = {}
@@ -62,6 +87,11 @@ class OurKubelet:
         self._states: dict[str, PodState] = {}
         self._capacity = Capacity()
         self._lock = threading.RLock()
+
+    @property
+    def root(self) -> Path:
+        """See Client."""
+        return self.folder / self._choices.root
 
     @property
     def kubelet(self) -> FakeKubelet:
@@ -77,23 +107,34 @@ class OurKubelet:
         if self._kubelet is None or wanted != self._choices:
             self._kubelet = self._made(wanted)
         self._choices, self._fate = wanted, ""
+        self.starts += 1
         self.kubelet.start()
         self._lives = True
 
-    def _made(self, choices: Choices) -> FakeKubelet:
+    def _settings(self, choices: Choices) -> Settings:
         settings = settings_of(self._named, choices.gates)
-        made = FakeKubelet(
-            self.folder,
-            settings=self._broken.changed(settings) if self._broken else settings,
-            clock=self.clock,
-            nodes=choices.nodes,
-            policy=choices.policy,
-            scope=choices.scope,
-            options=choices.options,
-        )
+        return self._broken.changed(settings) if self._broken else settings
+
+    def _made(self, choices: Choices) -> FakeKubelet:
+        try:
+            settings = self._settings(choices)
+            made = FakeKubelet(
+                self.folder,
+                root_dir=self.folder / choices.root,
+                settings=settings,
+                clock=self.clock,
+                nodes=choices.nodes,
+                policy=choices.policy,
+                scope=choices.scope,
+                options=choices.options,
+                handlers={"CSIPlugin": Elsewhere(), "DRAPlugin": Elsewhere()},
+            )
+        except ValueError as error:
+            raise BadOption(f"{self.name} refuses {choices}: {error}") from error
         if self._broken:
             self._broken.fake = made
             self._broken.started()
+        self._shares = Shares(choices, settings.gates, made.others)
         return made
 
     def end(self, *, kill: bool = False) -> None:  # noqa: ARG002  (both leave the same)
@@ -119,6 +160,10 @@ class OurKubelet:
 
     def run(self, pod: PodSpec) -> None:
         """See Client."""
+        if pod.uid in self._workers:
+            self._workers[pod.uid].stop()
+        assert self._shares is not None
+        self._shares.give(pod)
         self._workers[pod.uid] = PodWorker(self, pod, _model(pod))
 
     def delete(self, uid: str) -> None:
@@ -132,6 +177,8 @@ class OurKubelet:
             worker.stop()
             with contextlib.suppress(LookupError):
                 self.kubelet.remove(uid)
+            if self._shares is not None:
+                self._shares.take_back(uid)
         self._states.pop(uid, None)
 
     def state(self, uid: str) -> PodState | None:
@@ -167,7 +214,10 @@ class OurKubelet:
                 found = worker.state() if worker else None
                 if found:
                     self._states[uid] = found
-            counted = self.kubelet.node()
+            try:
+                counted = self.kubelet.node()
+            except RuntimeError:  # it is just dying
+                return
             self._capacity = Capacity(counted.capacity, counted.allocatable)
 
     # -- the node -------------------------------------------------------------------------------
@@ -180,6 +230,16 @@ class OurKubelet:
     def advance(self, seconds: float) -> None:
         """See Client."""
         self.clock.advance(seconds)
+        if self._lives:
+            self.kubelet.wake()
+
+    def deafen(self) -> None:
+        """See Client."""
+        self.kubelet.deafen()
+
+    def healthy(self) -> bool:
+        """See Client."""
+        return self.kubelet.healthy
 
     def metrics(self) -> Mapping[str, float]:
         """See Client."""
@@ -189,7 +249,7 @@ class OurKubelet:
         """See Client."""
         from conformance.kubelet import topology  # of most runs nobody asks
 
-        return topology.answer(question, values)
+        return topology.answer(question, values, self._settings(self._choices))
 
     def close(self) -> None:
         """See Client."""

@@ -7,23 +7,60 @@ from typing import Any, Literal
 
 import attrs
 
-__all__ = ["Capacity", "ContainerSpec", "ContainerState", "PodSpec", "PodState"]
+__all__ = [
+    "Amounts",
+    "Capacity",
+    "Claim",
+    "ContainerSpec",
+    "ContainerState",
+    "PodSpec",
+    "PodState",
+]
 
 IMAGE = "refimpl.example/pause:1"
 """The image of every container; a fake runtime has all images."""
 
 
 @attrs.frozen
+class Amounts:
+    """Whole CPUs and MiB of memory, as requests and limits alike; 0 of what is not asked for."""
+
+    cpus: int = 0
+    memory_mi: int = 0
+
+    def manifest(self) -> dict[str, str]:
+        """Resource -> quantity."""
+        asked = {"cpu": str(self.cpus), "memory": f"{self.memory_mi}Mi"}
+        return {name: amount for name, amount in asked.items() if amount not in ("0", "0Mi")}
+
+
+@attrs.frozen
+class Claim:
+    """A claim of resource.k8s.io that was allocated one device, for a container that uses it; what
+    the driver answers to kubelet are the `cdi` devices. `share`: the share that the claim has of a
+    device that several claims may have at once."""
+
+    name: str
+    driver: str
+    pool: str
+    device: str
+    cdi: tuple[str, ...] = ()
+    share: str = ""
+
+
+@attrs.frozen
 class ContainerSpec:
     """A container that runs until it is told to end. `limits`: extended resource -> count.
     `restartable`: an init container that keeps running. `claimed`: resources that a DRA claim
-    backs."""
+    backs. `claims`: those it uses by name."""
 
     name: str = "main"
     limits: Mapping[str, int] = attrs.field(factory=dict)
     env: Mapping[str, str] = attrs.field(factory=dict)
     restartable: bool = False
     claimed: frozenset[str] = frozenset()
+    amounts: Amounts = Amounts()
+    claims: tuple[Claim, ...] = ()
 
     def manifest(self) -> dict[str, Any]:
         """As in a pod's `spec.containers`."""
@@ -35,15 +72,19 @@ class ContainerSpec:
             "terminationMessagePolicy": "File",
             "env": [{"name": key, "value": value} for key, value in self.env.items()],
         }
-        if self.limits:
-            counted = {name: str(count) for name, count in self.limits.items()}
+        counted = {name: str(count) for name, count in self.limits.items()}
+        counted |= self.amounts.manifest()
+        if counted:
             made["resources"] = {"limits": counted, "requests": counted}
+        if self.claims:
+            named = [{"name": claim.name} for claim in self.claims]
+            made["resources"] = {**made.get("resources", {}), "claims": named}
         return made | ({"restartPolicy": "Always"} if self.restartable else {})
 
 
 @attrs.frozen
 class PodSpec:
-    """A pod bound to the node. `pod_level`: it sets resources of the pod as such (one CPU)."""
+    """A pod bound to the node. `pod_level`: it sets resources of the pod as such, `amounts`."""
 
     name: str
     uid: str
@@ -51,6 +92,7 @@ class PodSpec:
     init: tuple[ContainerSpec, ...] = ()
     restart: Literal["Always", "OnFailure", "Never"] = "Always"
     pod_level: bool = False
+    amounts: Amounts = Amounts(cpus=1)
     namespace: str = "default"
 
     def manifest(self, node: str) -> dict[str, Any]:
@@ -72,7 +114,13 @@ class PodSpec:
             "containers": [each.manifest() for each in self.app],
         }
         if self.pod_level:
-            spec["resources"] = {"limits": {"cpu": "1"}, "requests": {"cpu": "1"}}
+            asked = self.amounts.manifest()
+            spec["resources"] = {"limits": asked, "requests": asked}
+        claims = {claim.name for each in (*self.init, *self.app) for claim in each.claims}
+        if claims:
+            spec["resourceClaims"] = [
+                {"name": name, "resourceClaimName": name} for name in sorted(claims)
+            ]
         return {
             "apiVersion": "v1",
             "kind": "Pod",

@@ -6,16 +6,20 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from conformance.kubelet.pods import Capacity, ContainerState, PodState
+from google.protobuf.json_format import MessageToDict
 
-__all__ = ["capacity_of", "last_words", "metrics_of", "pod_state"]
+from conformance.kubelet.pods import Capacity, ContainerState, PodState
+from refimpl.cri.api.cri_pb2 import ContainerConfig
+
+__all__ = ["capacity_of", "container_config", "last_words", "metrics_of", "pod_state"]
 
 _STATES = ("running", "terminated", "waiting")
 _SAMPLE = re.compile(r"(?P<name>[A-Za-z_:][^\s{]*(?:\{.*\})?) (?P<value>\S+)")
 # The prefix tells devices of device plugins from those of claims.
 _PREFIX = "extended-resource:"
-_CRASH = ("panic: ", "fatal error: ", "SIGABRT", "SIGQUIT", "SIGSEGV", "unexpected fault address")
-_FRAME = re.compile(r"^k8s\.io/kubernetes/(pkg/\S+?)\(", re.MULTILINE)
+_CRASH = ("panic: ", "fatal error: ", "SIG", "unexpected fault address")
+_RUNNING = re.compile(r"^goroutine \d+ .*\[running.*\]:\n((?:.+\n?)*)", re.MULTILINE)
+_FRAME = re.compile(r"^k8s\.io/kubernetes/(pkg/.+)\([^()]*\)$", re.MULTILINE)
 _ERROR = re.compile(r'err="((?:[^"\\]|\\.)*)"')
 
 
@@ -54,6 +58,13 @@ def _health(told: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, str]]:
     }
 
 
+def container_config(sent: ContainerConfig) -> dict[str, Any]:
+    """With the field names of the protocol; values of variables, which are bytes in it, as text."""
+    made = MessageToDict(sent, preserving_proto_field_name=True)
+    envs = [{"key": each.key, "value": each.value.decode(errors="replace")} for each in sent.envs]
+    return made | {"envs": envs}
+
+
 def capacity_of(node: Mapping[str, Any]) -> Capacity:
     """From a v1.Node: the resources with a domain, which plugins bring."""
     status = node.get("status") or {}
@@ -76,12 +87,12 @@ def metrics_of(text: str) -> dict[str, float]:
 
 
 def last_words(log: str, lines: int = 3) -> str:
-    """Why a Go program ended: where it crashed and in which function of kubelet, or its last
+    """Why a Go program ended: how it crashed and in which function of Kubernetes, or its last
     error; else the last lines."""
     for number, line in enumerate(written := log.splitlines()):
         if line.startswith(_CRASH):
-            where = _FRAME.findall("\n".join(written[number:]))
-            inside = next((each for each in where if "devicemanager" in each), "".join(where[:1]))
-            return line + (f" in {inside}" if inside else "")
+            running = _RUNNING.search("\n".join(written[number:]))
+            frame = running and _FRAME.search(running[1])
+            return line + (f" in {frame[1]}" if frame else "")
     errors = [found[1] for line in written if (found := _ERROR.search(line)) and line[:1] in "EF"]
     return errors[-1] if errors else "\n".join(written[-lines:])

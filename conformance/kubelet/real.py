@@ -8,28 +8,36 @@ import functools
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
-import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping, Sequence
+from http.client import HTTPException
 from pathlib import Path
 from threading import Event
 from time import monotonic
 from typing import Any
 
-from google.protobuf.json_format import MessageToDict
-
 from conformance.engine.options import BadOption
 from conformance.engine.supervise import Supervised, fill
 from conformance.engine.verdict import timeout
 from conformance.kubelet.apiserver import ApiServer
+from conformance.kubelet.claims import claim_status, claims_of
 from conformance.kubelet.client import ABILITIES, Ability, Choices
 from conformance.kubelet.configuration import Ports, kubeconfig, kubelet_configuration
+from conformance.kubelet.drivers import Drivers
+from conformance.kubelet.listener import break_listener, can_break
 from conformance.kubelet.machine import Machine
 from conformance.kubelet.objects import Place
 from conformance.kubelet.pods import Capacity, PodSpec, PodState
-from conformance.kubelet.reading import capacity_of, last_words, metrics_of, pod_state
+from conformance.kubelet.reading import (
+    capacity_of,
+    container_config,
+    last_words,
+    metrics_of,
+    pod_state,
+)
 from refimpl.cri.fake import FakeRuntime
 from refimpl.deviceplugin import illusion
 from refimpl.deviceplugin.layout import Layout
@@ -38,10 +46,12 @@ from refimpl.wire.endpoint import Endpoint, probe
 
 __all__ = ["RealKubelet"]
 
-_ABLE: frozenset[Ability] = ABILITIES - {"clock", "topology", "claims"}
+_ABLE: frozenset[Ability] = ABILITIES - {"clock", "topology"}
 _START_S, _END_S, _GONE_S = 60.0, 30.0, 60.0
 _VERSION = re.compile(r"v?(\d+\.\d+)\.\d+\S*")
 _STATES = ("cpu_manager_state", "memory_manager_state")
+_ADMITTED = ("allocated_pods_state", "actuated_pods_state")
+_HOUSEKEPT = "kubelet_desired_pods{"
 # What kubelet says when it will not have its configuration, the machine, or both together.
 _REFUSALS = re.compile(
     r"validat|invalid|polic|topolog|unsupported|not supported|feature gate", re.I
@@ -50,12 +60,14 @@ _REFUSALS = re.compile(
 
 class RealKubelet:
     """The client of `command`, in which {config}, {kubeconfig}, {dir}, {node} and {runtime} (the
-    endpoint of the CRI) are filled in.
+    endpoint of the CRI) are filled in. `api`, `runtime` and `process` (None before the first start)
+    are what it lives with, and itself.
 
     Raises BadOption where there is no such program or no mount namespace to be had.
     """
 
     name = "kubelet"
+    quiet_s = 2.5  # it looks at most things once a second
 
     def __init__(self, command: Sequence[str], *, node: str = "refimpl-node") -> None:
         if os.geteuid():
@@ -65,116 +77,153 @@ class RealKubelet:
         self.version = _version(command[0])
         found = _VERSION.fullmatch(self.version)
         self.profile = found[1] if found else "1.37"
-        self.able = _ABLE
         self._command, self._node = tuple(command), node
+        self.able = _ABLE - self._lacks()
         self._place = Path(tempfile.mkdtemp(prefix="refimpl-"))
         self.folder = self._place / "kubelet"
         self.folder.mkdir()
         self._machine = Machine(self._place / "machine", node)
-        self._api = ApiServer()
-        self._runtime = FakeRuntime(self._place / "cri.sock")
-        self._runtime.start()
+        self.api = ApiServer()
+        self._drivers = Drivers()
+        self.runtime = FakeRuntime(self._place / "cri.sock")
+        self.runtime.start()
         self._choices = Choices()
         self._ports = Ports.free()
-        self._process: Supervised | None = None
+        self.process: Supervised | None = None
         self._pods: dict[str, Place] = {}
         self._wanted = False  # it is to run: whatever ends it now is its fate
+        self._settled = False
+
+    @property
+    def root(self) -> Path:
+        """See `Client`."""
+        return self.folder / self._choices.root
 
     # The process
 
     def start(self, choices: Choices | None = None) -> None:
         """See `Client`."""
-        if choices is not None and choices != self._choices:
-            self._choices = choices
-            for name in _STATES:  # kubelet does not start with those of another policy
-                (self.folder / name).unlink(missing_ok=True)
-        self._log().write_bytes(b"")
-        self._process = Supervised(self._words(), folder=self._place).start()
-        self._wanted = True
-        watched = self._api.watches["v1/pods"]
-        self._until(lambda: self._up(watched), "is not ready", _START_S)
+        before = self._choices
+        try:
+            self._choose(choices or before)
+            self._launch()
+        except BaseException:
+            self.end(kill=True)
+            self._choose(before)  # a start without choices is one as before this
+            raise
 
     def end(self, *, kill: bool = False) -> None:
         """See `Client`."""
         self._wanted = False
-        if self._process is not None:
+        if self.process is not None:
             if kill:
-                self._process.kill()
+                self.process.kill()
             else:
-                self._process.terminate(_END_S)
-        self._api.objects.end_watches()
+                self.process.terminate(_END_S)
+        self.api.objects.end_watches()
 
     def running(self) -> bool:
         """See `Client`."""
-        return self._process is not None and self._process.running()
+        return self.process is not None and self.process.running()
 
     def fate(self) -> str:
         """See `Client`."""
-        if not self._wanted or self._process is None or self.running():
+        if not self._wanted or self.process is None or self.running():
             return ""
-        return f"exit status {self._process.status()}: {last_words(self._said())}"
+        status = self.process.status() or 0
+        if status < 0:  # a Go program with anything to say ends with 2
+            return f"ended by {signal.Signals(-status).name}"
+        return f"exit status {status}: {last_words(self._said())}"
 
     def close(self) -> None:
         """See `Client`."""
         self.end(kill=True)
-        self._runtime.stop()
-        self._api.close()
+        self.runtime.stop()
+        self._drivers.close()
+        self.api.close()
         shutil.rmtree(self._place, ignore_errors=True)
 
     # Pods
 
     def run(self, pod: PodSpec) -> None:
         """See `Client`."""
+        if self.running() and not self._settled:
+            self._until(self._housekept, "does not look after its pods", _START_S)
+            self._settled = True
+        if not self.running() and pod.uid in self._pods:
+            for name in _ADMITTED:  # it would run the pod that it has admitted, not this one
+                (self.root / name).unlink(missing_ok=True)
+        manifest = pod.manifest(self._node)
+        if self.state(pod.uid) is not None:
+            del manifest["status"]  # its kubelet has told more by now
+        else:
+            self._drivers.serve(self.root / "plugins_registry", pod)
+            for claim in claims_of(pod):
+                self.api.put(claim)
+            manifest["status"] |= claim_status(pod)
         self._pods[pod.uid] = Place("v1/pods", pod.namespace, pod.name)
-        self._api.put(pod.manifest(self._node))
+        self.api.put(manifest)
 
     def delete(self, uid: str) -> None:
         """See `Client`."""
-        if not self.running():
-            return self.forget(uid)
-        if self.state(uid) is not None:
-            self._api.objects.remove(self._pods[uid], uid=uid)
-        self._until(lambda: self.state(uid) is None, f"does not end pod {uid}", _GONE_S)
+        if self.running() and self.state(uid) is not None:
+            self.api.objects.remove(self._pods[uid], uid=uid)
+            self._until(
+                lambda: self.state(uid) is None or not self.running(),
+                f"does not end pod {uid}",
+                _GONE_S,
+            )
+        self.forget(uid)
 
     def forget(self, uid: str) -> None:
         """See `Client`."""
         if self.state(uid) is not None:
-            self._api.objects.remove(self._pods[uid], uid=uid, grace_s=0)
+            self.api.objects.remove(self._pods[uid], uid=uid, grace_s=0)
 
     def state(self, uid: str) -> PodState | None:
         """See `Client`."""
         place = self._pods.get(uid)
-        found = place and self._api.get(place.resource, place.name, place.namespace)
+        found = place and self.api.get(place.resource, place.name, place.namespace)
         if not found or found["metadata"]["uid"] != uid:
             return None
         return pod_state(found)
 
     def exit(self, uid: str, container: str, status: int = 0) -> None:
         """See `Client`."""
-        for each in reversed(self._runtime.containers(uid)):
+        for each in reversed(self.runtime.containers(uid)):
             if each.key.name == container:
-                self._runtime.exit(each.id, status)
+                self.runtime.exit(each.id, status)
                 return
 
     def configs(self, uid: str, container: str) -> list[dict[str, Any]]:
         """See `Client`."""
-        made = self._runtime.configs(uid, container)
-        return [MessageToDict(each, preserving_proto_field_name=True) for each in made]
+        made = self.runtime.configs(uid, container)
+        return [container_config(each) for each in made]
 
     # The node
 
     def reboot(self) -> None:
         """See `Client`."""
-        self._runtime.reboot()
+        self.runtime.reboot()
         self._machine.reboot()
 
     def node(self) -> Capacity:
         """See `Client`."""
-        return capacity_of(self._api.get("v1/nodes", self._node) or {})
+        return capacity_of(self.api.get("v1/nodes", self._node) or {})
 
     def advance(self, seconds: float) -> None:
         """A real kubelet has a clock of its own; raises NotImplementedError."""
         raise NotImplementedError(f"{self.name}: time cannot be advanced by {seconds:g} s")
+
+    def deafen(self) -> None:
+        """See `Client`."""
+        assert self.process is not None
+        assert self.process.process is not None
+        break_listener(self.process.process.pid, self.folder / "device-plugins" / "kubelet.sock")
+
+    def healthy(self) -> bool:
+        """See `Client`; the port for health checks knows nothing of device plugins."""
+        return _told(self._ports.read, "/healthz") == "ok"
 
     def topology(self, question: str, values: Mapping[str, Any]) -> Any:
         """Only pods tell what a real kubelet thinks; raises NotImplementedError."""
@@ -182,21 +231,46 @@ class RealKubelet:
 
     def metrics(self) -> Mapping[str, float]:
         """See `Client`."""
-        return metrics_of(_get(self._ports.read, "/metrics"))
+        return metrics_of(_told(self._ports.read, "/metrics"))
 
     # Inside
+
+    def _lacks(self) -> set[Ability]:
+        has: dict[Ability, bool] = {
+            "numa": Machine.has_nodes(),
+            "root-dir": any("{dir}" in word for word in self._command),
+            "listener": can_break(),
+        }
+        return {ability for ability, there in has.items() if not there}
+
+    def _choose(self, choices: Choices) -> None:
+        if len(choices.nodes) > 1 and "numa" not in self.able:
+            raise BadOption(f"{self._command[0]}: NUMA nodes: the kernel here tells of none")
+        if choices != self._choices:
+            self._choices = choices
+            for name in _STATES:  # kubelet does not start with those of another policy
+                (self.root / name).unlink(missing_ok=True)
+
+    def _launch(self) -> None:
+        if self.running():
+            raise RuntimeError(f"{self._command[0]} runs already: end it")
+        self._log().write_bytes(b"")
+        watched = self.api.watches["v1/pods"]
+        self.process = Supervised(self._words(), folder=self._place).start()
+        self._wanted, self._settled = True, False
+        self._until(lambda: self._up(watched), "is not ready", _START_S)
 
     def _words(self) -> list[str]:
         self._ports = Ports.free()
         runtime = f"unix://{self._place}/cri.sock"
         config, server = self._place / "kubelet.json", self._place / "kubeconfig"
         config.write_text(kubelet_configuration(self._choices, self._ports, runtime, self._place))
-        server.write_text(kubeconfig(self._api.url))
+        server.write_text(kubeconfig(self.api.url))
         self._machine.arrange(self._choices.nodes)
         values = {
             "config": str(config),
             "kubeconfig": str(server),
-            "dir": illusion.REAL,
+            "dir": os.path.join(illusion.REAL, self._choices.root).rstrip("/"),
             "node": self._node,
             "runtime": runtime,
         }
@@ -205,11 +279,16 @@ class RealKubelet:
     def _up(self, watched: int) -> bool:
         socket = Endpoint.parse(Layout(self.folder).plugins / "kubelet.sock")
         return (
-            self._api.watches["v1/pods"] > watched
-            and self._api.get("v1/nodes", self._node) is not None
+            self.api.watches["v1/pods"] > watched
+            and self.api.get("v1/nodes", self._node) is not None
             and probe(socket) == "live"
-            and _healthy(self._ports.health)
+            and _told(self._ports.health, "/healthz") == "ok"
         )
+
+    def _housekept(self) -> bool:
+        """Whether it has cleaned up once, two seconds after its start: a pod that it rejects before
+        that stays Pending for ever (seen in 1.37.2)."""
+        return _HOUSEKEPT in _told(self._ports.read, "/metrics")
 
     def _until(self, condition: Callable[[], bool], complaint: str, limit_s: float) -> None:
         end = monotonic() + timeout(limit_s)
@@ -225,7 +304,8 @@ class RealKubelet:
     def _refused(self) -> None:
         """Raises BadOption if it has ended for what it was told."""
         said = last_words(self._said())
-        if self._process and self._process.status() == 1 and _REFUSALS.search(said):
+        crashed = said.startswith("panic: ") and "KubeletConfiguration" not in said
+        if not crashed and _REFUSALS.search(said):
             raise BadOption(f"{self._command[0]} refuses {self._choices}: {said}")
 
     def _log(self) -> Path:
@@ -250,13 +330,14 @@ def _version(program: str) -> str:
     return found[0].removeprefix("v") if found else ""
 
 
-def _healthy(port: int) -> bool:
-    with contextlib.suppress(OSError):
-        return _get(port, "/healthz") == "ok"
-    return False
-
-
-def _get(port: int, path: str) -> str:
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=timeout(10)) as answer:
+def _told(port: int, path: str) -> str:
+    """The body of an answer; empty if there is none."""
+    url = f"http://127.0.0.1:{port}{path}"
+    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with (
+        contextlib.suppress(OSError, HTTPException),
+        direct.open(url, timeout=timeout(10)) as answer,
+    ):
         text: str = answer.read().decode()
         return text
+    return ""

@@ -7,7 +7,8 @@ import json
 import shlex
 import shutil
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from typing import cast
 
 from conformance.engine import mutants
 from conformance.engine.options import BadOption, Options
@@ -15,42 +16,64 @@ from conformance.engine.target import Loss
 from conformance.kubelet.client import Choices, Client
 from conformance.kubelet.mutation import KubeletMutant
 from conformance.kubelet.node import Node
+from conformance.kubelet.resources import DEADLINE_S
 from refimpl.deviceplugin.profiles import PROFILES
 from refimpl.wire.client import Unreachable
+from refimpl.wire.endpoint import Endpoint, EndpointError
 from refimpl.wire.journal import Entry, Journal
 
-__all__ = ["ClientTarget", "open_fake"]
+__all__ = ["ClientTarget", "open_command", "open_fake", "open_socket"]
 
 _KEEP = 50_000
+# What a mutant has not done by then it never does.
+_MUTANT_S = 5.0
 
 
 class ClientTarget:
     """What is judged: a client with its node. `quiet_s`: how long a case watches that nothing
-    happens."""
+    happens, the client's own when 0; `deadline_s`: how long it waits for what ought to happen."""
 
     secrets: Collection[str] = ()
 
-    def __init__(self, client: Client, options: Options, *, interface: str, quiet_s: float) -> None:
+    def __init__(
+        self,
+        client: Client,
+        options: Options,
+        *,
+        interface: str,
+        quiet_s: float = 0.0,
+        deadline_s: float = DEADLINE_S,
+    ) -> None:
         self.interface, self.client, self.options = interface, client, options
-        self.quiet_s = quiet_s
+        self.quiet_s, self.deadline_s = quiet_s or client.quiet_s, deadline_s
         self.name, self.version = client.name, client.version
         self.revision = options.revision or f"kubernetes-{client.profile}"
         self.journal = Journal(keep=_KEEP)
         self._numbers = itertools.count(1)
+        self._choices = Choices()
         client.start()
 
     # What cases get
 
     def node(self) -> Node:
-        """The node for one case; a client that was lost is started again."""
+        """The node for one case; a client that was lost is started again. It runs with what the
+        case before has chosen, until the case chooses or uses it."""
         if not self.client.running():
             self.client.start()
         name = f"n{next(self._numbers)}"
-        return Node(self.client, self.journal, name=name, quiet_s=self.quiet_s)
+        return Node(
+            self.client,
+            self.journal,
+            name=name,
+            quiet_s=self.quiet_s,
+            deadline_s=self.deadline_s,
+            choices=self._choices,
+        )
 
     def done(self, node: Node) -> None:
         """Ends what a case had, and renews the client where the case spoilt it."""
         node.clean_up()
+        self._choices = node.choices
         if node.spoilt:
             self.renew()
 
@@ -61,7 +84,8 @@ class ClientTarget:
             path = self.client.folder / child
             for each in path.iterdir() if path.is_dir() else ():
                 shutil.rmtree(each) if each.is_dir() and not each.is_symlink() else each.unlink()
-        self.client.start(Choices())
+        self._choices = Choices()
+        self.client.start(self._choices)
 
     # What the engine asks
 
@@ -103,5 +127,47 @@ def open_fake(kind: str, name: str, options: Options, *, interface: str) -> Clie
     profile = bent.profile if bent else (name if kind == "fake" else "") or "ideal"
     if profile not in PROFILES:
         raise BadOption(f"fake:{profile}: there is {', '.join(PROFILES)}")
-    client = OurKubelet(profile, bent if kind == "mutant" else None, clock=Clock(time.monotonic))
-    return ClientTarget(client, options, interface=interface, quiet_s=0.15)
+    broken, lacks = bent if kind == "mutant" else None, bent.lacks if bent else ()
+    client = OurKubelet(profile, broken, clock=Clock(time.monotonic), lacks=lacks)
+    deadline_s = _MUTANT_S if broken else DEADLINE_S
+    return ClientTarget(client, options, interface=interface, deadline_s=deadline_s)
+
+
+def open_command(
+    command: Sequence[str], options: Options, *, interface: str, quiet_s: float = 0.0
+) -> ClientTarget:
+    """A kubelet, or what has its flags: {config}, {kubeconfig}. Else an adapter, see lines.
+
+    Raises BadOption, Unreachable.
+    """
+    client: Client
+    if any("{config}" in word or "{kubeconfig}" in word for word in command):
+        from conformance.kubelet.real import RealKubelet  # our fake does not pay for it
+
+        client = RealKubelet(command)
+    else:
+        from conformance.kubelet.lines import LinesClient
+
+        client = LinesClient(command)
+    try:
+        return ClientTarget(client, options, interface=interface, quiet_s=quiet_s)
+    except BaseException:
+        client.close()
+        raise
+
+
+def open_socket(where: str, options: Options, *, interface: str) -> ClientTarget:
+    """The pod resources of a kubelet that runs somewhere; raises BadOption, Unreachable."""
+    from conformance.kubelet.socket import SocketClient  # nobody else pays for it
+
+    try:
+        endpoint = Endpoint.parse(where)
+    except EndpointError as error:
+        raise BadOption(str(error)) from error
+    client = SocketClient(endpoint, options.revision)
+    try:
+        # It has all that it takes of a Client that is read only.
+        return ClientTarget(cast("Client", client), options, interface=interface)
+    except BaseException:
+        client.close()
+        raise

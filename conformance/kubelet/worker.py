@@ -40,10 +40,21 @@ class PodWorker:
         self._lives = {
             each.name: _Life(each, each.name in regular) for each in (*pod.init, *pod.app)
         }
+        self._bound = not client.running()
+        if self._bound:
+            self._bind()
         self._changed = threading.Condition()
         self._stopped = False
+        self._seen: object = None
+        self._health: dict[str, dict[str, dict[str, str]]] = {}
         self._thread = threading.Thread(target=self._work, name="refimpl-pod", daemon=True)
         self._thread.start()
+
+    def _bind(self) -> None:
+        """Kubelet will find the pod when it starts, as it is by then, with what runs of it."""
+        run = self._client.kubelet.workload.put(self._model)
+        for name in run.running:
+            self._lives[name].runs, self._lives[name].starts = True, 1
 
     def stop(self) -> None:
         """No container of it is started any more."""
@@ -70,11 +81,16 @@ class PodWorker:
         """As the API server has it; None before kubelet has taken it in."""
         kubelet = self._client.kubelet
         try:
+            refreshed = kubelet.refreshed.count(self._pod.uid)  # before what may be newer
             status, run = kubelet.status(self._pod.uid), kubelet.workload[self._pod.uid]
         except (LookupError, RuntimeError):
             return None
         found: dict[str, ContainerState] = {}
-        told = {each["name"]: each for each in status["containerStatuses"]}
+        # Kubelet looks at the health of devices when a list is about them, or it syncs the pod.
+        seen = (refreshed, self._client.starts, {*run.running})
+        if seen != self._seen:
+            self._seen = seen
+            self._health = {each["name"]: _health(each) for each in status["containerStatuses"]}
         for name, life in self._lives.items():
             kind, reason, message = "waiting", "", ""
             if name in run.running:
@@ -89,22 +105,24 @@ class PodWorker:
                 reason=reason,
                 message=message,
                 restarts=max(life.starts - 1, 0),
-                health=_health(told.get(name, {})),
+                health=self._health.get(name, {}),
             )
         return PodState(status["phase"], run.reason, run.message, found)
 
     # -- the thread -----------------------------------------------------------------------------
 
-    def _work(self) -> None:
-        kubelet = self._client.kubelet
+    def _admitted(self) -> bool:
         try:
-            admission = kubelet.admit(self._model)
+            return self._bound or self._client.kubelet.admit(self._model).accepted
         except Died as died:
             self._client.died(str(died))
-            return
-        except RuntimeError:
-            return  # kubelet ended meanwhile
-        if not admission.accepted:
+            return False
+        except RuntimeError:  # kubelet ended meanwhile
+            self._bind()
+            return True
+
+    def _work(self) -> None:
+        if not self._admitted():
             return
         while not self._stopped:
             for life in self._due():
@@ -134,6 +152,11 @@ class PodWorker:
 
     def _over(self) -> bool:
         """Whether nothing is to run any more; the pod has its last phase then."""
+        try:
+            if not self._client.kubelet.workload[self._pod.uid].active:
+                return True  # refused when kubelet came back
+        except LookupError:
+            return True
         app = [self._lives[each.name] for each in self._pod.app]
         if not all(life.exit is not None and not self._restarts(life) for life in app):
             return False

@@ -32,6 +32,7 @@ EPILOG = """\b
 Examples:
   refimpl serve csi unix:///tmp/csi.sock
   refimpl serve deviceplugin --resource example.com/gpu=8 --dir /var/lib/kubelet
+  refimpl serve kubelet --dir /tmp/kubelet --control /tmp/ctl.sock
   refimpl serve csi /tmp/csi.sock --control /tmp/ctl.sock
   curl --unix-socket /tmp/ctl.sock http://refimpl/journal
 """
@@ -52,6 +53,7 @@ Examples:
   refimpl serve csi unix:///tmp/csi.sock
   refimpl serve csi /tmp/csi.sock --profile topology --nodes 3
   refimpl serve csi /tmp/controller.sock --split     node at controller-0.sock
+  refimpl serve csi /tmp/csi.sock --register /var/lib/kubelet/plugins_registry
   refimpl serve csi /tmp/csi.sock --without EXPAND_VOLUME --set attach_limit=2
   refimpl serve csi /tmp/csi.sock --faults faults.yaml --journal calls.jsonl
 """
@@ -61,6 +63,11 @@ Examples:
 @click.option("--revision", help="Revision of the interface, such as 1.12.  [default: newest]")
 @click.option("--nodes", type=click.IntRange(min=1), help="How many nodes.  [default: 1]")
 @click.option("--split", is_flag=True, help="The first node at a socket of its own, too.")
+@click.option(
+    "--register",
+    metavar="DIR",
+    help="plugins_registry of the kubelet that is to find it.  [default: nowhere]",
+)
 @click.option("--state-dir", metavar="DIR", help="Remember over a restart.  [default: forget]")
 @click.option(
     "--without", metavar="CAP", multiple=True, help="Leave a capability out (repeatable)."
@@ -78,7 +85,8 @@ def csi(endpoint: str, settings: tuple[str, ...], **choices: Any) -> None:
     if settings:
         choices["settings"] = dict(_setting(text) for text in settings)
     refused = _attribute("refimpl.csi.persist:StateError")
-    _serve("refimpl.csi.fake:FakeDriver", endpoint, refused=(refused,), **choices)
+    # A registry that cannot be made is an OSError.
+    _serve("refimpl.csi.fake:FakeDriver", endpoint, refused=(refused, OSError), **choices)
 
 
 @command.command(
@@ -116,6 +124,38 @@ def deviceplugin(resource: str, **choices: Any) -> None:
     name, devices = _counted(resource)
     # Directories that cannot be made, a CDI file that cannot be written.
     _serve("refimpl.deviceplugin.fake:FakePlugin", name, devices, refused=(OSError,), **choices)
+
+
+@command.command(
+    epilog="""\b
+Examples:
+  refimpl serve kubelet --dir /tmp/kubelet --control /tmp/ctl.sock
+  my-plugin --plugin-directory /tmp/kubelet/device-plugins
+  curl --unix-socket /tmp/ctl.sock http://refimpl/node
+  curl --unix-socket /tmp/ctl.sock http://refimpl/pods -d '{"uid":"p1",
+    "containers":[{"name":"main","limits":{"example.com/gpu":1}}]}'
+  curl --unix-socket /tmp/ctl.sock http://refimpl/restart -d '{"mode":"A"}'
+"""
+)
+@click.option(
+    "--dir",
+    "folder",
+    metavar="DIR",
+    required=True,
+    help="Stands for /var/lib/kubelet; sockets of plugins in it are removed, as kubelet does.",
+)
+@click.option("--profile", metavar="NAME", help="Kubernetes release, 1.27 to 1.37.  [1.37]")
+@click.option("--nodes", type=click.IntRange(min=1), help="NUMA nodes.  [1]")
+@click.option("--policy", metavar="NAME", help="Topology manager's, such as restricted.  [none]")
+@click.option("--scope", type=click.Choice(["container", "pod"]), help="Its scope.  [container]")
+@recorded_options
+def kubelet(folder: str, **choices: Any) -> None:
+    """Run the device manager of a kubelet over DIR, for device plugins to register with.
+
+    Pods, restarts and what it knows are at --control.
+    """
+    # Directories that cannot be made, sockets whose path is too long.
+    _serve("refimpl.deviceplugin.kubelet:FakeKubelet", folder, refused=(OSError,), **choices)
 
 
 def _serve(

@@ -11,6 +11,7 @@ import click
 from refimpl.cli.cdi_options import cdi_options
 from refimpl.cli.cni_options import cni_options
 from refimpl.cli.csi_options import csi_options
+from refimpl.cli.deviceplugin_options import deviceplugin_options
 from refimpl.cli.errors import TargetUnreachable, Usage
 
 EPILOG = """\b
@@ -90,6 +91,7 @@ class TestCommand(click.Command):
 @csi_options
 @cni_options
 @cdi_options
+@deviceplugin_options
 @click.pass_context
 def command(ctx: click.Context, /, iface: str, target: str, **chosen: Any) -> None:
     """Judge a target, one case a requirement.
@@ -101,6 +103,7 @@ def command(ctx: click.Context, /, iface: str, target: str, **chosen: Any) -> No
 
     polling.poll_in_the_caller()
     polling.leave_forks_alone()
+    polling.say_errors_only()
     from conformance.engine import run
 
     options = run.Options(

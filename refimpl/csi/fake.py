@@ -28,6 +28,7 @@ from refimpl.csi.state.node import NodeState
 from refimpl.csi.state.ports import ChangeKind, Clock
 from refimpl.csi.state.settings import Settings
 from refimpl.csi.storage import Mode, OpenStorage, open_storage, remove, temporary_root
+from refimpl.registration.plugin import RegistrationService
 from refimpl.wire.endpoint import Endpoint
 from refimpl.wire.fake import Fake, Where
 from refimpl.wire.faults import Faults
@@ -35,6 +36,9 @@ from refimpl.wire.journal import Journal
 from refimpl.wire.server import Server
 
 __all__ = ["FakeDriver"]
+
+REGISTRATION_VERSION = "1.0.0"
+"""The version of CSI that kubelet asks for when a driver registers: 1 point anything."""
 
 _SERVICES = pb.DESCRIPTOR.services_by_name
 
@@ -45,6 +49,8 @@ class FakeDriver(Breakable, Fake):
     `split` puts the first node on a socket of its own, too, as where controller and node run in
     different pods.
     `profile`, `without` (capabilities) and `settings` choose what it does, see `csi.profiles`.
+    `register` is the plugins_registry of a kubelet that is to find the first node, without a
+    registrar beside the driver.
     `state_dir` is remembered over a restart; without it nothing is left behind. `mode` of storage:
     see `csi.storage`. Raises ValueError for choices that do not exist or contradict each other.
     """
@@ -59,6 +65,7 @@ class FakeDriver(Breakable, Fake):
         revision: Revision = "1.13",
         nodes: int = 1,
         split: bool = False,
+        register: str | os.PathLike[str] | None = None,
         state_dir: str | os.PathLike[str] | None = None,
         storage: Mode = "auto",
         without: Iterable[str] = (),
@@ -76,8 +83,13 @@ class FakeDriver(Breakable, Fake):
         self.settings = chosen.without(*without).with_(**(settings or {}))
         if nodes < 1:
             raise ValueError(f"nodes={nodes}: a driver has at least one node")
+        if register is not None and self._wanted and self._wanted.kind != "unix":
+            raise ValueError(
+                f"register={register}: kubelet does not call {self._wanted}, only unix:"
+            )
         self._node_count = nodes
         self._split = split
+        self._registry = None if register is None else Path(register).absolute()
         self._state_dir = None if state_dir is None else Path(state_dir)
         self._mode: Mode = storage
         self._clock = clock
@@ -95,6 +107,14 @@ class FakeDriver(Breakable, Fake):
         return own if self._split else [self.endpoint, *own]
 
     @property
+    def registration(self) -> RegistrationService:
+        """What kubelet is told, and what it said; RuntimeError without `register`."""
+        registration = self._started().registration
+        if registration is None:
+            raise RuntimeError("the driver registers nowhere; give it a plugins_registry")
+        return registration
+
+    @property
     def storage(self) -> OpenStorage:
         """Where the content lies; its `capabilities` tell what can be observed."""
         return self._started().storage
@@ -108,6 +128,8 @@ class FakeDriver(Breakable, Fake):
         try:
             endpoint = super().start()
             self._start_nodes(self._running)
+            if self._registry is not None:
+                self._announce(self._running, self._registry)
         except BaseException:
             self.stop()
             raise
@@ -116,6 +138,8 @@ class FakeDriver(Breakable, Fake):
     def stop(self, grace_s: float = 1.0) -> None:
         """End, and leave nothing behind but what `state_dir` is to remember."""
         running, self._running = self._running, None
+        if running and running.registrar:
+            running.registrar.stop(grace_s)  # kubelet lets go of it while it still answers
         for server in running.servers if running else ():
             server.server.stop(grace_s)
         super().stop(grace_s)
@@ -196,6 +220,18 @@ class FakeDriver(Breakable, Fake):
             )
             running.servers.append(_NodeServer(server, server.start(self._beside(index))))
 
+    def _announce(self, running: _Running, registry: Path) -> None:
+        """Does what node-driver-registrar does, under the name of the socket that it uses."""
+        name = self.settings.driver_name
+        running.registration = RegistrationService(
+            "CSIPlugin", name, os.path.abspath(self.nodes[0].path), (REGISTRATION_VERSION,)
+        )
+        running.registrar = Server(
+            running.registration.services(), journal=self.journal, faults=self.faults
+        )
+        registry.mkdir(mode=0o755, parents=True, exist_ok=True)
+        running.registrar.start(Endpoint.parse(registry / f"{name}-reg.sock"))
+
     def _beside(self, index: int) -> Endpoint:
         first = self.endpoint
         if first.kind != "unix":
@@ -218,6 +254,8 @@ class _Running:
     storage: OpenStorage
     stack: contextlib.ExitStack
     servers: list[_NodeServer] = attrs.field(factory=list)
+    registration: RegistrationService | None = None
+    registrar: Server | None = None
 
     def close(self) -> None:
         """Give back directories and files."""

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from refimpl.deviceplugin import codec
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
+from refimpl.deviceplugin.layout import Layout
 from refimpl.deviceplugin.links import Links
 from refimpl.deviceplugin.state import names
 from refimpl.deviceplugin.state.models import Options
@@ -69,10 +70,12 @@ class Desk:
 
 
 class Found:
-    """What the plugin watcher does with sockets of type DevicePlugin; they are not counted."""
+    """What the plugin watcher does with sockets of type DevicePlugin; they are not counted.
 
-    def __init__(self, links: Links) -> None:
-        self._links = links
+    `seen_at`: where plugins see the folder of `layout`, if elsewhere."""
+
+    def __init__(self, links: Links, layout: Layout, seen_at: str = "") -> None:
+        self._links, self._layout, self._seen_at = links, layout, seen_at
 
     def validate(self, name: str, _endpoint: str, versions: Sequence[str]) -> None:
         """Raises Refused, as Register would."""
@@ -81,8 +84,8 @@ class Found:
 
     def register(self, name: str, endpoint: str, _versions: Sequence[str]) -> None:
         """Raises Refused."""
-        self._links.register(name, endpoint)
+        self._links.register(name, self._layout.here(endpoint, self._seen_at))
 
     def deregister(self, name: str, endpoint: str) -> None:
         """Its socket is gone."""
-        self._links.leave(name, endpoint)
+        self._links.leave(name, self._layout.here(endpoint, self._seen_at))

@@ -223,7 +223,8 @@ class FakePlugin(Steerable, Fake):
     def _write_cdi(self, *more: str) -> None:
         if self._cdi_dir is not None and self._presences:
             ids = [*(device.id for device in self.devices), *more]
-            self._cdi_file = write_cdi(self.resource, ids, self._cdi_dir)
+            if ids:  # a CDI file has a device at least
+                self._cdi_file = write_cdi(self.resource, ids, self._cdi_dir)
 
     def _flap(self) -> None:
         health = UNHEALTHY

@@ -50,8 +50,16 @@ class Gate:
         self._listener = listener
         if accepting:
             self._flowing.set()
-        self._thread = threading.Thread(target=self._accept, name="refimpl-gate", daemon=True)
+        self._thread = threading.Thread(
+            target=self._accept, args=(listener,), name="refimpl-gate", daemon=True
+        )
         self._thread.start()
+
+    @property
+    def connections(self) -> int:
+        """How many are open now."""
+        with self._lock:
+            return len(self._peers) // 2
 
     def resume(self) -> None:
         """Accepts, and lets through what has come meanwhile."""
@@ -60,6 +68,11 @@ class Gate:
     def pause(self) -> None:
         """As of a stopped process: connections stay, and nothing comes through."""
         self._flowing.clear()
+
+    def deafen(self) -> None:
+        """The listening socket breaks: nobody is let in any more, who is in stays. `open` mends
+        it."""
+        self._unlisten()
 
     def close(self) -> None:
         """Cuts all connections and listens no more. The file stays, as after the end of a process.
@@ -70,19 +83,25 @@ class Gate:
             self._closed = True
             peers, self._peers = self._peers, set()
         self._flowing.set()
-        for peer in (*peers, *((self._listener,) if self._listener else ())):
+        for peer in peers:
             with contextlib.suppress(OSError):
                 peer.shutdown(socket.SHUT_RDWR)
+        self._unlisten()
+
+    def _unlisten(self) -> None:
+        listener, self._listener = self._listener, None
+        if listener is not None:
+            with contextlib.suppress(OSError):
+                listener.shutdown(socket.SHUT_RDWR)
         if self._thread is not None:
             self._thread.join()
-        if self._listener is not None:
-            self._listener.close()
+        if listener is not None:
+            listener.close()
 
-    def _accept(self) -> None:
-        assert self._listener is not None
+    def _accept(self, listener: socket.socket) -> None:
         while self._flowing.wait() and not self._closed:
             try:
-                caller, _ = self._listener.accept()
+                caller, _ = listener.accept()
             except OSError:  # closed
                 return
             self._flowing.wait()

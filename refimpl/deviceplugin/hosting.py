@@ -49,6 +49,7 @@ class Hosting:
         run = self.workload.put(pod)
         if not run.active:
             raise ValueError(f"pod {pod.uid} is {run.phase}, which is final: give it another uid")
+        self._node.touch()
         return self._judge(process, run)
 
     def start_container(
@@ -63,6 +64,8 @@ class Hosting:
         container = run.container(name)
         if not run.active:
             raise NotStarted(f"pod {uid} is {run.phase}")
+        if uid not in process.state.tables.pods:
+            raise NotStarted(f"pod {uid} is yet to be admitted by this kubelet")
         try:
             with self._death():
                 responses = process.run(process.state.admissions.start(run.pod, container))

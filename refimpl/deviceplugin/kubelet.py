@@ -15,10 +15,10 @@ import attrs
 from google.protobuf.descriptor import ServiceDescriptor
 
 from refimpl.deviceplugin import podresources
-from refimpl.deviceplugin.hosting import Hosting
 from refimpl.deviceplugin.layout import Layout
 from refimpl.deviceplugin.links import Link
 from refimpl.deviceplugin.node import Node, Setup
+from refimpl.deviceplugin.orders import Orders
 from refimpl.deviceplugin.process import Process
 from refimpl.deviceplugin.profiles import policy_options, settings_of
 from refimpl.deviceplugin.state.admission import NotStarted
@@ -67,24 +67,27 @@ class Capacity:
     allocatable: Mapping[str, int]
 
 
-class FakeKubelet(Hosting, Fake):
+class FakeKubelet(Orders, Fake):
     """Kubelet's device manager over `folder`, which stands for /var/lib/kubelet: device-plugins,
-    plugins_registry and pod-resources lie in it.
+    plugins_registry and pod-resources lie in it. `root_dir`, below it or elsewhere, is where the
+    others go if kubelet was started with another --root-dir: device-plugins stays.
 
     `profile`: see `profiles`; `gates` switches feature gates, `settings` replaces both. `nodes`:
     how many NUMA nodes there are, which, or the distances of each. `policy`, `scope`, `options` are
     those of the topology manager, `wishes` the hints of other managers. `order` is in which what
-    has no order is taken. `clock` is for the five minutes of grace. `patience_s` ends calls that a
-    real kubelet would wait for without end (`math.inf`: as it does). `handlers` take in the
-    other types of plugins that are found in plugins_registry. Raises ValueError for what
-    kubelet would refuse to start with, EndpointError for a folder whose sockets would have too
-    long a path.
+    has no order is taken. `clock` is for the five minutes of grace, and for how long a plugin in
+    plugins_registry is not tried again (see `wake`). `patience_s` ends calls that a real kubelet
+    would wait for without end (`math.inf`: as it does). `handlers` take in the other types of
+    plugins that are found in plugins_registry; those say where they serve, which is in `folder`
+    where they see it at `seen_at`. Raises ValueError for what kubelet would refuse to
+    start with, EndpointError for a folder whose sockets would have too long a path.
     """
 
     def __init__(
         self,
         folder: str | os.PathLike[str],
         *,
+        root_dir: str | os.PathLike[str] | None = None,
         profile: str = "1.37",
         gates: Mapping[str, bool] | None = None,
         settings: Settings | None = None,
@@ -97,6 +100,7 @@ class FakeKubelet(Hosting, Fake):
         order: Order = in_order,
         patience_s: float = 60.0,
         handlers: Mapping[str, Handler] | None = None,
+        seen_at: str | os.PathLike[str] = "",
         faults: Faults | None = None,
         journal: Journal | Path | str | None = None,
         control: Where | None = None,
@@ -114,9 +118,11 @@ class FakeKubelet(Hosting, Fake):
             order,
             patience_s,
             handlers or {},
+            os.fspath(seen_at),
         )
-        self.layout = Layout(Path(folder).absolute())
-        self._sockets = self.layout.socket, self.layout.pod_resources
+        moved = None if root_dir is None else Path(root_dir).absolute()
+        self.layout = Layout(Path(folder).absolute(), moved)
+        self._sockets = self.layout.socket, self.layout.pod_resources, self.layout.pods_api
         self._node = Node(self.journal, self.faults)
         self._process: Process | None = None
         self._life = threading.RLock()
@@ -132,6 +138,11 @@ class FakeKubelet(Hosting, Fake):
     def pod_resources(self) -> Endpoint:
         """Where pod resources are served."""
         return self._sockets[1]
+
+    @property
+    def pods_api(self) -> Endpoint:
+        """Where the pods of the node are served, from 1.37 on."""
+        return self._sockets[2]
 
     @property
     def links(self) -> tuple[Link, ...]:
@@ -186,10 +197,9 @@ class FakeKubelet(Hosting, Fake):
     # -- life -----------------------------------------------------------------------------------
 
     def services(self) -> Mapping[ServiceDescriptor, object]:
-        """All that its two sockets serve."""
+        """All that its sockets serve."""
         process = self._process or Process(self.layout, self._setup, self._node)
-        registration, resources = process.services()
-        return {**registration, **resources}
+        return {key: found for each in process.services() for key, found in each.items()}
 
     def start(self, *, accepting: bool = True) -> Endpoint:
         """Read the checkpoint, remove all sockets of plugins, serve, and admit again the pods that
@@ -214,7 +224,7 @@ class FakeKubelet(Hosting, Fake):
         return self.endpoint
 
     def stop(self, grace_s: float = 1.0) -> None:
-        """End, and remove its own two sockets; the checkpoint stays. May be called twice."""
+        """End, and remove its own sockets; the checkpoint stays. May be called twice."""
         with self._life:
             self.kill()
             for socket in self._sockets:
@@ -242,6 +252,20 @@ class FakeKubelet(Hosting, Fake):
     def thaw(self) -> None:
         """Go on; or begin to accept, see `start`."""
         self._living().resume()
+
+    @property
+    def healthy(self) -> bool:
+        """What its health check says of registration."""
+        return self._living().healthy
+
+    def deafen(self) -> None:
+        """The socket where plugins register breaks in its hands: kubelet 1.37 goes on without, is
+        unhealthy from then on, and only a restart mends it (1.3)."""
+        self._living().deafen()
+
+    def wake(self) -> None:
+        """Look at `clock` again: to be called after putting it forward."""
+        self._living().watcher.wake()
 
     def restart(
         self, mode: RestartMode = "A", *, gap_s: float | None = None, rebooted: bool = False

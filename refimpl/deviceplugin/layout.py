@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from attrs import frozen
 
@@ -19,9 +19,11 @@ DEPRECATION = "DEPRECATION"
 
 @frozen
 class Layout:
-    """Paths below the folder that stands for /var/lib/kubelet; `root` is absolute."""
+    """Paths below the folder that stands for /var/lib/kubelet; `root` is absolute. `moved`: what
+    kubelet was told with --root-dir, which device-plugins does not follow."""
 
     root: Path
+    moved: Path | None = None
 
     @property
     def plugins(self) -> Path:
@@ -31,7 +33,7 @@ class Layout:
     @property
     def registry(self) -> Path:
         """Sockets of plugins that kubelet finds."""
-        return self.root / "plugins_registry"
+        return (self.moved or self.root) / "plugins_registry"
 
     @property
     def socket(self) -> Endpoint:
@@ -41,19 +43,30 @@ class Layout:
     @property
     def pod_resources(self) -> Endpoint:
         """Where pod resources are served; EndpointError as for `socket`."""
-        return Endpoint.parse(self.root / "pod-resources" / KUBELET_SOCKET)
+        return Endpoint.parse((self.moved or self.root) / "pod-resources" / KUBELET_SOCKET)
+
+    @property
+    def pods_api(self) -> Endpoint:
+        """Where the pods API is served; EndpointError as for `socket`."""
+        return Endpoint.parse((self.moved or self.root) / "pods-api" / "pods-api.sock")
 
     @property
     def checkpoint(self) -> Path:
         """The checkpoint file."""
         return self.plugins / FILE_NAME
 
-    def make(self) -> None:
+    def here(self, path: str, seen_at: str) -> str:
+        """What a plugin calls `path` that sees this folder at another place; "" for the same."""
+        below = seen_at and PurePosixPath(path).is_relative_to(seen_at)
+        return str(self.root / PurePosixPath(path).relative_to(seen_at)) if below else path
+
+    def make(self, *, pods_api: bool = False) -> None:
         """The folders; one that is there keeps its mode. EndpointError where that cannot be."""
+        more = (self.pods_api,) if pods_api else ()
         for folder, mode in (
             (self.plugins, 0o750),
             (self.registry, 0o755),
-            (Path(self.pod_resources.path).parent, 0o750),
+            *((Path(each.path).parent, 0o750) for each in (self.pod_resources, *more)),
         ):
             try:
                 if not folder.is_dir():

@@ -20,18 +20,21 @@ from refimpl.deviceplugin.state.effects import (
     GetPreferredAllocation,
     PreStartContainer,
 )
-from refimpl.deviceplugin.state.endpoints import Connection
+from refimpl.deviceplugin.state.endpoints import Clock, Connection
 from refimpl.deviceplugin.state.models import Options
 from refimpl.deviceplugin.state.settings import DIAL_S
-from refimpl.wire.client import Channel, Replies, Unreachable
+from refimpl.wire.client import Channel, Replies, Unreachable, timeout_factor
 from refimpl.wire.endpoint import Endpoint, EndpointError
 from refimpl.wire.journal import Journal
+from refimpl.wire.reach import obstacle
 from refimpl.wire.status import Code, Refused
 
 __all__ = ["RECEIVE_BYTES", "Link", "Links"]
 
 RECEIVE_BYTES = 4 * 1024 * 1024
 """The longest message that kubelet takes from a plugin: gRPC's default (1.3)."""
+
+_POLL_S = 0.02
 
 
 @attrs.define(eq=False)
@@ -63,7 +66,7 @@ class Links:
 
     `listed` is told of each list with the pods whose status it changes, `note` what kubelet would
     log, `changed` that anything happened. `patience_s` is the deadline of calls that kubelet makes
-    without one (`math.inf`: none).
+    without one (`math.inf`: none). `clock` times the dial.
     """
 
     def __init__(
@@ -72,11 +75,13 @@ class Links:
         *,
         journal: Journal,
         patience_s: float = math.inf,
+        clock: Clock = time.monotonic,
         listed: Callable[[Sequence[str]], object],
         note: Callable[[str], object],
         changed: Callable[[], object],
     ) -> None:
         self._state, self._journal, self._patience_s = state, journal, patience_s
+        self._clock = clock
         self._listed, self._note, self._changed = listed, note, changed
         self._lock = state.tables.lock
         self._links: dict[int, Link] = {}
@@ -195,13 +200,23 @@ class Links:
         try:
             if closed:
                 raise Unreachable("kubelet is stopping")
-            channel.wait_ready(DIAL_S)
+            self._reach(channel)
         except BaseException as error:
             self._drop(channel)
             if isinstance(error, ValueError):  # closed meanwhile
                 raise Unreachable("kubelet is stopping") from error
             raise
         return channel
+
+    def _reach(self, channel: Channel) -> None:
+        """Waits for the plugin as long as kubelet does, by the clock that was given."""
+        seconds = DIAL_S * timeout_factor()
+        end = self._clock() + seconds
+        while (found := obstacle(channel.endpoint, seconds)) is not None and found.passing:
+            if self._closed or self._clock() >= end:
+                raise Unreachable(f"{channel.endpoint}: {found.reason}")
+            threading.Event().wait(_POLL_S)
+        channel.wait_ready(DIAL_S)
 
     def _options(self, channel: Channel, until: float) -> Options:
         left = max(until - time.monotonic(), 0.001)

@@ -36,6 +36,7 @@ class Setup:
     order: Order
     patience_s: float = math.inf
     handlers: Mapping[str, Handler] = field(factory=dict)
+    seen_at: str = ""
 
 
 @define(eq=False)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from google.protobuf.descriptor import ServiceDescriptor
 
-from refimpl.deviceplugin import podresources, savings
+from refimpl.deviceplugin import podresources, podsapi, savings
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 from refimpl.deviceplugin.desk import Desk, Found
 from refimpl.deviceplugin.gate import Gate
@@ -27,6 +27,9 @@ from refimpl.wire.endpoint import Endpoint, EndpointError, probe
 from refimpl.wire.server import Server
 
 __all__ = ["Process"]
+
+LISTEN_AGAIN_S = 1.0
+"""Between two attempts to listen anew, where a profile makes them."""
 
 _REGISTRATION = pb.DESCRIPTOR.services_by_name["Registration"]
 
@@ -50,16 +53,19 @@ class Process:
             self.state,
             journal=node.journal,
             patience_s=setup.patience_s,
+            clock=setup.clock,
             listed=self._listed,
             note=node.note,
             changed=node.touch,
         )
         self.watcher = PluginWatcher(
             layout.registry,
-            {**setup.handlers, "DevicePlugin": Found(self.links)},
+            {**setup.handlers, "DevicePlugin": Found(self.links, layout, setup.seen_at)},
+            clock=setup.clock,
             journal=node.journal,
         )
         self.gates: list[Gate] = []
+        self.healthy = True
         self._flows = threading.Lock()
         self._savings: savings.Savings | None = None
         self._stack = contextlib.ExitStack()
@@ -73,7 +79,7 @@ class Process:
         Raises EndpointError; nothing is left open then.
         """
         try:
-            self.layout.make()
+            self.layout.make(pods_api=self._serves_pods)
             self._restore()
             with self._stack_on_failure():
                 self._savings = savings.Savings(self.layout.checkpoint, self._saved, self.node.note)
@@ -84,17 +90,27 @@ class Process:
             self.node.touch()
 
     def services(self) -> tuple[Mapping[ServiceDescriptor, object], ...]:
-        """What each of the two sockets serves: registration, and pod resources."""
+        """What each socket serves: registration, pod resources, and where its gate is on the pods
+        of the node."""
         plugins, settings = self.layout.plugins, self.setup.settings
         desk = Desk(plugins, settings, self.links, counts=self.node.counts, note=self.node.note)
         limiter = podresources.Limiter()
-        return {_REGISTRATION: desk}, podresources.services(self, limiter, self.node.counts)
+        resources = podresources.services(self, limiter, self.node.counts)
+        if not self._serves_pods:
+            return {_REGISTRATION: desk}, resources
+        limiter = podresources.Limiter()
+        pods = podsapi.services(self.node, limiter, lambda: self.tables.sources_ready)
+        return {_REGISTRATION: desk}, resources, pods
 
     def end(self) -> None:
         """End as a process does: streams break off, files and sockets stay. Nobody is told."""
         self._ended.set()
         self._stack.close()
         self.node.touch()
+
+    @property
+    def _serves_pods(self) -> bool:
+        return podsapi.GATE in self.setup.settings.gates
 
     @property
     def ended(self) -> bool:
@@ -106,6 +122,24 @@ class Process:
         for gate in self.gates:
             gate.pause()
         self.links.pause()
+
+    def deafen(self) -> None:
+        """The listening socket where plugins register breaks, as by an error of accept."""
+        self.gates[0].deafen()
+        # A listener written in Go takes its socket with it.
+        Path(self.layout.socket.path).unlink(missing_ok=True)
+        if self.setup.settings.listens_again:
+            threading.Thread(target=self._listen_again, name="refimpl-desk", daemon=True).start()
+        else:
+            self.healthy = False
+
+    def _listen_again(self) -> None:
+        while not self._ended.wait(LISTEN_AGAIN_S):
+            with contextlib.suppress(EndpointError):
+                self.gates[0].open()
+                if self._ended.is_set():  # meanwhile
+                    self.gates[0].close()
+                return
 
     def resume(self) -> None:
         """Go on, or begin to accept."""
@@ -131,8 +165,8 @@ class Process:
         self._ended.wait(gap_s)
         if self.setup.settings.deprecation_file:
             self.layout.announce_deprecation()
-        fronts = (socket, resources)
-        for front, services, name in zip(fronts, self.services(), ("r", "p"), strict=True):
+        fronts = (socket, resources, self.layout.pods_api)
+        for front, services, name in zip(fronts, self.services(), "rpn", strict=False):
             self._serve(front, services, Endpoint.parse(private / name), accepting)
         self.watcher.start()
         self._stack.callback(self.watcher.stop)

@@ -40,7 +40,7 @@ _CHOICES: Mapping[str, Mapping[str, Any]] = {
     **{release: {**_SINGLE, "hint_nodes": "machine"} for release in RELEASES[:9]},
     "1.36": _SINGLE,
     "1.37": {},
-    "main": {"same_socket": "dedup"},
+    "main": {"same_socket": "dedup", "listens_again": True},
     "boot-id": {"trusts_checkpoint": True},
     "ideal": {
         "failed_register_forgets": False,

@@ -8,7 +8,10 @@ the one that behaves like a plugin.
 
 from __future__ import annotations
 
+import contextlib
 import queue
+import shutil
+import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -18,8 +21,10 @@ import grpc
 
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 from refimpl.deviceplugin.api import deviceplugin_pb2_grpc as stubs
+from refimpl.deviceplugin.gate import Gate
 from refimpl.deviceplugin.layout import KUBELET_SOCKET
 from refimpl.deviceplugin.push import VERSION
+from refimpl.registration.api import registration_pb2 as rpb
 from refimpl.registration.plugin import RegistrationService
 from refimpl.wire.client import Channel
 from refimpl.wire.endpoint import Endpoint
@@ -40,9 +45,12 @@ class ScriptedPlugin:
 
     What it answers can be changed while it serves: `options`, `preferred` and `answers` (ids ->
     answer; either may raise Refused), `held` (RPCs that wait until the caller gives up or
-    `release`), `refused` (RPC -> status). `before_answer` runs in each Allocate. `asked` has the
-    requests by RPC, `cancelled` how many streams the other side ended. `versions` and `main` are
-    what GetInfo says of versions and of the socket of the DevicePlugin service.
+    `release`), `refused` (RPC -> status), `slow` (RPC -> seconds its answer takes; a caller who
+    will have given up by then hears so at once). `before_answer` runs in each Allocate. `asked` has
+    the requests by RPC, `deadlines` the seconds their callers left, `order` the RPCs as they came,
+    `given_up` the slow ones that nobody waited for, `cancelled` how many streams the other side
+    ended. `versions` and `main` are what GetInfo says of versions and of the socket of the
+    DevicePlugin service.
     """
 
     def __init__(
@@ -64,24 +72,67 @@ class ScriptedPlugin:
         self.before_answer: Callable[[], object] = lambda: None
         self.held: set[str] = set()
         self.refused: dict[str, Code] = {}
+        self.slow: dict[str, float] = {}
         self.asked: dict[str, list[Any]] = {}
+        self.deadlines: dict[str, list[float | None]] = {}
+        self.order: list[str] = []
+        self.given_up: list[str] = []
         self.cancelled = 0
         self.came = threading.Condition()
-        self.registration = RegistrationService(type, resource, main, tuple(versions))
+        self.registration = _Registration(self._come, type, resource, main, tuple(versions))
         self._first: list[pb.ListAndWatchResponse] = []
         self._streams: list[queue.SimpleQueue[Sent]] = []
         self._gone = threading.Event()
         self._server: Server | None = None
+        self._gate: Gate | None = None
+        self._stack = contextlib.ExitStack()
 
     # -- its life -------------------------------------------------------------------------------
 
-    def serve(self, path: Path | None = None) -> Self:
-        """Listens, at its path or another one from now on."""
+    def serve(self, path: Path | None = None, *, gated: bool = False) -> Self:
+        """Listens, at its path or another one from now on. `gated`: what comes goes through a gate,
+        which knows the open `connections` and can `freeze` them."""
         self.path = path or self.path
+        front = Endpoint.parse(self.path)
         services: dict[Any, object] = {_SERVICE: self, **self.registration.services()}
         self._server = Server(services, journal=self.journal, stream_threads=_STREAMS)
-        self._server.start(Endpoint.parse(self.path))
+        self._server.start(self._behind(front) if gated else front)
+        if self._gate is not None:
+            self._gate.open()
         return self
+
+    def _behind(self, front: Endpoint) -> Endpoint:
+        folder = Path(tempfile.mkdtemp(prefix="refimpl-"))
+        self._stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        self._stack.callback(self.path.unlink, missing_ok=True)
+        back = Endpoint.parse(folder / "plugin.sock")
+        self._gate = Gate(front, back)
+        self._stack.callback(self._gate.close)
+        return back
+
+    @property
+    def connections(self) -> int:
+        """How many are open, through the gate."""
+        return self._gate.connections if self._gate else 0
+
+    def freeze(self) -> None:
+        """As by SIGSTOP: connections stay, and nothing is heard or said; needs the gate."""
+        assert self._gate is not None
+        self._gate.pause()
+
+    def thaw(self) -> None:
+        """Goes on."""
+        assert self._gate is not None
+        self._gate.resume()
+
+    def die(self) -> None:
+        """As by SIGKILL: connections break off, and the socket stays until `stop`; needs the
+        gate."""
+        assert self._gate is not None
+        self._gate.close()
+        server, self._server = self._server, None
+        if server is not None:
+            server.stop(0)
 
     def register(
         self, folder: Path, timeout: float = 30.0, connect_s: float = 10.0, **fields: Any
@@ -101,6 +152,8 @@ class ScriptedPlugin:
         server, self._server = self._server, None
         if server is not None:
             server.stop(0)
+        self._stack.close()
+        self._gate = None
 
     @property
     def serving(self) -> bool:
@@ -160,7 +213,11 @@ class ScriptedPlugin:
     def _come(self, rpc: str, request: Any, call: Call) -> None:
         with self.came:
             self.asked.setdefault(rpc, []).append(request)
+            self.deadlines.setdefault(rpc, []).append(call.deadline_s)
+            self.order.append(rpc)
             self.came.notify_all()
+        if rpc in self.slow:
+            self._take(self.slow[rpc], rpc, call)
         if rpc in self.held:
             gone = self._gone
             call.on_cancel(gone.set)
@@ -168,6 +225,18 @@ class ScriptedPlugin:
                 gone.wait()
         if rpc in self.refused:
             raise Refused(self.refused[rpc], "as scripted")
+
+    def _take(self, seconds: float, rpc: str, call: Call) -> None:
+        """Lets that much time pass, unless the caller's deadline comes first."""
+        gone = threading.Event()
+        call.on_cancel(gone.set)
+        soon = call.deadline_s is not None and call.deadline_s < seconds
+        with call.waiting():
+            if soon or gone.wait(seconds):
+                with self.came:
+                    self.given_up.append(rpc)
+                    self.came.notify_all()
+                raise Refused(Code.DEADLINE_EXCEEDED, f"{rpc} would have taken {seconds:g} s")
 
     @staticmethod
     def answer(
@@ -227,3 +296,23 @@ class ScriptedPlugin:
         """Takes note."""
         self._come("PreStartContainer", request, call)
         return pb.PreStartContainerResponse()
+
+
+class _Registration(RegistrationService):
+    """Registration as the script wants it: each call goes through `come` first."""
+
+    def __init__(self, come: Callable[[str, Any, Call], object], *about: Any) -> None:
+        super().__init__(*about)
+        self._come = come
+
+    def GetInfo(self, request: rpb.InfoRequest, call: Call) -> rpb.PluginInfo:
+        """See RegistrationService."""
+        self._come("GetInfo", request, call)
+        return super().GetInfo(request, call)
+
+    def NotifyRegistrationStatus(
+        self, request: rpb.RegistrationStatus, call: Call
+    ) -> rpb.RegistrationStatusResponse:
+        """See RegistrationService; a notification that is refused is not kept there."""
+        self._come("NotifyRegistrationStatus", request, call)
+        return super().NotifyRegistrationStatus(request, call)

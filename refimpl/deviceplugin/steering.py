@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import attrs
 
 from refimpl.deviceplugin.inventory import HEALTHY, Device, Inventory
 from refimpl.wire.control import Route
+from refimpl.wire.routes import route
 
 __all__ = ["Steerable"]
 
@@ -47,12 +48,12 @@ class Steerable:
         """POST /health {id, health}; GET, POST {id, health, nodes} and DELETE {id} /devices;
         GET /registration, and POST to register anew."""
         return {
-            "POST /health": _route(self._told_health, id=str, health=str),
-            "GET /devices": _route(self._told_devices),
-            "POST /devices": _route(self._told_add, id=str, health=(str,), nodes=(list,)),
-            "DELETE /devices": _route(self.remove, id=str),
-            "GET /registration": _route(self.registration),
-            "POST /registration": _route(self.register_again),
+            "POST /health": route(self._told_health, id=str, health=str),
+            "GET /devices": route(self._told_devices),
+            "POST /devices": route(self._told_add, id=str, health=(str,), nodes=(list,)),
+            "DELETE /devices": route(self.remove, id=str),
+            "GET /registration": route(self.registration),
+            "POST /registration": route(self.register_again),
         }
 
     def _told_health(self, id: str, health: str) -> None:
@@ -65,22 +66,3 @@ class Steerable:
 
     def _told_devices(self) -> dict[str, Any]:
         return {"devices": [attrs.asdict(device) for device in self.devices]}
-
-
-def _route(act: Callable[..., dict[str, Any] | None], **members: Any) -> Route:
-    """A route whose body has these members: name and type, in a tuple where it may be missing."""
-
-    def answer(body: dict[str, Any]) -> dict[str, Any]:
-        for name in (*members, *body):
-            kind = members.get(name)
-            if kind is None:
-                raise ValueError(f"{name!r} is not known here; known are: {', '.join(members)}")
-            if name not in body:
-                if isinstance(kind, tuple):
-                    continue
-                raise ValueError(f"{name!r} is missing in the body")
-            if not isinstance(body[name], kind):
-                raise ValueError(f"{name}={body[name]!r} is of the wrong type")
-        return act(**body) or {}
-
-    return answer

@@ -56,8 +56,9 @@ class PodRun:
         raise LookupError(f"pod {self.pod.uid} has no container {name!r}; it has {known}")
 
     def started(self, name: str) -> None:
-        """A container runs."""
-        self.phase = "Running"
+        """A container runs; the pod does with the first one of its own."""
+        if any(each.name == name for each in self.pod.app):
+            self.phase = "Running"
         self.attempts[name] = self.attempts.get(name, 0) + 1
         self.waiting.pop(name, None)
         self.running.add(name)

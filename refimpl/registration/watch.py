@@ -11,6 +11,7 @@ import os
 import select
 import socket
 import stat
+import threading
 import time
 from collections.abc import Iterator
 from typing import Any, Literal, Self
@@ -213,7 +214,8 @@ class SocketDirectory:
         inotify, self._inotify = self._inotify, None
         self._folders.clear()
         if inotify is not None:
-            inotify.close()
+            # The kernel takes its time with it: 15 ms, and many seconds where the CPUs are busy.
+            threading.Thread(target=inotify.close, name="refimpl-inotify", daemon=True).start()
 
 
 def _counts(name: str) -> bool:

@@ -19,6 +19,7 @@ __all__ = ["Channel", "Replies", "Unreachable", "timeout_factor"]
 
 _POLL_S = 0.02
 _READY: int = grpc.ChannelConnectivity.READY.value[0]
+_LOOKS = ("check_connectivity_state", "watch_connectivity_state")
 _OPTIONS = (
     ("grpc.max_receive_message_length", RECEIVE_BYTES),
     ("grpc.enable_retries", 0),  # a call that is judged is sent once
@@ -167,8 +168,13 @@ class Channel(grpc.Channel):
 
     def _wait_connected(self, left: float, seconds: float) -> None:
         # gRPC's own way of waiting leaves a thread in the channel, for which `close` waits 0.2 s.
-        look = getattr(getattr(self._channel, "_channel", None), "check_connectivity_state", None)
-        if not (_seen_ready(look, left) if look else self._told_ready(left)):
+        core = getattr(self._channel, "_channel", None)
+        own = all(hasattr(core, name) for name in _LOOKS)
+        try:
+            connected = _seen_ready(core, left) if own else self._told_ready(left)
+        except ValueError as error:  # what grpc raises for a channel that is closed meanwhile
+            raise Unreachable(f"{self.endpoint}: the connection was closed by us") from error
+        if not connected:
             raise Unreachable(
                 f"{self.endpoint}: it greets like HTTP/2, but gRPC got no connection within"
                 f" {seconds:g} s"
@@ -184,11 +190,11 @@ class Channel(grpc.Channel):
         return True
 
 
-def _seen_ready(look: Callable[[bool], int], left: float) -> bool:
-    deadline, pause = time.monotonic() + left, _POLL_S / 40
-    while look(True) != _READY:
-        if time.monotonic() > deadline:
+def _seen_ready(core: Any, left: float) -> bool:
+    """Watches the connection itself; whoever waits has to poll, too (see polling)."""
+    deadline = time.time() + left
+    while (state := core.check_connectivity_state(True)) != _READY:
+        if time.time() > deadline:
             return False
-        time.sleep(pause)
-        pause = min(pause * 1.5, _POLL_S)
+        core.watch_connectivity_state(state, min(deadline, time.time() + 1.0))
     return True

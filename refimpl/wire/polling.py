@@ -1,4 +1,4 @@
-"""How gRPC waits for replies and what it does about forks, chosen before it is loaded."""
+"""How gRPC waits, what it says, and what it does about forks, chosen before it is loaded."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import os
 import sys
 from importlib import metadata
 
-__all__ = ["VARIABLES", "leave_forks_alone", "poll_in_the_caller"]
+__all__ = ["VARIABLES", "leave_forks_alone", "poll_in_the_caller", "say_errors_only"]
 
 _EXPERIMENTS, _FORKS = "GRPC_EXPERIMENTS", "GRPC_ENABLE_FORK_SUPPORT"
-VARIABLES = frozenset({_EXPERIMENTS, _FORKS})
+_WORDS = "GRPC_VERBOSITY"
+VARIABLES = frozenset({_EXPERIMENTS, _FORKS, _WORDS})
 """What is set here is for this process, not for those it starts."""
 
 _KNOWN = ((1, 76), (1, 86))
@@ -35,3 +36,10 @@ def leave_forks_alone() -> None:
     user has chosen already.
     """
     os.environ.setdefault(_FORKS, "0")
+
+
+def say_errors_only() -> None:
+    """Keeps gRPC from telling on stderr what peers do that we break on purpose, such as how they
+    hang up. Has no effect once gRPC is loaded, or where the user has chosen already.
+    """
+    os.environ.setdefault(_WORDS, "ERROR")

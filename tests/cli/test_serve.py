@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import get_args
+from typing import cast, get_args
 
 import grpc
 import pytest
@@ -27,6 +27,10 @@ from refimpl.deviceplugin import personas
 from refimpl.deviceplugin.api.deviceplugin_pb2 import Empty
 from refimpl.deviceplugin.api.deviceplugin_pb2_grpc import DevicePluginStub
 from refimpl.deviceplugin.fake import Register
+from refimpl.registration.api.registration_pb2 import InfoRequest
+from refimpl.registration.api.registration_pb2_grpc import RegistrationStub
+from refimpl.wire.client import Channel
+from refimpl.wire.endpoint import Endpoint
 
 DEADLINE_S = 30.0
 
@@ -111,6 +115,20 @@ def test_choices_reach_the_driver(tmp_path: Path) -> None:
     assert csi.ControllerServiceCapability.RPC.EXPAND_VOLUME not in offered
 
 
+def test_a_driver_is_found_by_a_kubelet(short: Path) -> None:
+    """Without a sidecar; and gone from its folder when it ends."""
+    registry = short / "plugins_registry"
+    with served(str(short / "csi.sock"), "--register", str(registry)) as (process, _):
+        (socket,) = registry.iterdir()
+        with Channel(Endpoint.parse(socket)) as channel:
+            stub = RegistrationStub(cast("grpc.Channel", channel))
+            info = stub.GetInfo(InfoRequest(), timeout=DEADLINE_S)
+        assert (info.type, info.endpoint) == ("CSIPlugin", str(short / "csi.sock"))
+        process.terminate()
+        assert process.wait(DEADLINE_S) == 0
+    assert list(registry.iterdir()) == []
+
+
 def test_faults_journal_and_control_work_together(tmp_path: Path) -> None:
     """What a client in another language needs: break it, look at it, mend it."""
     rules, journal, control = (tmp_path / n for n in ("rules.yaml", "calls.jsonl", "ctl.sock"))
@@ -180,6 +198,8 @@ def test_a_crash_leaves_the_journal_complete(tmp_path: Path) -> None:
         (["csi", "x.sock", "--control", "wrong.yaml"], "the path exists and is no socket"),
         (["csi", "wrong.yaml"], "the path exists and is no socket"),
         (["csi", "x.sock", "--state-dir", "wrong.yaml"], "wrong.yaml"),
+        (["csi", "x.sock", "--register", "/dev/null"], "File exists: '/dev/null'"),
+        (["csi", "tcp://127.0.0.1:0", "--register", "d"], "only unix:"),
         (["csi", "x.sock", "--fault", "x"], "No such option"),
         (["deviceplugin", "--dir", "d"], "Missing option '--resource'"),
         (["deviceplugin", "--resource", "a/b"], "Missing option '--dir'"),
@@ -188,6 +208,11 @@ def test_a_crash_leaves_the_journal_complete(tmp_path: Path) -> None:
         (["deviceplugin", "--resource", "a/b", "--dir", "/dev/null"], "Not a directory"),
         (["deviceplugin", "--resource", "a/b", "--dir", "d" * 90], "at most 107"),
         (["deviceplugin", "--resource", "a/b", "--dir", "d", "--persona", "x"], "'x' is not one"),
+        (["kubelet"], "Missing option '--dir'"),
+        (["kubelet", "--dir", "/dev/null"], "Not a directory"),
+        (["kubelet", "--dir", "d", "--profile", "1.2"], "there is no profile '1.2'"),
+        (["kubelet", "--dir", "d", "--policy", "best"], "best"),
+        (["kubelet", "--dir", "d", "--policy", "restricted", "--nodes", "9"], "9"),
     ],
 )
 def test_a_wrong_word_is_exit_code_4_and_one_sentence(

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from conformance.cdi.adapter import Adapter
-from conformance.cdi.implementation import EVERY, Gone
+from conformance.cdi.implementation import EVERY
+from conformance.engine.lines import Gone
 from conformance.engine.options import BadOption
 from refimpl.wire.client import Unreachable
 

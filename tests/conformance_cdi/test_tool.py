@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from conformance.cdi.implementation import Gone
 from conformance.cdi.tool import Tool
+from conformance.engine.lines import Gone
 from refimpl.wire.client import Unreachable
 
 SCRIPT = """\

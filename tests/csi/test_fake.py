@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from refimpl.csi.api import csi_pb2 as pb
 from refimpl.csi.fake import FakeDriver
 from refimpl.csi.kubelet import Driver
 from refimpl.csi.profiles import settings_of
+from refimpl.registration.watcher import PluginWatcher
 from refimpl.wire.client import Channel
 from refimpl.wire.endpoint import Endpoint
 from refimpl.wire.faults import Faults
@@ -211,3 +213,45 @@ def test_the_clock_can_be_given() -> None:
         assert not controller.CreateSnapshot(cut).snapshot.ready_to_use
         now[0] += 2
         assert controller.CreateSnapshot(cut).snapshot.ready_to_use
+
+
+class Storage:
+    """Kubelet's handler of drivers: takes in everybody."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[str, ...]] = []
+
+    def validate(self, name: str, endpoint: str, versions: Sequence[str]) -> None:
+        self.seen.append((name, endpoint, *versions))
+
+    def register(self, name: str, endpoint: str, versions: Sequence[str]) -> None:
+        with Channel(Endpoint.parse(endpoint)) as channel:
+            info = Driver.over(channel).node.NodeGetInfo(pb.NodeGetInfoRequest())
+        self.seen.append((info.node_id,))
+
+    def deregister(self, name: str, endpoint: str) -> None:
+        self.seen.append(("gone", name))
+
+
+@pytest.mark.parametrize("split", [False, True])
+def test_a_driver_registers_with_a_kubelet_by_itself(split: bool, tmp_path: Path) -> None:
+    """Under the name of a registrar's socket, and with the socket of its node."""
+    handler, registry = Storage(), tmp_path / "registry"
+    socket = str(tmp_path / ("csi-0.sock" if split else "csi.sock"))
+    with PluginWatcher(registry, {"CSIPlugin": handler}) as watcher:
+        with FakeDriver(tmp_path / "csi.sock", split=split, register=registry) as driver:
+            assert os.listdir(registry) == ["csi.refimpl.example-reg.sock"]
+            assert driver.registration.wait_notified()
+            assert driver.registration.registered
+        assert os.listdir(registry) == []
+        assert watcher.wait(lambda: len(handler.seen) == 3)
+    name = "csi.refimpl.example"
+    assert handler.seen == [(name, socket, "1.0.0"), ("node-0",), ("gone", name)]
+
+
+def test_a_driver_registers_only_where_it_is_told_to(tmp_path: Path) -> None:
+    """And kubelet calls no driver over TCP."""
+    with FakeDriver() as driver, pytest.raises(RuntimeError, match="registers nowhere"):
+        driver.registration.wait_notified(timeout_s=0)
+    with pytest.raises(ValueError, match="only unix:"):
+        FakeDriver("tcp://127.0.0.1:0", register=tmp_path)

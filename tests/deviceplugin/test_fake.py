@@ -174,6 +174,14 @@ def test_cdi_names_devices_of_a_file_that_is_there_before(rig: Rig, tmp_path: Pa
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_plugin_without_devices_has_no_cdi_file_yet(rig: Rig, tmp_path: Path) -> None:
+    """A CDI file names a device at least; the first one makes it."""
+    plugin = rig.plugin(devices=0, persona="cdi", cdi_dir=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    plugin.add("gpu-9")
+    assert len(list(tmp_path.iterdir())) == 1
+
+
 # Steering
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from refimpl.deviceplugin.gate import Gate
 from refimpl.wire.endpoint import Endpoint, EndpointError, probe
+from tests.deviceplugin.scripted_kubelet import until
 
 
 class Echo:
@@ -106,6 +107,16 @@ def test_closing_cuts_connections_and_leaves_the_file(gate: Gate) -> None:
     assert probe(gate.front) == "stale"
 
 
+def test_connections_are_counted_while_they_are_open(gate: Gate) -> None:
+    """From when they are let in until both ends are gone."""
+    gate.open()
+    with caller(gate) as peer:
+        peer.sendall(b"x")
+        assert peer.recv(1) == b"x"
+        assert gate.connections == 1
+    until(lambda: not gate.connections)
+
+
 def test_closing_ends_a_gate_that_never_accepted(gate: Gate) -> None:
     """Nobody waits for it."""
     gate.open(accepting=False)
@@ -143,3 +154,19 @@ def test_a_place_that_cannot_be_bound_is_named(folder: Path, echo: Echo) -> None
     gate = Gate(Endpoint.parse(folder / "file" / "front"), echo.endpoint)
     with pytest.raises(EndpointError, match="front"):
         gate.open()
+
+
+def test_a_deaf_gate_lets_nobody_in_and_keeps_who_is_in(gate: Gate) -> None:
+    """Until it is opened again, over its own socket."""
+    gate.open()
+    with caller(gate) as peer:
+        peer.sendall(b"x")
+        assert peer.recv(1) == b"x"
+        gate.deafen()
+        assert probe(gate.front) == "stale"
+        peer.sendall(b"y")
+        assert peer.recv(1) == b"y"
+    gate.open()
+    with caller(gate) as peer:
+        peer.sendall(b"z")
+        assert peer.recv(1) == b"z"

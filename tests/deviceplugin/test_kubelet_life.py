@@ -147,3 +147,30 @@ def test_the_sockets_of_the_kubelet_may_go_and_it_does_not_mind(
     assert probe(kubelet.endpoint) == "absent"
     kubelet.restart("A", gap_s=0)
     assert probe(kubelet.endpoint) == "live"
+
+
+def test_a_kubelet_that_cannot_listen_is_unhealthy_until_it_restarts(
+    kubelet: FakeKubelet, scripted: Plugins
+) -> None:
+    """REG-035: plugins that are in stay, and nobody else gets in."""
+    plugin = scripted().join(kubelet, "a")
+    assert kubelet.healthy
+    kubelet.deafen()
+    assert not kubelet.healthy
+    assert probe(kubelet.endpoint) == "absent"
+    plugin.send("a", "b")
+    assert kubelet.wait(lambda: kubelet.node().allocatable == {GPU: 2})
+    kubelet.restart("A", gap_s=0)
+    assert kubelet.healthy
+    scripted("again.sock").join(kubelet, "a")
+
+
+def test_development_code_listens_again(
+    kubelets: Kubelets, scripted: Plugins, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """REG-035: a second later, and it was never unhealthy."""
+    monkeypatch.setattr("refimpl.deviceplugin.process.LISTEN_AGAIN_S", 0.01)
+    kubelet = kubelets(profile="main")
+    kubelet.deafen()
+    assert kubelet.healthy
+    scripted().join(kubelet, "a")

@@ -16,7 +16,7 @@ from refimpl.deviceplugin.kubelet import FakeKubelet
 from refimpl.deviceplugin.state.settings import Settings
 from refimpl.wire.status import Code, Refused
 from tests.deviceplugin.conftest import Kubelets, Plugins
-from tests.deviceplugin.kubelet_rig import GPU, NIC, pod
+from tests.deviceplugin.kubelet_rig import GPU, NIC, VirtualClock, pod
 from tests.deviceplugin.scripted_kubelet import until
 
 AT_ONCE = Pace(debounce_s=0.0, first_s=0.01, longest_s=0.05)
@@ -83,8 +83,7 @@ def test_a_name_that_is_no_extended_resource_is_refused(
 def test_a_plugin_that_does_not_serve_is_refused_with_the_reason(
     kubelet: FakeKubelet, scripted: Plugins
 ) -> None:
-    """DP-KUB-005: after the ten seconds of the dial, here cut short by the plugin's own deadline;
-    a folder in the socket's place (an empty endpoint, DP-KUB-006) is told at once."""
+    """A folder in the socket's place (an empty endpoint, DP-KUB-006) is told at once."""
     plugin = scripted()
     with pytest.raises(Refused, match="no socket") as refused:
         plugin.enrol(kubelet, endpoint="")
@@ -261,7 +260,7 @@ def test_plugins_may_register_at_the_same_time(kubelet: FakeKubelet, scripted: P
     """DP-KUB-031: while one waits for its options, others are served."""
     slow = scripted("slow.sock", "example.com/slow").serve()
     slow.held.add("GetDevicePluginOptions")
-    waiting = threading.Thread(target=slow.register, args=[kubelet])
+    waiting = threading.Thread(target=slow.enrol, args=[kubelet])
     waiting.start()
     slow.wait_for("GetDevicePluginOptions")
     others = [scripted(f"p{n}.sock", f"example.com/p{n}") for n in range(8)]
@@ -284,6 +283,20 @@ def test_a_plugin_found_in_the_registry_is_taken_in_and_not_counted(
     assert plugin.registration.registered
     assert f"{REGISTRATIONS}{{{GPU}}}" not in kubelet.counts
     until(lambda: {"GetInfo", "NotifyRegistrationStatus"} <= {*rpcs(kubelet)})
+    plugin.path.unlink()
+    assert kubelet.wait(lambda: kubelet.node().allocatable == {GPU: 0})
+
+
+def test_a_found_plugin_says_where_it_serves_as_it_sees_the_folder(
+    folder: Path, kubelets: Kubelets, scripted: Plugins
+) -> None:
+    """SR-IOV has the path of its socket in its code, and is run where the folder is mounted."""
+    kubelet = kubelets(seen_at="/seen/kubelet")
+    plugin = scripted()
+    plugin.registration.endpoint = "/seen/kubelet/plugins_registry/found.sock"
+    plugin.send("a")
+    plugin.serve(folder / "plugins_registry" / "found.sock")
+    assert kubelet.wait(lambda: kubelet.node().allocatable == {GPU: 1}), kubelet.notes
     plugin.path.unlink()
     assert kubelet.wait(lambda: kubelet.node().allocatable == {GPU: 0})
 
@@ -343,5 +356,27 @@ def test_the_folder_is_kubelets_own(folder: Path) -> None:
         "device-plugins": "0o750",
         "plugins_registry": "0o755",
         "pod-resources": "0o750",
+        "pods-api": "0o750",
     }
     assert os.listdir(folder / "device-plugins") == ["kubelet.sock"]
+
+
+def test_a_found_plugin_that_fails_is_tried_again_when_its_time_has_come(
+    kubelets: Kubelets, scripted: Plugins, folder: Path
+) -> None:
+    """REG-007: on the clock that was given; nothing else has to happen than `wake`."""
+    clock = VirtualClock()
+    kubelet = kubelets(clock=clock)
+    plugin = scripted()
+    plugin.refused["GetInfo"] = Code.UNIMPLEMENTED
+    plugin.serve(folder / "plugins_registry" / "found.sock")
+    assert plugin.wait_for("GetInfo")
+
+    def later() -> bool:
+        clock.now += 4.0
+        kubelet.wake()
+        return True
+
+    until(lambda: later() and len(plugin.calls("GetInfo")) >= 3)
+    plugin.refused.clear()
+    until(lambda: later() and plugin.registration.registered)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from refimpl.deviceplugin.fake import FakePlugin, Pace
-from refimpl.deviceplugin.kubelet import Container, FakeKubelet
+from refimpl.deviceplugin.kubelet import Container, FakeKubelet, NotStarted
 from refimpl.deviceplugin.savings import read
 from refimpl.registration.watch import SocketDirectory
 from refimpl.wire.endpoint import Endpoint, probe
@@ -131,6 +131,13 @@ def test_a_pod_that_does_not_run_is_judged_anew(kubelet: FakeKubelet, scripted: 
     outcome = kubelet.restart("A", gap_s=0, rebooted=True)
     assert [*outcome] == [busy.uid]
     assert not outcome[busy.uid].accepted
+
+
+def test_no_container_starts_before_its_pod_is_admitted(kubelet: FakeKubelet) -> None:
+    """After a restart pods are judged one after the other."""
+    kubelet.workload.put(waiting := pod())
+    with pytest.raises(NotStarted, match="yet to be admitted"):
+        kubelet.start_container(waiting.uid, "app")
 
 
 def test_a_finished_init_container_spoils_the_restart_of_a_running_pod(

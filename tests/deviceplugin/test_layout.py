@@ -34,6 +34,28 @@ def test_sockets_go_and_everything_else_stays(folder: Path) -> None:
     assert [each.name for each in layout.plugins.iterdir()] == ["DEPRECATION"]
 
 
+def test_the_folder_of_plugins_does_not_follow_the_root_directory(folder: Path) -> None:
+    """DP-KUB-075; all else does."""
+    layout = Layout(folder, folder / "moved")
+    layout.make(pods_api=True)
+    found = {str(path.relative_to(folder)) for path in folder.glob("**/*") if path.is_dir()}
+    below = {f"moved/{name}" for name in ("plugins_registry", "pod-resources", "pods-api")}
+    assert found == {"device-plugins", "moved"} | below
+    assert layout.checkpoint.parent == layout.plugins
+
+
+def test_a_plugin_may_see_the_folder_elsewhere() -> None:
+    """In a mount namespace it is at kubelet's own path, and other paths are the same."""
+    layout = Layout(Path("/tmp/kubelet"))
+    seen = "/var/lib/kubelet"
+    assert layout.here(f"{seen}/plugins_registry/a.sock", seen) == (
+        "/tmp/kubelet/plugins_registry/a.sock"
+    )
+    for path in (f"{seen}2/a.sock", "/run/a.sock"):
+        assert layout.here(path, seen) == path
+    assert layout.here(f"{seen}/a.sock", "") == f"{seen}/a.sock"
+
+
 def test_a_folder_in_the_way_of_a_file_is_an_error(folder: Path) -> None:
     """With its name."""
     (folder / "plugins_registry").touch()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,9 +13,11 @@ from refimpl.deviceplugin.fake import FakePlugin, Pace
 from refimpl.deviceplugin.kubelet import Capacity, FakeKubelet
 from refimpl.deviceplugin.state.effects import Allocate
 from refimpl.deviceplugin.state.endpoints import Connection
+from refimpl.wire.client import Unreachable
 from refimpl.wire.status import Code, Refused
-from tests.deviceplugin.conftest import Plugins
-from tests.deviceplugin.kubelet_rig import GPU, pod
+from tests.deviceplugin.conftest import Kubelets, Plugins
+from tests.deviceplugin.kubelet_rig import GPU, VirtualClock, pod
+from tests.deviceplugin.scripted_kubelet import until
 
 
 def test_an_answer_above_grpcs_limit_fails_the_pod(kubelet: FakeKubelet, scripted: Plugins) -> None:
@@ -32,6 +36,49 @@ def test_a_connection_that_never_was_cannot_be_called(kubelet: FakeKubelet) -> N
     with pytest.raises(Refused, match="no connection") as refused:
         links.allocate(Allocate(Connection(0, GPU, ""), ("a",)))
     assert refused.value.code == Code.UNAVAILABLE
+
+
+def test_a_dial_is_timed_by_the_clock(kubelets: Kubelets, scripted: Plugins) -> None:
+    """DP-KUB-005: ten seconds that nobody has to wait for."""
+    clock = VirtualClock()
+    kubelet = kubelets(clock=clock)
+    ended = beside(lambda: scripted().enrol(kubelet))
+
+    def later() -> bool:
+        clock.now += 1
+        return bool(ended)
+
+    until(later)
+    [error] = ended
+    assert isinstance(error, Refused)
+    assert "no such file" in error.message
+    assert kubelet.node().capacity == {}
+
+
+def test_a_dial_ends_with_the_process(kubelets: Kubelets, scripted: Plugins) -> None:
+    """Whatever time it still has."""
+    kubelet = kubelets(clock=VirtualClock())
+    ended = beside(lambda: scripted().enrol(kubelet))
+    until(lambda: bool(kubelet._living().links._dialling))
+    kubelet.kill()
+    until(lambda: bool(ended))
+    assert isinstance(ended[0], Refused)
+
+
+def beside(act: Callable[[], object]) -> list[Exception | None]:
+    """Runs it in a thread; the list gets what it raised, or None, when it ends."""
+    ended: list[Exception | None] = []
+
+    def run() -> None:
+        try:
+            act()
+        except (Refused, Unreachable) as error:
+            ended.append(error)
+        else:
+            ended.append(None)
+
+    threading.Thread(target=run, daemon=True).start()
+    return ended
 
 
 def test_after_the_end_nothing_is_called_or_registered(

@@ -106,6 +106,17 @@ def test_init_containers_are_listed_where_they_go_on(
     assert [(name, None) for name in entry.device_ids] == listed["app"]
 
 
+def test_v1alpha1_has_an_entry_for_each_device(
+    kubelet: FakeKubelet, client: Client, scripted: Plugins
+) -> None:
+    """As a real kubelet answers it."""
+    scripted().join(kubelet, "a", "b")
+    kubelet.admit(pod({GPU: 2}))
+    [shown] = client.alpha.List(alpha.ListPodResourcesRequest()).pod_resources
+    entries = shown.containers[0].devices
+    assert sorted(list(entry.device_ids) for entry in entries) == [["a"], ["b"]]
+
+
 @pytest.mark.parametrize(("profile", "shown"), [("1.33", True), ("1.37", False)])
 def test_finished_pods_are_hidden_since_1_34(
     kubelets: Kubelets, scripted: Plugins, profile: str, shown: bool
@@ -168,12 +179,13 @@ def test_calls_are_counted_by_method_and_version(kubelet: FakeKubelet, client: C
     client.alpha.List(alpha.ListPodResourcesRequest())
     with pytest.raises(Refused):
         client.get("x")
+    v1_calls, total = '{server_api_version="v1"}', "kubelet_pod_resources_endpoint_requests_total"
     assert kubelet.counts == {
-        "kubelet_pod_resources_endpoint_requests_total{v1}": 2,
-        "kubelet_pod_resources_endpoint_requests_list{v1}": 1,
-        "kubelet_pod_resources_endpoint_requests_get{v1}": 1,
-        "kubelet_pod_resources_endpoint_errors_get{v1}": 1,
-        "kubelet_pod_resources_endpoint_requests_total{v1alpha1}": 1,
+        total + v1_calls: 2,
+        f"kubelet_pod_resources_endpoint_requests_list{v1_calls}": 1,
+        f"kubelet_pod_resources_endpoint_requests_get{v1_calls}": 1,
+        f"kubelet_pod_resources_endpoint_errors_get{v1_calls}": 1,
+        total + '{server_api_version="v1alpha1"}': 1,
     }
 
 

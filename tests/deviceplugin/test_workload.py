@@ -32,6 +32,15 @@ def test_a_container_is_creating_waiting_running_or_terminated() -> None:
     }
 
 
+def test_a_pod_is_pending_until_its_own_containers_run() -> None:
+    """Init containers come before."""
+    run = PodRun(POD)
+    run.started("setup")
+    assert run.status({})["phase"] == "Pending"
+    run.started("app")
+    assert run.status({})["phase"] == "Running"
+
+
 def test_health_stands_beside_the_container_that_has_the_device() -> None:
     """As allocatedResourcesStatus; init containers have no status here."""
     [status] = PodRun(POD).status({"app": {"r/x": {"a": "Unhealthy"}}})["containerStatuses"]

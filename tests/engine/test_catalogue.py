@@ -11,9 +11,9 @@ from conformance.engine import cases, fixtures, matrix, mutants, pages
 from conformance.engine.target import INTERFACES
 
 # The letters of the catalogue: MUST, SHOULD, informational, robustness, Kubernetes, practice,
-# accept set A1.
+# accept set A1, quirks.
 _SOFT = dict.fromkeys("SRKP", "SHOULD")
-LEVELS = {"M": "MUST", **_SOFT, "I": "MAY", "A1": "MUST"}
+LEVELS = {"M": "MUST", **_SOFT, "I": "MAY", "Q": "MAY", "A1": "MUST"}
 every = pytest.mark.parametrize("interface", list(INTERFACES))
 
 

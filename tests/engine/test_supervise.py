@@ -65,3 +65,10 @@ def test_a_command_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:
 def test_only_our_own_braces_are_filled_in() -> None:
     """A driver may take JSON."""
     assert fill('{"a":{dir}}', {"dir": "/d"}) == '{"a":/d}'
+
+
+def test_an_interface_has_placeholders_of_its_own(tmp_path: Path) -> None:
+    """They stand above those that every command has."""
+    values = {"dir": "/elsewhere", "registry": "/r"}
+    made = Supervised(["x", "{dir}", "{registry}", "{node}"], folder=tmp_path, values=values)
+    assert made.command == ["x", "/elsewhere", "/r", "refimpl-node"]

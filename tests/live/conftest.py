@@ -45,7 +45,7 @@ __all__ = [
     "mock_driver",
 ]
 
-collect_ignore = [] if kubernetes_wanted() else ["test_kubelet_devices.py"]
+collect_ignore = [] if kubernetes_wanted() else ["test_kubelet_devices.py", "test_real_kubelet.py"]
 """Not skipped: where nothing may skip, ten minutes of building are still a choice."""
 
 

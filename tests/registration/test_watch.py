@@ -10,11 +10,22 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from inotify_simple import INotify
 
 from refimpl.registration import watch as module
 from refimpl.registration.watch import SocketDirectory
 
 DEADLINE_S = 30.0
+
+
+class Lingering(INotify):  # type: ignore[misc]
+    """One that the kernel does not close before it is let."""
+
+    let = threading.Event()
+
+    def close(self) -> None:
+        self.let.wait()
+        super().close()
 
 
 def bind(path: Path) -> None:
@@ -263,3 +274,15 @@ def test_it_looks_where_inotify_cannot_be_had(
         assert directory.polling
         (folder / "old").unlink()
         assert told(directory, folder) == ["gone old"]
+
+
+def test_nobody_waits_for_the_kernel_to_end_a_watch(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a busy machine that takes many seconds."""
+    monkeypatch.setattr(module, "INotify", Lingering)
+    directory = SocketDirectory(folder)
+    assert not directory.polling
+    directory.close()
+    assert directory.polling
+    Lingering.let.set()

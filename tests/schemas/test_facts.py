@@ -35,6 +35,7 @@ SCHEMAS = {
     "refimpl.cri.api.cri": ["cri-v1"],
     CSI: ["csi-v1", "csi-v1.12"],
     "refimpl.deviceplugin.api.deviceplugin": ["deviceplugin-v1beta1"],
+    "refimpl.deviceplugin.api.pods_v1alpha1": ["pods-v1alpha1"],
     "refimpl.deviceplugin.api.podresources_v1": ["podresources-v1"],
     "refimpl.deviceplugin.api.podresources_v1alpha1": ["podresources-v1alpha1"],
     DRA: ["dra-v1"],

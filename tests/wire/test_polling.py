@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from refimpl.csi.fake import FakeDriver
 from refimpl.wire import polling
 
 SCRIPT = """
@@ -89,3 +90,30 @@ def test_a_fork_is_nothing_to_grpc() -> None:
         check=True,
     )
     assert done.stderr == ""
+
+
+def test_the_verbosity_of_the_user_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Errors alone, unless they ask for more."""
+    monkeypatch.delenv("GRPC_VERBOSITY", raising=False)
+    polling.say_errors_only()
+    assert os.environ["GRPC_VERBOSITY"] == "ERROR"
+    monkeypatch.setenv("GRPC_VERBOSITY", "DEBUG")
+    polling.say_errors_only()
+    assert os.environ["GRPC_VERBOSITY"] == "DEBUG"
+
+
+def test_whoever_waits_for_a_connection_polls_for_it() -> None:
+    """With a server in another process nobody else does."""
+    text = (
+        "import sys\n"
+        "from refimpl.wire.polling import poll_in_the_caller\n"
+        "poll_in_the_caller()\n"
+        "from refimpl.wire.client import Channel\n"
+        "from refimpl.wire.endpoint import Endpoint\n"
+        "with Channel(Endpoint.parse(sys.argv[1])) as channel:\n"
+        "    channel.wait_ready(10)\n"
+    )
+    with FakeDriver() as fake:
+        command = [sys.executable, "-c", text, str(fake.endpoint)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

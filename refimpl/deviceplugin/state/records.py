@@ -39,29 +39,30 @@ def by_node(devices: Devices, resource: str, ids: Iterable[str]) -> dict[int, tu
 
 
 class Records:
-    """Records by pod, container, resource."""
+    """Records by pod, container, resource; those of a pod are found without looking at others."""
 
     def __init__(self) -> None:
-        self._records: dict[tuple[str, str, str], Record] = {}
+        self._pods: dict[str, dict[tuple[str, str], Record]] = {}
 
     def __iter__(self) -> Iterator[Record]:
-        return iter(self._records.values())
+        return (record for held in self._pods.values() for record in held.values())
 
     def put(self, record: Record) -> None:
         """Add a record, or replace the one of the same pod, container and resource."""
-        self._records[record.pod, record.container, record.resource] = record
+        held = self._pods.setdefault(record.pod, {})
+        held[record.container, record.resource] = record
 
     def get(self, pod: str, container: str, resource: str) -> Record | None:
         """One record."""
-        return self._records.get((pod, container, resource))
+        return self._pods.get(pod, {}).get((container, resource))
 
     def of_container(self, pod: str, container: str) -> tuple[Record, ...]:
         """Records of a container, in the order in which they were made."""
-        return tuple(r for r in self if (r.pod, r.container) == (pod, container))
+        return tuple(record for record in self.of_pod(pod) if record.container == container)
 
     def of_pod(self, pod: str) -> tuple[Record, ...]:
         """Records of a pod."""
-        return tuple(record for record in self if record.pod == pod)
+        return tuple(self._pods.get(pod, {}).values())
 
     def pod_ids(self, pod: str, resource: str) -> frozenset[str]:
         """All ids of a resource that containers of a pod hold."""
@@ -79,12 +80,12 @@ class Records:
 
     def drop(self, pods: Iterable[str]) -> None:
         """Forget all records of these pods."""
-        gone = {*pods}
-        self._records = {key: kept for key, kept in self._records.items() if key[0] not in gone}
+        for pod in pods:
+            self._pods.pop(pod, None)
 
     def pods(self) -> set[str]:
         """Pods with at least one record."""
-        return {record.pod for record in self}
+        return {*self._pods}
 
     def in_use(self) -> dict[str, set[str]]:
         """Resource -> ids that some record names."""

@@ -31,6 +31,8 @@ class Settings:
     dial_in_handler: bool = True
     """False (1.24 and older): Register answers first, dialling is done behind its back, and the
     options are those of the request."""
+    listens_again: bool = False
+    """A listening socket that breaks is made anew; else nobody registers until a restart."""
     deprecation_file: bool = False
     """Old kubelets put an empty file DEPRECATION beside their socket; some plugins heed it."""
 

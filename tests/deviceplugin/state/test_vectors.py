@@ -2,94 +2,54 @@
 
 from __future__ import annotations
 
-import re
-import tomllib
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import pytest
 
+from conformance.deviceplugin.asked import judge_answers
+from conformance.deviceplugin.traces import Allocated, Asked, Call, follows, in_words
+from conformance.kubelet import topology, vectors
+from conformance.kubelet.vectors import Buckets, Hints, Merge, Request, Selection, Start, Vector
 from refimpl.deviceplugin.profiles import settings_of
-from refimpl.deviceplugin.state import bitmask
-from refimpl.deviceplugin.state.devices import Devices
 from refimpl.deviceplugin.state.effects import Allocate, GetPreferredAllocation, WriteCheckpoint
-from refimpl.deviceplugin.state.hints import Hint, Hints, resource_hints
-from refimpl.deviceplugin.state.merge import JUDGED, POLICIES, Merged, Policy, policy_of
-from refimpl.deviceplugin.state.models import Container, Device, Pod
+from refimpl.deviceplugin.state.hints import Hint
+from refimpl.deviceplugin.state.merge import Policy, policy_of
+from refimpl.deviceplugin.state.models import Container, Pod
 from refimpl.deviceplugin.state.records import Record
 from refimpl.deviceplugin.state.scopes import pod_request
-from refimpl.deviceplugin.state.select import split
 from refimpl.wire.status import Code, Refused
 
 R = "example.com/gpu"
-FILE = Path(__file__).parents[3] / "fixtures" / "vectors" / "topology.toml"
-TABLE = tomllib.loads(FILE.read_text())
-VECTORS = [TABLE["layouts"].get(row.get("layout"), {}) | row for row in TABLE["vector"]]
+VECTORS = [row for rows in vectors.vectors().values() for row in rows]
 
 
-def _name(vector: dict[str, Any]) -> str:
-    return f"{vector['id']} {vector.get('why', '')}".strip()
+def _name(vector: Vector) -> str:
+    return f"{vector.id} {vector.why}".strip()
 
 
 @pytest.mark.parametrize("vector", VECTORS, ids=_name)
-def test_a_vector_comes_out_as_written(vector: dict[str, Any], kubelet: Any) -> None:
+def test_a_vector_comes_out_as_written(vector: Vector, kubelet: Any) -> None:
     """Placement decides which pods a node takes; these numbers are what real kubelets decide."""
-    {
-        "hints": _judge_hints,
-        "merge": _judge_merge,
-        "start": _judge_start,
-        "buckets": _judge_buckets,
-        "pod": lambda v: _judge_pod(v, kubelet),
-        "request": _judge_request,
-    }[vector["kind"]](vector)
+    match vector:
+        case Hints() | Merge() | Buckets():
+            for minor in (35, 37):
+                ask = partial(topology.answer, settings=settings_of(f"1.{minor}"))
+                judge_answers(vector, ask, minor)
+        case Start():
+            _judge_start(vector)
+        case Selection():
+            _judge_selection(vector, kubelet)
+        case Request():
+            assert pod_request(_pod(vector.containers), {R}) == {R: vector.peak}
 
 
 def test_no_vector_is_missing() -> None:
     """The contract numbers them from 1 to 71."""
-    assert {row["id"] for row in VECTORS} == {f"TM-{number:03}" for number in range(1, 72)}
+    assert {*vectors.vectors()} == {f"TM-{number:03}" for number in range(1, 72)}
 
 
-# -- notation -------------------------------------------------------------------------------------
-
-
-def _hint(text: str) -> Hint:
-    nodes = re.findall(r"\d+", text)
-    mask = None if text.startswith("nil") else bitmask.mask_of(map(int, nodes))
-    return Hint(mask, text.endswith("+"))
-
-
-def _hints(text: str) -> Hints:
-    if text == "nil":
-        return None
-    return () if text == "none" else [_hint(word) for word in text.split()]
-
-
-def _devices(vector: dict[str, Any]) -> Devices:
-    unhealthy = vector.get("unhealthy", "").split()
-    devices = Devices()
-    devices.take(R, [
-        Device(name, "Unhealthy" if name in unhealthy else "Healthy", tuple(nodes) or None)
-        for name, nodes in vector["devices"].items()
-    ])  # fmt: skip
-    return devices
-
-
-def _made(vector: dict[str, Any], release: str = "1.37") -> Hints:
-    devices = _devices(vector)
-    reusable = vector.get("reusable", "").split()
-    busy = {*vector.get("in_use", "").split(), *reusable}
-    return resource_hints(
-        devices,
-        settings_of(release),
-        vector["nodes"],
-        R,
-        vector["request"],
-        free=devices.healthy[R] - busy,
-        reusable=reusable,
-    )
-
-
-def _containers(text: str) -> Pod:
+def _pod(text: str) -> Pod:
     words = [word.split(":") for word in text.split()]
     made = [
         (kind, Container(name, {R: int(count)}, restartable=kind == "sidecar"))
@@ -102,96 +62,34 @@ def _containers(text: str) -> Pod:
 # -- one kind each --------------------------------------------------------------------------------
 
 
-def _judge_hints(vector: dict[str, Any]) -> None:
-    now, before = _made(vector), _made(vector, "1.35")
-    if "masks" in vector:
-        assert now is not None
-        assert len(now) == vector["masks"]
-        assert {hint for hint in now if hint.preferred} == set(_hints(vector["preferred"]) or ())
-        return
-    assert _as_set(now) == _as_set(_hints(vector["hints"]))
-    assert _as_set(before) == _as_set(_hints(vector.get("before", vector["hints"])))
-
-
-def _as_set(hints: Hints) -> set[Hint] | None:
-    return None if hints is None else {*hints}
-
-
-def _judge_merge(vector: dict[str, Any]) -> None:
-    for policy in JUDGED:
-        _same_outcome(_merge(vector, policy), vector[policy])
-    if "before" in vector:
-        _same_outcome(_merge(vector, "best-effort", "1.35"), vector["before"])
-
-
-def _merge(vector: dict[str, Any], policy: str, release: str = "1.37") -> Merged:
-    providers = [
-        {name: _hints(hints) for name, hints in provider.items()}
-        for provider in vector["providers"]
-    ]
-    if "devices" in vector:
-        providers.append({R: _made(vector, release)})
-    distances = dict(enumerate(vector.get("distances", ())))
-    options = {"prefer-closest-numa-nodes": str(bool(distances)).lower()}
-    made = policy_of(policy, vector["nodes"], distances=distances, options=options)
-    return made.merge(providers)
-
-
-def _same_outcome(merged: Merged, wanted: str) -> None:
-    hint, _, verdict = wanted.rpartition(" ")
-    assert merged.admitted == (verdict == "A")
-    assert not hint or merged.hint == _hint(hint)
-
-
-def _judge_start(vector: dict[str, Any]) -> None:
-    for policy in POLICIES:
-        if vector[policy] == "refused":
-            with pytest.raises(ValueError, match="max-allowable-numa-nodes"):
-                policy_of(policy, vector["nodes"], options=vector["options"])
+def _judge_start(vector: Start) -> None:
+    for policy, accepted in vector.accepted.items():
+        if accepted:
+            assert policy_of(policy, vector.nodes, options=vector.options).name == policy
         else:
-            assert policy_of(policy, vector["nodes"], options=vector["options"]).name == policy
+            with pytest.raises(ValueError, match="max-allowable-numa-nodes"):
+                policy_of(policy, vector.nodes, options=vector.options)
 
 
-def _judge_buckets(vector: dict[str, Any]) -> None:
-    devices = _devices(vector)
-    if "affinity" in vector:
-        affinity = _hint(vector["affinity"]).mask
-    else:
-        providers = [{"cpu": _hints(vector.get("cpu", "nil"))}, {R: _made(vector)}]
-        nodes = tuple(vector["nodes"])
-        merged = Policy("best-effort", nodes).merge(providers)
-        assert merged.hint == _hint(vector["hint"])
-        admitted = Policy("restricted", nodes).merge(providers).admitted
-        assert admitted == (vector["restricted"] == "A")
-        affinity = merged.hint.mask
-    free = devices.healthy[R] - {*vector.get("in_use", "").split()}
-    buckets = split(devices.of(R), free, affinity)
-    assert buckets.aligned == {*vector["aligned"].split()}
-    assert buckets.unaligned == {*vector["unaligned"].split()}
-    assert buckets.unplaced == {*vector["unplaced"].split()}
-
-
-def _judge_request(vector: dict[str, Any]) -> None:
-    assert pod_request(_containers(vector["containers"]), {R}) == {R: vector["peak"]}
-
-
-def _judge_pod(vector: dict[str, Any], kubelet: Any) -> None:
-    from_cpu = {"cpu": _hints(vector.get("cpu", "nil"))}
-    policy = Policy("best-effort" if "cpu" in vector else "none", tuple(vector["nodes"]))
+def _judge_selection(vector: Selection, kubelet: Any) -> None:
+    from_cpu = {"cpu": [_hint(word) for word in vector.cpu.split()] or None}
+    policy = Policy("best-effort" if vector.cpu else "none", tuple(vector.nodes))
     desk = kubelet(policy=policy, wishes=lambda *_: [from_cpu])
-    desk.plugin(_devices(vector).of(R).values(), preferred=True)
-    _hold(desk, "other", vector.get("held", ""))
-    _hold(desk, "u1", vector.get("recorded", ""))
-    desk.preferred = [_answer(word) for word in vector["answers"]]
-    admission = desk.admit(_containers(vector["containers"]))
-    assert (admission.reason or None) == vector.get("refused")
-    calls = [call for call in desk.calls if not isinstance(call, WriteCheckpoint)]
-    assert len(calls) == len(vector["trace"])
-    for call, wanted in zip(calls, vector["trace"], strict=True):
-        _same_call(call, wanted)
-    if "in_use" in vector:
-        assert desk.in_use() == {*vector["in_use"].split()}
+    desk.plugin(topology.devices_of(vector.devices, vector.unhealthy.split()), preferred=True)
+    _hold(desk, "other", vector.held)
+    _hold(desk, "u1", vector.recorded)
+    desk.preferred = [_answer(words) for words in vector.answers]
+    admission = desk.admit(_pod(vector.containers))
+    assert admission.reason == vector.refused
+    trace = [_call(call) for call in desk.calls if not isinstance(call, WriteCheckpoint)]
+    assert follows(trace, vector.trace), in_words(trace)
+    if vector.in_use is not None:
+        assert desk.in_use() == {*vector.in_use.split()}
     assert not desk.preferred
+
+
+def _hint(text: str) -> Hint:
+    return Hint(sum(1 << node for node in vectors.nodes_in(text) or ()), text.endswith("+"))
 
 
 def _hold(desk: Any, uid: str, ids: str) -> None:
@@ -201,20 +99,13 @@ def _hold(desk: Any, uid: str, ids: str) -> None:
         desk.tables.pods[uid] = Pod(uid)
 
 
-def _answer(word: str) -> Any:
-    if word == "error":
+def _answer(words: str) -> Any:
+    if words == "error":
         return Refused(Code.INTERNAL, "no preference to be had")
-    return () if word == "nothing" else (tuple(word.split()),)
+    return () if words == "nothing" else (tuple(words.split()),)
 
 
-def _same_call(call: Any, wanted: dict[str, Any]) -> None:
-    if "allocate" in wanted:
-        assert isinstance(call, Allocate)
-        assert len({*call.ids}) == len(call.ids) == wanted["allocate"]
-        assert {*wanted.get("includes", "").split()} <= {*call.ids}
-        assert not {*wanted.get("excludes", "").split()} & {*call.ids}
-    else:
-        assert isinstance(call, GetPreferredAllocation)
-        assert {*call.available} == {*wanted["available"].split()}
-        assert {*call.must_include} == {*wanted["must"].split()}
-        assert call.size == wanted["size"]
+def _call(effect: GetPreferredAllocation | Allocate) -> Call:
+    if isinstance(effect, Allocate):
+        return Allocated(effect.ids)
+    return Asked(frozenset(effect.available), frozenset(effect.must_include), effect.size)

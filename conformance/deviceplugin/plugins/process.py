@@ -1,0 +1,182 @@
+"""A plugin's process: somebody's command, or (in `ours`) our fake in this process."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import attrs
+
+from conformance.deviceplugin.settings import DpSettings
+from conformance.engine.supervise import Supervised, fill
+from refimpl.deviceplugin import illusion
+from refimpl.deviceplugin.layout import Layout
+
+__all__ = ["CommandProcess", "Measures", "Place", "PluginProcess"]
+
+_PLACEHOLDERS = ("{dir}", "{registry}", "{root}")
+
+
+@attrs.frozen
+class Measures:
+    """What a process holds: descriptors, threads, resident memory in bytes (0: not known)."""
+
+    fds: int
+    threads: int
+    rss: int = 0
+
+
+@attrs.frozen
+class Place:
+    """Where a plugin is started. `root` stands for /var/lib/kubelet; `scratch` is for its log."""
+
+    root: Path
+    scratch: Path
+    node: str
+    resource: str
+
+    @property
+    def layout(self) -> Layout:
+        """What lies where below the root."""
+        return Layout(self.root)
+
+    @property
+    def values(self) -> Mapping[str, str]:
+        """The placeholders of commands, by name."""
+        return {
+            "dir": str(self.layout.plugins),
+            "registry": str(self.layout.registry),
+            "root": str(self.root),
+            "node": self.node,
+            "resource": self.resource,
+        }
+
+
+class PluginProcess(Protocol):
+    """One process of the plugin, made for a place and not started yet. `ended_by_us`: it was
+    `terminate` or `kill` that ended it."""
+
+    ended_by_us: bool
+
+    def start(self) -> None:
+        """Starts it; raises BadOption where that cannot be. It registers when it likes."""
+
+    def terminate(self, limit_s: float = 10.0) -> int | None:
+        """SIGTERM, as a pod's end; SIGKILL after the limit. Returns the exit status."""
+
+    def kill(self) -> None:
+        """SIGKILL: its sockets stay where they are."""
+
+    def freeze(self) -> bool:
+        """SIGSTOP; False where that cannot be done."""
+
+    def thaw(self) -> None:
+        """SIGCONT."""
+
+    def alive(self) -> bool:
+        """Whether it runs."""
+
+    def status(self) -> int | None:
+        """Its exit status, negative for a signal; None while it runs."""
+
+    def fate(self) -> str:
+        """How it ended, with the last lines of its log."""
+
+    def said(self) -> str:
+        """All that it has written so far."""
+
+    def measures(self) -> Measures | None:
+        """What it holds now; None where that cannot be seen."""
+
+    def close(self) -> None:
+        """Ends it and removes what was made for it. May be called twice."""
+
+
+class CommandProcess:
+    """See PluginProcess: the command of the user."""
+
+    def __init__(self, command: Sequence[str], place: Place, chosen: DpSettings) -> None:
+        self.ended_by_us = False
+        seen = illusory(command, chosen)
+        self._process = Supervised(
+            illusion.words(place.root, command) if seen else command,
+            folder=place.scratch,
+            values=place.values,
+            env={name: fill(value, place.values) for name, value in chosen.env.items()},
+        )
+
+    def start(self) -> None:
+        """See PluginProcess."""
+        self._process.start()
+
+    def terminate(self, limit_s: float = 10.0) -> int | None:
+        """See PluginProcess."""
+        self.ended_by_us = self.ended_by_us or self.alive()
+        return self._process.terminate(limit_s)
+
+    def kill(self) -> None:
+        """See PluginProcess."""
+        self.ended_by_us = self.ended_by_us or self.alive()
+        self._process.kill()
+
+    def freeze(self) -> bool:
+        """See PluginProcess."""
+        self._signal(signal.SIGSTOP)
+        return True
+
+    def thaw(self) -> None:
+        """See PluginProcess."""
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self._process.process and self.alive():
+            os.killpg(self._process.process.pid, number)
+
+    def alive(self) -> bool:
+        """See PluginProcess."""
+        return self._process.running()
+
+    def status(self) -> int | None:
+        """See PluginProcess."""
+        return self._process.status()
+
+    def fate(self) -> str:
+        """See PluginProcess."""
+        if self.alive():
+            return f"it runs{self._process.last_words()}"
+        return f"it ended with status {self.status()}{self._process.last_words()}"
+
+    def said(self) -> str:
+        """See PluginProcess."""
+        return self._process.log.read_text(errors="replace")
+
+    def measures(self) -> Measures | None:
+        """See PluginProcess."""
+        process = self._process.process
+        return measures_of(process.pid) if process and self.alive() else None
+
+    def close(self) -> None:
+        """See PluginProcess."""
+        self.thaw()
+        self._process.close()
+
+
+def illusory(command: Sequence[str], chosen: DpSettings) -> bool:
+    """Whether the command is to find its folder at the real kubelet's path."""
+    said = [*command, *chosen.env.values()]
+    named = any(placeholder in word for word in said for placeholder in _PLACEHOLDERS)
+    return chosen.illusion == "always" or (chosen.illusion == "auto" and not named)
+
+
+def measures_of(pid: int) -> Measures | None:
+    """What a process of this machine holds; None for one that may not be looked at."""
+    folder = Path(f"/proc/{pid}")
+    try:
+        fds, threads = (len(os.listdir(folder / name)) for name in ("fd", "task"))
+        pages = int((folder / "statm").read_text().split()[1])
+    except OSError:
+        return None
+    return Measures(fds, threads, pages * os.sysconf("SC_PAGE_SIZE"))

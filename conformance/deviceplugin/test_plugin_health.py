@@ -1,0 +1,163 @@
+"""What a plugin tells of devices that fail, recover, go and come; and to whom."""
+
+from __future__ import annotations
+
+from conformance.deviceplugin.plugin import Plugin
+from conformance.deviceplugin.plugins.needs import (
+    BREAKABLE,
+    MEASURABLE,
+    MENDABLE,
+    PLUGGABLE,
+    PUSHES,
+    SOURCE,
+    UNPLUGGABLE,
+)
+from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.verdict import expect, should
+
+NOTICE_S, RECOVER_S, AGAIN_S = 30.0, 60.0, 60.0
+"""How soon a loss and a recovery are told, and a plugin registers again."""
+
+NEW = "refimpl-new"
+CYCLES = 100
+SPARE = 20
+"""Threads or descriptors more than before that are no leak of one a cycle."""
+
+
+@case("DP-PLG-020", MUST, "device plugin v1beta1, ListAndWatch", needs=[BREAKABLE])
+def test_the_loss_of_a_device_is_told_in_a_whole_list(plugin: Plugin) -> None:
+    """A pod that gets a dead device fails where it runs; a short list takes devices away that are
+    well."""
+    watch = plugin.watch()
+    before, lost = watch.newest, plugin.ids()[0]
+    with plugin.broken(lost):
+        plugin.until(
+            lambda: watch.newest.get(lost) != "Healthy",
+            f"within {NOTICE_S:g} s a list has the device as Unhealthy",
+            NOTICE_S,
+        )
+        wanted = {**before, lost: "Unhealthy"}
+        found = watch.newest
+        expect(found == wanted, "only that device is Unhealthy", wanted=wanted, got=found)
+
+
+@case("DP-PLG-021", SHOULD, "device plugin v1beta1, ListAndWatch", needs=[BREAKABLE, MENDABLE])
+def test_the_recovery_of_a_device_is_told(plugin: Plugin) -> None:
+    """Else it is lost to the node until somebody restarts the plugin."""
+    watch = plugin.watch()
+    lost = plugin.ids()[0]
+    with plugin.broken(lost):
+        plugin.until(
+            lambda: watch.newest.get(lost) != "Healthy", "the loss of the device is told", NOTICE_S
+        )
+    plugin.until(
+        lambda: watch.newest.get(lost) == "Healthy",
+        f"within {RECOVER_S:g} s a list has the device as Healthy again",
+        RECOVER_S,
+    )
+    expect(not watch.ended, "by the same stream", wanted="an open stream", got=watch.ended)
+
+
+@case("DP-PLG-022", MUST, "device plugin v1beta1, ListAndWatch", needs=[UNPLUGGABLE])
+def test_a_device_that_is_gone_is_not_healthy_any_more(plugin: Plugin) -> None:
+    """It may be listed as Unhealthy, which kubelet bears better, or not at all."""
+    watch = plugin.watch()
+    gone = plugin.ids()[0]
+    plugin.spoilt = True
+    plugin.hook("remove_device", gone)
+    plugin.until(
+        lambda: watch.newest.get(gone) in (None, "Unhealthy"),
+        "a list without the device, or with it as Unhealthy",
+        NOTICE_S,
+    )
+    plugin.hook_if_any("add_device", gone)
+
+
+@case("DP-PLG-023", SHOULD, "robustness: a device is added", needs=[PLUGGABLE])
+def test_a_device_that_is_new_is_listed(plugin: Plugin) -> None:
+    """Without a restart of the plugin, which would cost the others a moment."""
+    watch = plugin.watch()
+    before = set(watch.newest)
+    plugin.spoilt = True
+    plugin.hook("add_device", NEW)
+    plugin.until(lambda: set(watch.newest) - before, "a list with the new device in it", RECOVER_S)
+    plugin.hook_if_any("remove_device", NEW)
+
+
+@case("DP-PLG-025", SHOULD, "robustness: ListAndWatch is cancelled", needs=[MEASURABLE])
+def test_cancelled_streams_leave_nothing_behind(plugin: Plugin) -> None:
+    """Each restart of kubelet leaves one: handlers that never end fill the plugin up."""
+    plugin.watch().cancel()
+    before = plugin.at_rest()
+    for _ in range(CYCLES):
+        plugin.glance()
+    plugin.watch()
+
+    def growth() -> list[str]:
+        now = plugin.process.measures()
+        if before is None or now is None:
+            return []
+        pairs = {"threads": (before.threads, now.threads), "descriptors": (before.fds, now.fds)}
+        return [
+            f"{name}: {old}, now {new}" for name, (old, new) in pairs.items() if new > old + SPARE
+        ]
+
+    plugin.until(
+        lambda: not growth(), f"threads and descriptors are as before {CYCLES} streams", 10.0
+    )
+
+
+@case("DP-PLG-026", SHOULD, "robustness: several streams", needs=[BREAKABLE])
+def test_every_open_stream_is_told_of_a_change(plugin: Plugin) -> None:
+    """The stream of a kubelet that is gone may be open still; where one of them takes the news,
+    the other never hears it."""
+    plugin.link()
+    watches = [plugin.watch(), plugin.watch()]
+    lost = plugin.ids()[0]
+    with plugin.broken(lost):
+        for watch in watches:
+            plugin.until(
+                lambda watch=watch: watch.newest.get(lost) != "Healthy",  # type: ignore[misc]
+                "the loss of a device is told to every stream",
+                NOTICE_S,
+            )
+        plugin.until(
+            lambda: lost not in plugin.ids(), "the loss of a device is told to kubelet", NOTICE_S
+        )
+
+
+@case("DP-PLG-027", SHOULD, "Kubernetes 1.37 kubelet, ListAndWatch", needs=[PUSHES])
+def test_a_plugin_whose_stream_is_dropped_registers_again(plugin: Plugin) -> None:
+    """Kubelet has forgotten it then, though its socket is there and kubelet.sock is the same."""
+    first = plugin.link()
+    plugin.may_exit()
+    plugin.drop()
+    plugin.until(
+        lambda: (
+            [each for each in plugin.living() if each is not first] or not plugin.process.alive()
+        ),
+        f"within {AGAIN_S:g} s after its stream was dropped the plugin registers again, or exits",
+        AGAIN_S,
+    )
+
+
+@case("DP-PLG-028", MUST, "robustness: no list can be had", needs=[SOURCE])
+def test_a_plugin_that_cannot_list_says_so(plugin: Plugin) -> None:
+    """Where only the stream ends, the devices are gone for kubelet and nobody brings them back."""
+    first = plugin.link()
+    plugin.spoilt = True
+    plugin.hook("break_source")
+
+    def told() -> str:
+        if first.ended:
+            return "the stream ended"
+        ill = [id for id, each in plugin.devices().items() if not each.healthy]
+        return "devices are Unhealthy" if ill else ""
+
+    said = plugin.soon(told, NOTICE_S)
+    plugin.hook_if_any("mend_source")
+    if first.ended:
+        plugin.link(after=first, what="a plugin whose stream ended registers again")
+    should(
+        said, "devices of which nothing is known are Unhealthy", wanted="a list", got="no change"
+    )

@@ -1,0 +1,175 @@
+"""How a plugin registers: when, as what, and where it can be reached meanwhile."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+from conformance.deviceplugin.plugin import REGISTER_S, Plugin
+from conformance.deviceplugin.plugins.needs import PUSHES
+from conformance.engine.case import MAY, MUST, SHOULD, case
+from conformance.engine.verdict import Broken, expect, should
+from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
+from refimpl.deviceplugin.state.names import check_resource
+from refimpl.wire.status import Refused
+
+ANSWER_S = 1.0
+"""How soon a plugin that registers has to be there, and to answer GetDevicePluginOptions."""
+
+RETRY_S = 60.0
+"""How long a plugin may pause before it registers again."""
+
+MANY_CALLS = 10
+"""Calls of Register within 10 s that are a tight loop."""
+
+TOGETHER = 8
+"""Calls at a time."""
+
+
+@case("DP-PLG-001", MUST, "device plugin v1beta1, Register", needs=[PUSHES])
+def test_a_plugin_registers_with_a_kubelet_that_is_there(plugin: Plugin) -> None:
+    """The node has none of its devices before that, and pods that want them wait."""
+    plugin.arrival(deadline_s=REGISTER_S)
+
+
+@case("DP-PLG-002", MUST, "device plugin v1beta1, RegisterRequest.version", needs=[PUSHES])
+def test_the_version_is_v1beta1(plugin: Plugin) -> None:
+    """Kubelet compares the texts, and refuses whatever else is sent."""
+    version = plugin.arrival().request.version
+    expect(version == "v1beta1", "version is v1beta1", wanted="v1beta1", got=repr(version))
+
+
+@case("DP-PLG-003", MUST, "device plugin v1beta1, RegisterRequest.resource_name", needs=[PUSHES])
+def test_the_resource_has_the_name_of_an_extended_resource(plugin: Plugin) -> None:
+    """Another name is refused, or could not be written into a pod."""
+    name = plugin.arrival().request.resource_name
+    try:
+        check_resource(name)
+    except Refused as refused:
+        rule = "resource_name is vendor-domain/name"
+        raise Broken(rule, "a name that kubelet takes", refused.message) from None
+
+
+@case("DP-PLG-004", MUST, "device plugin v1beta1, RegisterRequest.endpoint", needs=[PUSHES])
+def test_the_endpoint_is_the_name_of_a_socket_in_the_directory(plugin: Plugin) -> None:
+    """Kubelet puts its own directory in front of it: a path ends up elsewhere."""
+    plugin.arrival()
+    name = plugin.arrivals()[-1].request.endpoint
+    bare = "/" not in name and name not in ("", ".", "..")
+    expect(bare, "endpoint is a bare file name", wanted="a name without /", got=repr(name))
+    there = plugin.sockets()
+    expect(
+        name in there, "endpoint is a socket in device-plugins", wanted=repr(name), got=repr(there)
+    )
+
+
+@case("DP-PLG-005", MUST, "Kubernetes 1.37 kubelet, Register", needs=[PUSHES])
+def test_a_plugin_serves_before_its_register_is_answered(plugin: Plugin) -> None:
+    """Kubelet dials back inside Register: who serves afterwards, or has one thread for both, waits
+    for kubelet while kubelet waits for him."""
+    found: list[str] = []
+    with plugin.at_arrival(
+        lambda arrival: found.append(plugin.problem_at(lambda: arrival.socket, ANSWER_S))
+    ):
+        plugin.fresh()
+        plugin.until(lambda: found, "the plugin calls Register")
+    expect(
+        not found[0],
+        "while Register is open, GetDevicePluginOptions is answered",
+        wanted=f"an answer within {ANSWER_S:g} s",
+        got=found[0],
+    )
+
+
+@case("DP-PLG-006", SHOULD, "device plugin v1beta1, RegisterRequest.options", needs=[PUSHES])
+def test_register_and_the_plugin_itself_say_the_same_options(plugin: Plugin) -> None:
+    """Kubelets up to 1.24 believe the one, later ones the other."""
+    plugin.link()
+    sent, asked = plugin.arrivals()[-1].request.options, plugin.options()
+    should(
+        sent == asked,
+        "RegisterRequest.options are those of GetDevicePluginOptions",
+        wanted=asked,
+        got=sent,
+    )
+
+
+@case("DP-PLG-007", MUST, "device plugin v1beta1, GetDevicePluginOptions")
+def test_the_options_are_the_same_each_time(plugin: Plugin) -> None:
+    """Kubelet asks at every registration, and several kubelets' worth of calls may be under way."""
+    first, second = plugin.options(), plugin.options()
+    stub = plugin.stub
+    with ThreadPoolExecutor(TOGETHER) as pool:
+        asked = [pool.submit(stub.GetDevicePluginOptions, pb.Empty()) for _ in range(TOGETHER)]
+        answers = [second, *(each.result() for each in asked)]
+    other = next((answer for answer in answers if answer != first), None)
+    expect(other is None, "the options do not change", wanted=first, got=other)
+
+
+@case("DP-PLG-008", SHOULD, "robustness: no kubelet yet", needs=[PUSHES])
+def test_a_plugin_waits_for_a_kubelet_that_is_not_there_yet(plugin: Plugin) -> None:
+    """Nodes start their pods and their kubelet in any order, and kubelet takes its time.
+
+    The row lets a minute pass before kubelet comes; a second or two show the same.
+    """
+    plugin.cleared()
+    plugin.may_exit()
+    plugin.start_again()
+    plugin.stays(plugin.process.alive, "without a kubelet the plugin waits")
+    plugin.start_kubelet()
+    plugin.arrival(deadline_s=REGISTER_S)
+
+
+@case("DP-PLG-009", MUST, "device plugin v1beta1, Register refused", needs=[PUSHES])
+def test_a_refused_plugin_pauses_before_it_tries_again_or_exits(plugin: Plugin) -> None:
+    """A tight loop takes a core from every node until somebody notices; one that gives up in
+    silence looks healthy and has no devices."""
+    with plugin.refusing("version v1beta1 is not supported"):
+        plugin.fresh()
+        plugin.may_exit()
+        plugin.arrival()
+        plugin.stays(
+            lambda: len(plugin.arrivals()) < MANY_CALLS, f"fewer than {MANY_CALLS} calls in 10 s"
+        )
+        plugin.until(
+            lambda: len(plugin.arrivals()) > 1 or not plugin.process.alive(),
+            "after a refusal the plugin tries again, or exits",
+            RETRY_S,
+        )
+    status = plugin.process.status()
+    expect(status != 0, "a plugin that gives up exits with a status", wanted="not 0", got=status)
+
+
+@case("DP-PLG-010", SHOULD, "robustness: Register is not answered", needs=[PUSHES])
+def test_a_plugin_whose_register_hangs_answers_all_the_same(plugin: Plugin) -> None:
+    """Kubelet answers Register after its own calls; a plugin that only waits is deadlocked."""
+    with plugin.hanging():
+        plugin.fresh()
+        first = plugin.arrival()
+        problem = plugin.problem_at(lambda: plugin.arrivals()[-1].socket, ANSWER_S)
+        expect(
+            not problem or len(plugin.arrivals()) > first.number,
+            "while Register hangs, the plugin answers or tries again",
+            wanted=f"an answer within {ANSWER_S:g} s",
+            got=problem,
+        )
+    plugin.link(what="once kubelet answers, the plugin is registered")
+
+
+@case("DP-PLG-011", MUST, "robustness: kubelet ends during Register", needs=[PUSHES])
+def test_a_plugin_registers_again_when_the_connection_breaks(plugin: Plugin) -> None:
+    """Kubelet may end at any moment; nobody else knows that the call was lost."""
+    with plugin.hanging_up(times=1):
+        plugin.fresh()
+        plugin.arrival()
+        plugin.arrival(2, RETRY_S)
+    plugin.link()
+
+
+@case("DP-PLG-012", MAY, "Kubernetes up to 1.24, DEPRECATION", needs=[PUSHES])
+def test_the_file_of_old_kubelets_does_no_harm(plugin: Plugin) -> None:
+    """Plugins made from the sample do not call Register where it lies; nobody may crash on it."""
+    plugin.cleared()
+    plugin.deprecate()
+    plugin.start_kubelet()
+    plugin.start_again()
+    plugin.stays(plugin.process.alive, "with a DEPRECATION file the plugin runs")

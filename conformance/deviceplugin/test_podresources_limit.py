@@ -1,0 +1,128 @@
+"""How often pod resources may be asked, and how calls are counted (PR)."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from conformance.engine.case import MAY, MUST, SHOULD, case
+from conformance.engine.verdict import expect, expect_status, should
+from conformance.kubelet.needs import Able, From
+from conformance.kubelet.node import Node
+from conformance.kubelet.shown import REFUSED, RUNS, SERVES, get, name_of
+from refimpl.deviceplugin.api import podresources_v1_pb2 as pr
+from refimpl.deviceplugin.api import podresources_v1alpha1_pb2 as alpha
+from refimpl.wire.status import Code, Refused
+
+LIMIT = "pod resources: 100 calls a second, 10 at once"
+QPS, BURST = 100, 10
+CALLS, AT_ONCE = 200, 8
+
+Ask = Callable[[], object]
+
+
+def calls_of(node: Node) -> list[Ask]:
+    """One call of each method of both versions."""
+    new, old = node.resources(), node.alpha()
+    missing = pr.GetPodResourcesRequest(pod_name="refimpl-no-such-pod", pod_namespace="default")
+    return [
+        lambda: new.List(pr.ListPodResourcesRequest()),
+        lambda: new.GetAllocatableResources(pr.AllocatableResourcesRequest()),
+        lambda: new.Get(missing),
+        lambda: old.List(alpha.ListPodResourcesRequest()),
+    ]
+
+
+def burst(calls: Sequence[Ask]) -> tuple[Counter[Code], float]:
+    """Makes `CALLS` calls as fast as may be, these in turn: how they ended, and in how long."""
+
+    def code(number: int) -> Code:
+        try:
+            calls[number % len(calls)]()
+        except Refused as refused:
+            return refused.code
+        return Code.OK
+
+    began = time.monotonic()
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        found = Counter(pool.map(code, range(CALLS)))
+    return found, time.monotonic() - began
+
+
+@case("PR-019", MUST, LIMIT, needs=SERVES)
+def test_too_many_calls_are_refused_and_soon_none_any_more(node: Node) -> None:
+    """An agent in a tight loop must not slow kubelet down, and a patient one must get through."""
+    ask = calls_of(node)[0]
+    found, _ = burst([ask])
+    expect(
+        found.keys() == {Code.OK, Code.RESOURCE_EXHAUSTED},
+        f"of {CALLS} calls at once some pass, and the rest is RESOURCE_EXHAUSTED",
+        wanted="OK and RESOURCE_EXHAUSTED",
+        got={code.name: count for code, count in found.items()},
+    )
+    node.until(lambda: _passes(ask), "calls pass again within a second", 1.0)
+
+
+def _passes(ask: Ask) -> bool:
+    try:
+        ask()
+    except Refused as refused:
+        if refused.code != Code.RESOURCE_EXHAUSTED:
+            raise
+        return False
+    return True
+
+
+@case("PR-033", MAY, LIMIT, needs=SERVES)
+def test_all_methods_and_versions_share_one_limit(node: Node) -> None:
+    """Two agents on a node take calls away from one another, whatever they call."""
+    found, seconds = burst(calls_of(node))
+    refused = found[Code.RESOURCE_EXHAUSTED]
+    most = BURST + QPS * seconds + 1
+    expect(
+        CALLS - refused <= most,
+        f"in {seconds:.2f} s one limit lets {most:.0f} calls pass, whichever they are",
+        wanted=f"at most {most:.0f} of {CALLS}",
+        got=CALLS - refused,
+    )
+
+
+def counted(node: Node) -> Counter[str]:
+    """The metrics of pod resources: what each is about -> count."""
+    prefix, found = "kubelet_pod_resources_endpoint_", Counter[str]()
+    for name, value in node.client.metrics().items():
+        if name.startswith(prefix):
+            stem, _, labels = name.removeprefix(prefix).partition("{")
+            of = "v1alpha1" if '"v1alpha1"' in labels else "v1"
+            found[f"{stem} {of}"] += int(value)
+    return found
+
+
+@case(
+    "PR-030", SHOULD, "kubelet metrics: pod resources", needs=[*RUNS, Able("metrics"), From("1.34")]
+)
+def test_calls_are_counted_by_method(node: Node) -> None:
+    """Without the numbers nobody finds the agent that asks too often."""
+    pod = node.running()
+    before = counted(node)
+    lists, offers, missing, old = calls_of(node)
+    for ask in (lists, lists, lists, offers, offers, old):
+        node.patiently(ask)
+    get(node, name_of(pod))
+    expect_status(lambda: node.patiently(missing), REFUSED, "Get of an unknown pod is an error")
+    wanted = {
+        "requests_total v1": 7,
+        "requests_list v1": 3,
+        "requests_get_allocatable v1": 2,
+        "requests_get v1": 2,
+        "errors_get v1": 1,
+        "requests_total v1alpha1": 1,
+    }
+    found = {**(counted(node) - before)}
+    expect(found == wanted, "each call counts for its method", wanted=wanted, got=found)
+    before = counted(node)
+    passed = burst([lists])[0][Code.OK]
+    told = (counted(node) - before)["requests_list v1"]
+    should(told == passed, "calls beyond the limit are not counted", wanted=passed, got=told)

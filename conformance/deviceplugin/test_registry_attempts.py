@@ -1,0 +1,131 @@
+"""Attempts to register a plugin that fail, and what comes after them (REG)."""
+
+from __future__ import annotations
+
+import contextlib
+
+from conformance.deviceplugin.registry import (
+    INFO,
+    NOTIFY,
+    OPTIONS,
+    SOON_S,
+    Deaf,
+    attempted,
+    mended,
+    refused,
+    unhurried,
+)
+from conformance.engine.case import MAY, MUST, case
+from conformance.engine.verdict import expect
+from conformance.kubelet.needs import Able
+from conformance.kubelet.node import Node
+from refimpl.wire.status import Code
+
+SOURCE = "kubelet: plugin watcher, deadlines and retries"
+WATCHES = Able("watcher")
+
+
+@case("REG-006", MUST, SOURCE, needs=[WATCHES])
+def test_a_plugin_that_takes_too_long_to_say_who_it_is_is_asked_again(node: Node) -> None:
+    """One that hangs must not hold up the registration of others; one that was busy gets in."""
+    plugin = node.plugin(found=True)
+    plugin.slow[INFO] = 1.1
+    plugin.send("a")
+    plugin.serve()
+    node.until(lambda: plugin.given_up or plugin.registration.notified, "GetInfo is over")
+    expect(
+        plugin.given_up and not plugin.calls(OPTIONS),
+        "GetInfo has one second",
+        wanted="an attempt that fails",
+        got="an answer after 1.1 s was waited for",
+    )
+    attempted(node, plugin, 2)
+    plugin.slow.clear()
+    mended(node, plugin)
+
+
+@case("REG-007", MUST, SOURCE, needs=[WATCHES])
+def test_a_plugin_that_cannot_say_who_it_is_is_asked_again_with_pauses(node: Node) -> None:
+    """A socket of another service in this folder must neither burn the CPU nor be lost for good."""
+    plugin = node.plugin(found=True)
+    plugin.refused[INFO] = Code.UNIMPLEMENTED
+    plugin.serve()
+    attempted(node, plugin, 1)
+    unhurried(node, plugin)
+    attempted(node, plugin, 3)
+    del plugin.refused[INFO]
+    mended(node, plugin)
+
+
+@case("REG-008", MUST, SOURCE, needs=[WATCHES])
+def test_a_socket_that_nobody_listens_at_is_tried_again_and_holds_up_nobody(node: Node) -> None:
+    """A process that was killed leaves its socket; the drivers of others must come up all the
+    same."""
+    stale = Deaf(node.registry / "stale.sock")
+    with contextlib.closing(stale):
+        other = node.plugin(found=True)
+        other.serve()
+        node.until(
+            lambda: other.registration.registered, "another plugin is registered meanwhile", SOON_S
+        )
+        stale.listen()
+
+        def called() -> bool:
+            node.hasten(SOON_S)
+            return stale.called()
+
+        node.until(called, "once somebody listens at the socket, the client comes again")
+
+
+@case("REG-016", MAY, "kubelet 1.37: a notification that fails", needs=[WATCHES])
+def test_a_plugin_that_cannot_be_told_of_its_success_is_taken_out_and_tried_again(
+    node: Node,
+) -> None:
+    """Its devices come and go until it answers: a plugin that refuses the notification flaps."""
+    plugin = node.plugin(found=True)
+    plugin.held.add(NOTIFY)
+    plugin.refused[NOTIFY] = Code.UNKNOWN
+    plugin.send("a")
+    plugin.serve()
+    node.until(lambda: node.allocatable(plugin.resource) == {"a"}, "the plugin is taken in")
+    plugin.release()
+    node.until(
+        lambda: not node.allocatable(plugin.resource), "a notification that fails takes it out"
+    )
+    attempted(node, plugin, 2)
+    del plugin.refused[NOTIFY]
+    mended(node, plugin)
+    node.until(lambda: node.allocatable(plugin.resource) == {"a"}, "and then it stays")
+
+
+@case("REG-017", MUST, SOURCE, needs=[WATCHES])
+def test_a_plugin_that_does_not_answer_its_notification_is_not_waited_for(node: Node) -> None:
+    """What hangs here would hang with each of the plugins that do the same."""
+    plugin = node.plugin(found=True)
+    plugin.slow[NOTIFY] = 5.5
+    plugin.serve()
+    node.until(
+        lambda: NOTIFY in plugin.given_up or plugin.registration.notified,
+        "the notification ends",
+        2 * SOON_S,
+    )
+    expect(
+        NOTIFY in plugin.given_up,
+        "NotifyRegistrationStatus has five seconds",
+        wanted="a call that ends by itself",
+        got="an answer after 5.5 s was waited for",
+    )
+
+
+@case("REG-033", MUST, SOURCE, needs=[WATCHES])
+def test_a_plugin_whose_service_fails_is_told_why_and_tried_again_with_pauses(node: Node) -> None:
+    """A driver that needs its hardware first comes in when it has it, without being restarted."""
+    plugin = node.plugin(found=True)
+    plugin.refused[OPTIONS] = Code.INTERNAL
+    plugin.send("a")
+    plugin.serve()
+    refused(node, plugin, "its options cannot be had")
+    unhurried(node, plugin)
+    attempted(node, plugin, 3)
+    del plugin.refused[OPTIONS]
+    mended(node, plugin)

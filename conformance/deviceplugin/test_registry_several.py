@@ -1,0 +1,135 @@
+"""Several plugins side by side, in both ways to register (REG)."""
+
+from __future__ import annotations
+
+from conformance.deviceplugin.registry import SOON_S, registered
+from conformance.engine.case import MAY, MUST, case
+from conformance.engine.verdict import expect
+from conformance.kubelet.needs import Able, From
+from conformance.kubelet.node import Node
+from refimpl.deviceplugin.scripted import ScriptedPlugin
+from refimpl.wire.client import Unreachable
+from refimpl.wire.status import Refused
+
+SOURCE = "kubelet: plugins of one name"
+WATCHES = Able("watcher")
+PODS = Able("pods")
+MULTI = From("1.37")
+
+
+def _two(node: Node, first: ScriptedPlugin) -> ScriptedPlugin:
+    """A second plugin of its resource, registered after it by being found."""
+    second = node.plugin(first.resource, found=True)
+    second.send("a", "b")
+    second.serve()
+    registered(node, second)
+    node.until(lambda: second.streams == 1, "the second plugin is watched as well")
+    return second
+
+
+def _allocated(node: Node, by: ScriptedPlugin, rule: str) -> None:
+    node.running(limits={by.resource: 1})
+    expect(len(by.allocated()) == 1, rule, wanted="one Allocate there", got=by.order)
+
+
+@case("REG-021", MUST, SOURCE, needs=[WATCHES, PODS])
+def test_of_two_plugins_of_one_name_the_newest_is_used(node: Node) -> None:
+    """An update starts the new plugin before the old one ends: it has to take over, not fail."""
+    first = node.join(node.plugin(found=True), "a", "b")
+    registered(node, first)
+    second = _two(node, first)
+    if node.since(MULTI.release):
+        node.stays(lambda: first.streams == 1, "the first is not let go", "its stream stays open")
+    _allocated(node, second, "the newest plugin of a resource is asked to allocate")
+
+
+@case("REG-022", MUST, SOURCE, needs=[WATCHES, PODS, MULTI])
+def test_when_one_of_two_goes_the_other_one_is_used(node: Node) -> None:
+    """The new version of a plugin is withdrawn: the old one is still there and must be used."""
+    first = node.join(node.plugin(found=True), "a", "b")
+    second = _two(node, first)
+    second.path.unlink()
+    node.until(lambda: second.cancelled == 1, "the second is let go when its socket goes", SOON_S)
+    held = node.allocatable(first.resource)
+    expect(held == {"a", "b"}, "no device is lost by it", wanted={"a", "b"}, got=held)
+    _allocated(node, first, "the one that is left is asked to allocate")
+
+
+@case("REG-023", MUST, SOURCE, needs=[WATCHES])
+def test_plugins_of_different_types_do_not_get_into_each_others_way(node: Node) -> None:
+    """All drivers of a node share this folder, and a driver of two types uses one name for both."""
+    from refimpl.csi.fake import FakeDriver  # which no other case pays for
+
+    device = node.join(node.plugin(found=True), "a")
+    name = device.resource.partition("/")[0]
+    claims = node.plugin(name, found=True)
+    claims.registration.type, claims.registration.versions = "DRAPlugin", ("v1.DRAPlugin",)
+    claims.registration.endpoint = str(claims.path)
+    claims.serve()
+    socket = node.client.folder / "plugins" / f"{name}.sock"
+    named = {"driver_name": name}
+    with FakeDriver(socket, register=node.registry, storage="memory", settings=named) as storage:
+        told = storage.registration
+        registered(node, claims)
+        node.until(lambda: told.registered, "the storage driver is registered", 20.0)
+    claims.stop()
+    last = node.join(node.plugin(found=True), "z")
+    expect(
+        device.streams == 1 and node.allocatable(device.resource) == {"a"} and last.streams == 1,
+        "drivers of other types may come and go",
+        wanted="device plugins that stay",
+        got=device.order,
+    )
+
+
+@case("REG-027", MAY, SOURCE, needs=[WATCHES, PODS])
+def test_a_plugin_that_registers_and_is_found_counts_twice_or_the_last_time(node: Node) -> None:
+    """SR-IOV's plugin can do both; with one socket for each neither way spoils the other."""
+    pushed = node.joined()
+    found = _two(node, pushed)
+    _allocated(node, found, "the way that came last is asked to allocate")
+    if node.since(MULTI.release):
+        found.path.unlink()
+        node.until(lambda: found.cancelled == 1, "one way can go", SOON_S)
+        held = node.allocatable(pushed.resource)
+        expect(held == {"a", "b"}, "the other way stays", wanted={"a", "b"}, got=held)
+
+
+@case("REG-028", MAY, "kubelet 1.37: the endpoint in Register")
+def test_a_socket_in_a_folder_below_can_be_registered(node: Node) -> None:
+    """The endpoint is joined to the directory as it is, so that a path works where a name should
+    be."""
+    plugin = node.plugin(socket="below/plugin.sock")
+    node.own(plugin.path.parent)
+    plugin.send("a")
+    plugin.serve()
+    plugin.register(node.plugins, endpoint="below/plugin.sock")
+    node.until(lambda: node.allocatable(plugin.resource) == {"a"}, "its list is taken in")
+
+
+@case("REG-035", MAY, "kubelet 1.37: its registration socket", needs=[Able("listener")])
+def test_a_client_that_cannot_listen_any_more_says_so_or_listens_anew(node: Node) -> None:
+    """1.37.2 fails its health check until it is restarted; later kubelets try again each second. A
+    node that looks well and takes in no plugin would be worse than both."""
+    node.spoil()
+    node.client.deafen()
+    plugin = node.plugin().serve()
+    node.until(
+        lambda: not node.client.healthy() or _registers(node, plugin),
+        "it is unhealthy, or plugins can register again",
+    )
+    if node.client.healthy():
+        return
+    expect(not _registers(node, plugin), "nobody registers then", wanted="an error", got="OK")
+    plugin.stop()
+    node.restart(kill=True)
+    node.until(node.client.healthy, "a restart mends it")
+    node.join(plugin, "a")
+
+
+def _registers(node: Node, plugin: ScriptedPlugin) -> bool:
+    try:
+        plugin.register(node.plugins, connect_s=0.1)
+    except (Refused, Unreachable):
+        return False
+    return True

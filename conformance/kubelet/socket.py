@@ -1,0 +1,74 @@
+"""A kubelet of which only the pod-resources socket is at hand, with whatever pods it runs."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+from pathlib import Path
+
+from conformance.engine.options import BadOption
+from conformance.kubelet.client import Ability, Choices
+from refimpl.deviceplugin.layout import Layout
+from refimpl.deviceplugin.profiles import RELEASES
+from refimpl.wire.client import Channel
+from refimpl.wire.endpoint import Endpoint, probe
+
+__all__ = ["SocketClient", "is_socket"]
+
+_READY_S = 10.0
+_RELEASE = re.compile(r"(?:kubernetes-)?(1\.\d+)")
+
+
+def is_socket(target: str) -> bool:
+    """Whether a target is that of a socket: unix:///path, or the path alone."""
+    path = target.startswith(("unix:", "/", "./", "../")) or target.endswith(".sock")
+    return path and not target.endswith(".toml")
+
+
+class SocketClient:
+    """The methods of `Client` that make sense of it: it is read, and nothing else is done to it.
+
+    `release`: of Kubernetes, such as 1.33 or kubernetes-1.33; the newest that we know if empty.
+    Raises BadOption for another word.
+    """
+
+    name, version = "pod-resources socket", ""
+    quiet_s = 2.5
+    able: frozenset[Ability] = frozenset({"pod-resources"})
+
+    def __init__(self, endpoint: Endpoint, release: str = "") -> None:
+        found = _RELEASE.fullmatch(release or RELEASES[-1])
+        if found is None:
+            raise BadOption(f"--revision {release}: name a release, such as kubernetes-1.33")
+        self.profile = found[1]
+        self._endpoint, self._served = endpoint, False
+        # Cases look for sockets below a folder of the client's: this one has a link to it.
+        self.folder = self.root = Path(tempfile.mkdtemp(prefix="refimpl-"))
+
+    def start(self, _choices: Choices | None = None) -> None:
+        """Waits until it answers; raises Unreachable."""
+        with Channel(self._endpoint) as channel:
+            channel.wait_ready(_READY_S)
+        link = Path(Layout(self.folder).pod_resources.path)
+        link.parent.mkdir(exist_ok=True)
+        if not link.is_symlink():
+            link.symlink_to(self._endpoint.path)
+        self._served = True
+
+    def end(self, *, kill: bool = False) -> None:
+        """It is not ours to end."""
+
+    def running(self) -> bool:
+        """Whether it is served."""
+        return probe(self._endpoint) == "live"
+
+    def fate(self) -> str:
+        """Why it answers no longer; empty while it does."""
+        if not self._served or self.running():
+            return ""
+        return f"{self._endpoint} is served no longer"
+
+    def close(self) -> None:
+        """Forgets it."""
+        shutil.rmtree(self.folder, ignore_errors=True)

@@ -1,0 +1,62 @@
+"""Registrations whose end a case waits for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from conformance.deviceplugin.attempts import Attempt, refusal, refused
+from conformance.engine.verdict import Broken
+from conformance.kubelet.node import Node
+from conformance.kubelet.ours import Clock, OurKubelet
+from refimpl.wire.client import Unreachable
+from refimpl.wire.journal import Journal
+
+
+@pytest.fixture
+def node() -> Iterator[Node]:
+    """A node with our kubelet."""
+    client = OurKubelet(clock=Clock(time.monotonic))
+    client.start()
+    made = Node(client, Journal(), name="n", quiet_s=0.05)
+    yield made
+    made.clean_up()
+    client.close()
+
+
+def test_an_attempt_tells_how_it_ended(node: Node) -> None:
+    """With success, with what the client said, or because nobody was there to say anything."""
+    assert Attempt(node, node.plugin().serve()).outcome(10, "it is accepted") is None
+    found = Attempt(node, node.plugin().serve(), version="v0").outcome(10, "it is refused")
+    assert found
+    assert "v0" in found.message
+    node.client.end()
+    with pytest.raises(Unreachable):
+        Attempt(node, node.plugin(), connect_s=0.01).outcome(10, "nobody is there")
+
+
+def test_time_passes_for_an_attempt_that_takes_long(node: Node) -> None:
+    """The ten seconds of a dial, on a clock that can be moved."""
+    found = Attempt(node, node.plugin()).outcome(15, "nobody serves")
+    assert found
+    assert "no such file" in found.message
+
+
+def test_an_attempt_without_an_end_is_broken(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client that does not answer."""
+    monkeypatch.setattr("conformance.deviceplugin.attempts._STEPS", 2)
+    plugin = node.plugin().serve()
+    plugin.held.add("GetDevicePluginOptions")
+    with pytest.raises(Broken, match="an answer within 1 s"):
+        Attempt(node, plugin).outcome(1, "it is answered")
+
+
+def test_what_has_to_be_refused_is_not_accepted(node: Node) -> None:
+    """And the other way round there is nothing to tell."""
+    plugin = node.plugin().serve()
+    assert "v0" in refusal(node, plugin, "an old version", version="v0").message
+    assert refused(node, plugin) is None
+    with pytest.raises(Broken, match="an error"):
+        refusal(node, node.plugin().serve(), "a good one")

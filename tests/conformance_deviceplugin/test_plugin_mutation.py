@@ -1,0 +1,67 @@
+"""Where a mutant of our plugin stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+import pytest
+
+from conformance.deviceplugin.bench import PluginTarget, open_plugin
+from conformance.deviceplugin.mutation import PluginMutant
+from conformance.deviceplugin.settings import DpSettings
+from conformance.engine import mutants
+from conformance.engine.mutants import Mutant
+from conformance.engine.options import Options
+from refimpl.wire.status import Code, Refused
+
+
+class Bent(PluginMutant):
+    """Changes what is said on both sides."""
+
+    def Register(self, proceed: Any, request: Any) -> Any:
+        """Under another name."""
+        request.resource_name = "example.com/bent"
+        return proceed(request)
+
+    def Allocate(self, proceed: Any, request: Any, call: Any) -> Any:
+        """Not at all."""
+        raise Refused(Code.INTERNAL, "bent")
+
+
+@pytest.fixture
+def target(monkeypatch: pytest.MonkeyPatch) -> Iterator[PluginTarget]:
+    """The mutant."""
+    monkeypatch.setattr(mutants, "load", lambda *_: Bent())
+    opened = open_plugin(Options(interface="deviceplugin", target="mutant:Bent"), DpSettings())
+    yield opened
+    opened.close()
+
+
+def test_it_stands_before_rpcs_and_before_register(target: PluginTarget) -> None:
+    """And nowhere else: what it does not name works."""
+    plugin = target.plugin()
+    assert plugin.resource == "example.com/bent"
+    assert plugin.options().pre_start_required
+    with pytest.raises(Refused, match="INTERNAL: bent"):
+        plugin.allocate(plugin.ids()[:1])
+
+
+def test_when_the_target_is_closed_our_plugin_is_whole_again(target: PluginTarget) -> None:
+    """Other targets of this process have nothing to do with it."""
+    target.close()
+    whole = open_plugin(Options(interface="deviceplugin"), DpSettings())
+    try:
+        assert whole.plugin().resource == "example.com/gpu"
+    finally:
+        whole.close()
+
+
+def test_choices_are_its_shape() -> None:
+    """In which the healthy plugin is judged as well."""
+
+    class Shaped(PluginMutant):
+        choices: ClassVar[Mapping[str, Any]] = {"persona": "cdi"}
+
+    assert Bent.shape() == Mutant.shape()
+    assert Shaped.shape() != Mutant.shape()

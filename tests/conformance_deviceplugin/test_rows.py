@@ -1,0 +1,65 @@
+"""Cases that are made of vectors."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from conformance.deviceplugin import test_topology_hints as hints
+from conformance.deviceplugin import test_topology_merge as merge
+from conformance.deviceplugin import test_topology_placement as placement
+from conformance.deviceplugin import test_topology_selection as selection
+from conformance.deviceplugin.rows import Placeable, cases_of
+from conformance.engine import cases
+from conformance.engine.case import MUST, case_of
+from conformance.kubelet import vectors
+from conformance.kubelet.client import ABILITIES
+
+
+def _target(*lacking: str, profile: str = "1.37") -> Any:
+    client = SimpleNamespace(name="it", able=ABILITIES - {*lacking}, profile=profile)
+    return SimpleNamespace(client=client)
+
+
+def test_every_id_of_the_vectors_is_a_case_of_one_module() -> None:
+    """Found as all others are, by the name that says its rule."""
+    found = {id for id in cases.found("deviceplugin") if id.startswith("TM-")}
+    assert found == set(vectors.vectors())
+    entry = cases.found("deviceplugin")["TM-001"]
+    assert entry.function is getattr(hints, entry.function.__name__)
+    assert entry.case.title == vectors.rules()["TM-001"].rule
+    assert entry.case.why == vectors.rules()["TM-001"].why
+    assert entry.case.level is MUST
+
+
+def test_cases_of_one_configuration_follow_one_another() -> None:
+    """So that a client is started as seldom as can be."""
+    made = [case_of(each) for each in cases_of("here", "TM-001", "TM-015", "TM-002").values()]
+    assert [each.id for each in made if each] == ["TM-001", "TM-002", "TM-015"]
+    ids = [each.id for value in vars(selection).values() if (each := case_of(value))]
+    assert ids[-4:] == ["TM-056", "TM-057", "TM-058", "TM-064"]
+
+
+def test_rows_need_questions_or_nodes() -> None:
+    """A client that answers needs nothing else; one that does not shows what devices can show."""
+    assert Placeable("TM-028").unmet(_target("numa", "pods")) is None
+    assert Placeable("TM-001").unmet(_target("topology")) is None
+    assert (
+        Placeable("TM-001").unmet(_target("topology", "numa"))
+        == "it has the NUMA nodes that it has"
+    )
+    silent = Placeable("TM-028").unmet(_target("topology"))
+    assert silent
+    assert silent.startswith("it answers no questions")
+    assert Placeable("TM-029").unmet(_target("topology", profile="1.35"))
+
+
+def test_selection_needs_what_its_rows_use() -> None:
+    """Pods always; nodes where devices lie on some, a restart where a pod changes meanwhile."""
+    told = {each.case.id: cases.record(each)["needs"] for each in cases.all_cases("deviceplugin")}
+    assert told["TM-049"] == ["pods", "pod-resources"]
+    assert told["TM-056"] == ["pods", "pod-resources", "numa"]
+    assert told["TM-065"] == ["pods", "pod-resources", "restart"]
+    assert told["TM-040"] == ["numa", "restart"]
+    for module in (hints, merge, placement):
+        assert any(case_of(value) for value in vars(module).values())

@@ -1,0 +1,94 @@
+"""Cases that want the client configured otherwise, and what others find after them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from conformance.engine.options import BadOption, Options
+from conformance.kubelet.client import Choices
+from conformance.kubelet.ours import Clock, OurKubelet
+from conformance.kubelet.target import ClientTarget
+
+SPREAD = Choices(policy="best-effort", nodes={0: (10, 20), 1: (20, 10)})
+REFUSED = Choices(policy="restricted", nodes=dict.fromkeys(range(9), (10,) * 9))
+
+
+@pytest.fixture
+def client() -> OurKubelet:
+    return OurKubelet(clock=Clock(time.monotonic))
+
+
+@pytest.fixture
+def target(client: OurKubelet) -> Iterator[ClientTarget]:
+    made = ClientTarget(client, Options(), interface="deviceplugin", quiet_s=0.1)
+    yield made
+    made.close()
+
+
+def test_cases_that_choose_alike_share_one_running_client(
+    client: OurKubelet, target: ClientTarget
+) -> None:
+    """A real one takes seconds to start."""
+    for _ in range(3):
+        node = target.node()
+        node.configured(SPREAD)
+        assert node.client is client
+        target.done(node)
+    assert client.starts == 2
+
+
+def test_the_next_case_finds_the_client_as_it_comes(
+    client: OurKubelet, target: ClientTarget
+) -> None:
+    """It is started again when the case first uses it."""
+    first = target.node()
+    first.configured(SPREAD)
+    target.done(first)
+    second = target.node()
+    assert (client.starts, second.choices) == (2, SPREAD)
+    plugin = second.joined("a")
+    assert (client.starts, second.choices) == (3, Choices())
+    assert second.allocatable(plugin.resource) == {"a"}
+    target.done(second)
+
+
+def test_what_a_case_can_do_is_known_without_a_start(
+    client: OurKubelet, target: ClientTarget
+) -> None:
+    """A case asks before it chooses."""
+    first = target.node()
+    first.configured(SPREAD)
+    target.done(first)
+    second = target.node()
+    assert "numa" in second.able
+    assert second.profile == "1.37"
+    assert client.starts == 2
+
+
+def test_pods_and_plugins_go_with_the_configuration(target: ClientTarget) -> None:
+    """A kubelet would judge the pods by its new policy when it starts."""
+    node = target.node()
+    plugin = node.joined("a")
+    pod = node.running(limits={plugin.resource: 1})
+    node.configured(SPREAD)
+    assert not plugin.serving
+    assert node.client.state(pod.uid) is None
+    target.done(node)
+
+
+def test_a_configuration_that_is_refused_is_forgotten(
+    client: OurKubelet, target: ClientTarget
+) -> None:
+    """The next case has a client that runs."""
+    node = target.node()
+    with pytest.raises(BadOption, match="9 NUMA nodes are more than 8"):
+        node.configured(REFUSED)
+    assert not client.running()
+    target.done(node)
+    again = target.node()
+    again.running(again.pod())
+    assert again.choices == Choices()
+    target.done(again)
