@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 
 import attrs
 
-from conformance.deviceplugin.plugin import Plugin
+from conformance.deviceplugin.plugin import REGISTER_S, Plugin
 from conformance.deviceplugin.plugins.answers import Parts, kept, lacking, own, parts
 from conformance.deviceplugin.plugins.needs import BREAKABLE, MENDABLE, UNPLUGGABLE
 from conformance.deviceplugin.plugins.offers import ONE_DEVICE, TWO_DEVICES
@@ -156,21 +156,22 @@ def test_a_device_stays_listed_until_its_allocate_is_answered(plugin: Plugin) ->
     """Kubelet 1.37 looks the device up when the answer comes, and dies where a list without it came
     first: the whole node is without kubelet for a moment. To say Unhealthy is safe, and so is to
     fail the call."""
-    id, watch = plugin.ids()[-1], plugin.watch()
+    id = plugin.ids()[-1]
     asker = Asker(lambda: plugin.allocate([id]))
-    with ThreadPoolExecutor(1) as threads:
+    with ThreadPoolExecutor(1) as threads, _pulled_out(plugin, id) as pull_out:
         asking = threads.submit(asker.run)
         try:
             plugin.until(lambda: asker.granted or asking.done(), "Allocate is answered")
-            plugin.hook("remove_device", id)
-            plugin.until(lambda: watch.newest.get(id) != HEALTHY, f"{id} is gone from the list")
+            pull_out()
+            dropped = _dropped(plugin, id)
         finally:
             asker.enough.set()
-            plugin.spoilt = True
         asking.result()
-    if plugin.target.hooked("add_device"):
-        plugin.hook("add_device", id)
-    late = _late(asker.granted, _first_without(id, watch))
+    late = [
+        f"{ended - dropped:.2f} s"
+        for began, ended in asker.granted
+        if began < dropped < ended - AT_ONCE_S
+    ]
     expect(
         not late,
         f"no list without {id} comes while an Allocate of it is being answered",
@@ -179,14 +180,28 @@ def test_a_device_stays_listed_until_its_allocate_is_answered(plugin: Plugin) ->
     )
 
 
-def _first_without(id: str, watch: Watch) -> float:
-    lists = zip(watch.times, watch.lists, strict=False)
-    return next((came for came, each in lists if id not in listed(each)), math.inf)
+@contextlib.contextmanager
+def _pulled_out(plugin: Plugin, id: str) -> Iterator[Callable[[], None]]:
+    """Gives what pulls the device out; in the end it is plugged in again where that can be."""
+    pulled: list[str] = []
+
+    def pull_out() -> None:
+        pulled.append(id)
+        plugin.hook("remove_device", id)
+
+    plugin.spoilt = True
+    try:
+        yield pull_out
+    finally:
+        for each in pulled if plugin.target.hooked("add_device") else ():
+            plugin.hook("add_device", each)
 
 
-def _late(granted: Iterable[tuple[float, float]], dropped: float) -> list[str]:
-    return [
-        f"{ended - dropped:.2f} s"
-        for began, ended in granted
-        if began < dropped < ended - AT_ONCE_S
-    ]
+def _dropped(plugin: Plugin, id: str) -> float:
+    """When kubelet had a list without the device; never, where it is said to be unhealthy."""
+    plugin.kubelet.wait(lambda: id not in plugin.ids(), plugin.target.patience(REGISTER_S))
+    came, known = time.monotonic(), plugin.devices()
+    healthy = id in known and known[id].healthy
+    rule = f"kubelet hears that {id} is gone"
+    expect(not healthy, rule, wanted="another list", got=sorted(known))
+    return math.inf if id in known else came

@@ -70,6 +70,7 @@ def _second(plugin: Plugin) -> Endpoint:
 def test_resources_of_one_process_fail_each_for_itself(plugin: Plugin) -> None:
     """One resource that kubelet does not take, say for its name, must not cost the node the others.
     Each is registered, and then the one that came first is refused."""
+    plugin.link()
     plugin.until(lambda: len(plugin.resources) > 1, "each resource is registered")
     names = plugin.resources
     for name in names:

@@ -26,7 +26,7 @@ __all__ = ["ClientTarget", "open_command", "open_fake", "open_socket"]
 
 _KEEP = 50_000
 # What a mutant has not done by then it never does.
-_MUTANT_S = 5.0
+_MUTANT_S = 2.0
 
 
 class ClientTarget:

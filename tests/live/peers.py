@@ -110,6 +110,11 @@ def kubernetes_wanted() -> bool:
 @pytest.fixture(scope="session")
 def kubernetes() -> Path:
     """The folder of kubelet, the sample device plugin and the DRA test driver."""
+    return built_kubernetes()
+
+
+def built_kubernetes() -> Path:
+    """See `kubernetes`; `python -m tests.live.peers` builds them beforehand."""
 
     def build(folder: Path) -> None:
         source = folder / "source"
@@ -291,3 +296,7 @@ def _require_package(package: str, version: str) -> None:
     found = offered[0].partition(":")[2] or offered[0] if offered else "none"
     if not found.startswith(version):
         pytest.skip(f"apt offers {package} {found}, not {version}: apt-get update, or Debian 12")
+
+
+if __name__ == "__main__":
+    print(built_kubernetes())

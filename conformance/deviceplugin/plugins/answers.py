@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import cast
@@ -18,7 +20,7 @@ __all__ = ["Parts", "kept", "lacking", "own", "parts", "repeated", "singles"]
 Part = tuple[str, ...]
 Parts = frozenset[Part]
 """("device", host, container, permissions), ("mount", host, container, ro), ("cdi", name),
-("env", key, value), ("annotation", key, value)."""
+("env", key, text), ("annotation", key, text)."""
 
 _TEXTS = ("env", "annotation")
 
@@ -34,8 +36,20 @@ def _parts(answer: pb.ContainerAllocateResponse) -> Iterator[Part]:
     for mount in answer.mounts:
         yield "mount", mount.host_path, mount.container_path, "ro" if mount.read_only else "rw"
     yield from (("cdi", each.name) for each in answer.cdi_devices)
-    yield from (("env", key, value) for key, value in answer.envs.items())
-    yield from (("annotation", key, value) for key, value in answer.annotations.items())
+    for kind, texts in (("env", answer.envs), ("annotation", answer.annotations)):
+        yield from ((kind, key, text) for key in texts for text in _texts(texts[key]))
+
+
+def _texts(value: str) -> Iterator[str]:
+    """The value; the members of a JSON object one by one, as their order is nobody's promise."""
+    found = None
+    with contextlib.suppress(ValueError):
+        found = json.loads(value)
+    if not isinstance(found, dict) or not found:
+        yield value
+        return
+    for name, member in found.items():
+        yield f"{json.dumps(name)}: {json.dumps(member, sort_keys=True)}"
 
 
 def kept(plugin: Plugin, id: str, socket: Endpoint | None = None) -> Parts:

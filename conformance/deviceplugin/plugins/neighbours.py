@@ -14,6 +14,8 @@ from refimpl.wire.endpoint import Endpoint
 
 __all__ = ["Made", "made", "neighbours", "own_sockets"]
 
+_LEFT = "other-vendor-left.sock"
+
 Made = tuple[int, int] | None
 """What tells a socket from another one of the same name."""
 
@@ -36,18 +38,18 @@ def made(endpoint: Endpoint) -> Made:
 @contextlib.contextmanager
 def neighbours(plugin: Plugin) -> Iterator[list[Path]]:
     """Sockets of others while inside: in device-plugins one that is served and one that somebody
-    has left behind, in plugins_registry one of these."""
-    served, left = plugin.folder / "other-vendor.sock", plugin.folder / "other-vendor-left.sock"
-    found = plugin.layout.registry / "other-vendor-left.sock"
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(_listening(served))
-        for path in (left, found):
+    has left behind, in plugins_registry (if it is there) one of these."""
+    served = plugin.folder / "other-vendor.sock"
+    left = [plugin.folder / _LEFT, plugin.layout.registry / _LEFT]
+    left = [path for path in left if path.parent.is_dir()]
+    with _listening(served):
+        for path in left:
             with _listening(path):
                 pass
         try:
-            yield [served, left, found]
+            yield [served, *left]
         finally:
-            for path in (served, left, found):
+            for path in (served, *left):
                 path.unlink(missing_ok=True)
 
 

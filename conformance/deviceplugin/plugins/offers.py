@@ -165,9 +165,11 @@ class Unhealthy:
     def unmet(self, target: Any) -> str | None:
         """See case.Need."""
         side = target.plugin_side
-        if side.hooked("break_device") or side.offers.unhealthy() is not False:
+        if side.offers.unhealthy() is not False:
             return None
-        return "all its devices are healthy, and hooks.break_device names no command"
+        if not side.hooked("break_device"):
+            return "all its devices are healthy, and hooks.break_device names no command"
+        return None if side.offers.healthy() else "it has no device that could be broken"
 
 
 @attrs.frozen

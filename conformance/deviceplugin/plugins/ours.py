@@ -141,7 +141,7 @@ class OurProcess:
 
     def hook(self, name: str, id: str) -> None:
         """Does what a hook of that name does on a real node."""
-        plugin = self.plugin
+        plugin = self._having(id)
         match name:
             case "break_device":
                 plugin.set_health(id, UNHEALTHY)
@@ -153,6 +153,10 @@ class OurProcess:
                 plugin.remove(id)
             case _:
                 self._source(HEALTHY if name == "mend_source" else UNHEALTHY)
+
+    def _having(self, id: str) -> FakePlugin:
+        has = (each for each in self.plugins if id in {device.id for device in each.devices})
+        return next(has, self.plugin)
 
     def _source(self, health: str) -> None:
         """A plugin that does not know how its devices are says that they are not well."""
