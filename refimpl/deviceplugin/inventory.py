@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 
 import attrs
 
@@ -68,21 +67,20 @@ class Inventory:
                 del self._devices[id]
             self._touch()
 
-    @contextlib.contextmanager
-    def allocating(self) -> Iterator[None]:
-        """Surrounds the answering of an Allocate."""
+    def allocating(self) -> None:
+        """An Allocate has come; until it is `answered` no device leaves."""
         with self._changed:
             self._allocating += 1
-        try:
-            yield
-        finally:
-            with self._changed:
-                self._allocating -= 1
-                if not self._allocating and self._leaving:
-                    for id in self._leaving:
-                        self._devices.pop(id, None)
-                    self._leaving.clear()
-                    self._touch()
+
+    def answered(self) -> None:
+        """The answer of an Allocate is on its way."""
+        with self._changed:
+            self._allocating -= 1
+            if not self._allocating and self._leaving:
+                for id in self._leaving:
+                    self._devices.pop(id, None)
+                self._leaving.clear()
+                self._touch()
 
     def changed(
         self, version: int, ended: Callable[[], bool]

@@ -31,6 +31,7 @@ class Call:
     __slots__ = (
         "_callbacks",
         "_context",
+        "_endings",
         "_over",
         "_pool",
         "_stopped",
@@ -46,6 +47,7 @@ class Call:
         self._context, self._pool = context, pool
         self._over = self._stopped = self._told = False
         self._callbacks: list[Callable[[], object]] = []
+        self._endings: list[Callable[[], object]] = []
 
     @property
     def peer(self) -> str:
@@ -79,6 +81,19 @@ class Call:
         elif first and not self._context.add_callback(self._ended):
             self._ended()
 
+    def on_end(self, callback: Callable[[], object]) -> None:
+        """Has the callback called once, from another thread, when the call is over: its answer has
+        been sent, or nobody waits for one any more. It must not block.
+        """
+        with _CALLBACKS:
+            told = self._told
+            if not told:
+                self._endings.append(callback)
+        if told:
+            callback()
+        elif len(self._endings) == 1 and not self._context.add_callback(self._ended):
+            self._ended()
+
     def stop(self) -> None:
         """Asks the call to end because the server does."""
         self._stopped = True
@@ -100,7 +115,8 @@ class Call:
         with _CALLBACKS:
             self._told = True
             callbacks, self._callbacks = self._callbacks, []
-        for callback in () if self._over else callbacks:
+            endings, self._endings = self._endings, []
+        for callback in [*([] if self._over else callbacks), *endings]:
             callback()
 
 

@@ -48,10 +48,12 @@ def test_who_waits_is_woken_by_a_change_or_to_end() -> None:
 def test_a_device_stays_while_something_is_allocated() -> None:
     """DP-PLG-084: as unhealthy, until the last answer is out."""
     inventory = Inventory([Device("a"), Device("b")])
-    with inventory.allocating():
-        with inventory.allocating():
-            inventory.remove("a")
-        assert inventory.find("a").health == UNHEALTHY
+    inventory.allocating()
+    inventory.allocating()
+    inventory.remove("a")
+    inventory.answered()
+    assert inventory.find("a").health == UNHEALTHY
+    inventory.answered()
     assert [device.id for device in inventory.devices] == ["b"]
 
 

@@ -17,7 +17,7 @@ from refimpl.wire.faults import Faults
 from refimpl.wire.journal import Journal
 from refimpl.wire.pool import Pool
 from refimpl.wire.server import Server
-from refimpl.wire.status import Refused
+from refimpl.wire.status import Code, Refused
 
 WAIT_S = 10.0
 REQUEST = csi_pb2.ProbeRequest()
@@ -148,6 +148,26 @@ def test_a_call_that_ends_by_itself_was_not_cancelled(serve: Callable[..., Any])
     serve(probe)(REQUEST, timeout=WAIT_S)
     assert ended.wait(WAIT_S)
     assert told == []
+
+
+def test_the_end_of_a_call_is_told_however_it_ends(serve: Callable[..., Any]) -> None:
+    """What must not be seen before the answer waits for this."""
+    ended: SimpleQueue[str] = SimpleQueue()
+
+    def probe(_request: Any, call: Call) -> Any:
+        call.on_end(lambda: ended.put("over"))
+        call.on_end(lambda: ended.put("over for others, too"))
+        if dict(call.metadata).get("x-fail"):
+            raise Refused(Code.ABORTED, "as asked")
+        return csi_pb2.ProbeResponse()
+
+    called = serve(probe)
+    called(REQUEST, timeout=WAIT_S)
+    assert ended.get(timeout=WAIT_S) == "over"
+    assert ended.get(timeout=WAIT_S) == "over for others, too"
+    with pytest.raises(grpc.RpcError):
+        called(REQUEST, timeout=WAIT_S, metadata=(("x-fail", "1"),))
+    assert ended.get(timeout=WAIT_S) == "over"
 
 
 def test_a_long_wait_takes_no_thread_from_others(serve: Callable[..., Any]) -> None:
