@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
+from importlib import metadata
 from typing import TYPE_CHECKING, Any, Protocol
 
 from conformance.deviceplugin.settings import DpSettings, settings
 from conformance.engine.options import BadOption, Options
 from conformance.engine.target import Loss, Record
 from conformance.engine.targetfile import target_file
+from refimpl.deviceplugin.profiles import RELEASES
 
 if TYPE_CHECKING:
     from conformance.deviceplugin.bench import PluginTarget
@@ -86,12 +88,12 @@ class DevicePluginTarget:
     @property
     def version(self) -> str:
         """See Target."""
-        return self._sides[0].version if self._sides else ""
+        return self._sides[0].version if len(self._sides) == 1 else metadata.version("kube-refimpl")
 
     @property
     def revision(self) -> str:
         """See Target."""
-        return self._sides[0].revision if self._sides else ""
+        return self._sides[0].revision if self._sides else f"kubernetes-{RELEASES[-1]}"
 
     @property
     def secrets(self) -> Collection[str]:

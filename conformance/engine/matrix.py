@@ -111,9 +111,7 @@ def unkilled(interface: str) -> dict[str, str]:
     """Cases that no mutant can kill, each with its reason (fixtures/mutants/unkilled.toml)."""
     path = fixtures.folder() / "mutants" / "unkilled.toml"
     rows = tomllib.loads(path.read_text()).get("unkilled", [])
-    return {
-        row["id"]: row["reason"] for row in rows if interface_of(row["id"]) == interface
-    }
+    return {row["id"]: row["reason"] for row in rows if interface_of(row["id"]) == interface}
 
 
 def check(interface: str, only: Sequence[str], workers: int, whole: bool) -> list[str]:

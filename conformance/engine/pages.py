@@ -40,9 +40,7 @@ def page(interface: str) -> str:
             lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
         lines.append("")
     waiting = {
-        id: reason
-        for id, reason in fixtures.deferred().items()
-        if interface_of(id) == interface
+        id: reason for id, reason in fixtures.deferred().items() if interface_of(id) == interface
     }
     if waiting:
         lines += ["## No case yet", "", "| id | reason |", "|---|---|"]
