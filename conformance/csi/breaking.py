@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 
 from conformance.csi.target import CsiTarget
-from conformance.engine.options import BadOption
+from conformance.engine.hooks import run_hook
 from conformance.engine.supervise import fill
-from conformance.engine.verdict import timeout
-
-HOOK_S = 60.0
 
 
 @contextlib.contextmanager
@@ -126,17 +122,3 @@ def settle_s(csi: CsiTarget) -> float:
 
 def _run(hook: str, command: Sequence[str], values: Mapping[str, str]) -> None:
     run_hook(f"hooks.{hook}", [fill(word, values) for word in command])
-
-
-def run_hook(name: str, command: Sequence[str]) -> None:
-    """Runs one command of the user; raises BadOption when it cannot be run or fails."""
-    try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=timeout(HOOK_S), check=False
-        )
-    except OSError as error:
-        raise BadOption(f"{name}: {command[0]}: {error.strerror}") from error
-    except subprocess.TimeoutExpired as error:
-        raise BadOption(f"{name}: did not end within {timeout(HOOK_S):g} s") from error
-    if done.returncode:
-        raise BadOption(f"{name}: ended with {done.returncode}: {done.stderr.strip()[:200]}")

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
-from importlib import metadata
 from typing import TYPE_CHECKING, Any, Protocol
 
 from conformance.deviceplugin.settings import DpSettings, settings
 from conformance.engine.options import BadOption, Options
 from conformance.engine.target import Loss, Record
 from conformance.engine.targetfile import target_file
-from refimpl.deviceplugin.profiles import RELEASES
 
 if TYPE_CHECKING:
     from conformance.deviceplugin.bench import PluginTarget
@@ -42,7 +40,7 @@ class Side(Protocol):
 
 
 class DevicePluginTarget:
-    """A plugin, a client, or both, each opened when a case first asks for it."""
+    """A plugin, a client, or our fakes of both."""
 
     interface = "deviceplugin"
 
@@ -54,8 +52,9 @@ class DevicePluginTarget:
         self._open_plugin, self._open_client = plugin, client
         self._sides: list[Side] = []
         self._marks: list[dict[int, int]] = []
-        if client is None or plugin is None:
-            _ = self.client_side if plugin is None else self.plugin_side
+        self._both = plugin is not None and client is not None
+        # Nothing runs before a case asks our own for it; what cannot be had is told here.
+        _ = self.client_side if plugin is None else self.plugin_side
 
     @cached_property
     def plugin_side(self) -> PluginTarget:
@@ -83,17 +82,17 @@ class DevicePluginTarget:
     @property
     def name(self) -> str:
         """See Target."""
-        return self._sides[0].name if len(self._sides) == 1 else "refimpl"
+        return "refimpl" if self._both else self._sides[0].name
 
     @property
     def version(self) -> str:
         """See Target."""
-        return self._sides[0].version if len(self._sides) == 1 else metadata.version("kube-refimpl")
+        return self._sides[0].version
 
     @property
     def revision(self) -> str:
         """See Target."""
-        return self._sides[0].revision if self._sides else f"kubernetes-{RELEASES[-1]}"
+        return self._sides[0].revision
 
     @property
     def secrets(self) -> Collection[str]:
@@ -160,7 +159,14 @@ def _plugin(
         from conformance.deviceplugin.bench import open_plugin
 
         options.command = tuple(command)
-        return open_plugin(options, chosen)
+        target = open_plugin(options, chosen)
+        try:
+            if command:
+                target.introduce()
+        except BaseException:
+            target.close()
+            raise
+        return target
 
     return opened
 

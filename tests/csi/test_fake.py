@@ -234,19 +234,22 @@ class Storage:
 
 
 @pytest.mark.parametrize("split", [False, True])
-def test_a_driver_registers_with_a_kubelet_by_itself(split: bool, tmp_path: Path) -> None:
+def test_a_driver_registers_with_a_kubelet_by_itself(split: bool) -> None:
     """Under the name of a registrar's socket, and with the socket of its node."""
-    handler, registry = Storage(), tmp_path / "registry"
-    socket = str(tmp_path / ("csi-0.sock" if split else "csi.sock"))
-    with PluginWatcher(registry, {"CSIPlugin": handler}) as watcher:
-        with FakeDriver(tmp_path / "csi.sock", split=split, register=registry) as driver:
-            assert os.listdir(registry) == ["csi.refimpl.example-reg.sock"]
-            assert driver.registration.wait_notified()
-            assert driver.registration.registered
-        assert os.listdir(registry) == []
-        assert watcher.wait(lambda: len(handler.seen) == 3)
+    handler = Storage()
+    # A socket's path is short; pytest's own folders may be too deep.
+    with tempfile.TemporaryDirectory(prefix="csi-") as folder:
+        registry, socket = Path(folder, "registry"), Path(folder, "csi.sock")
+        node = Path(folder, "csi-0.sock") if split else socket
+        with PluginWatcher(registry, {"CSIPlugin": handler}) as watcher:
+            with FakeDriver(socket, split=split, register=registry) as driver:
+                assert os.listdir(registry) == ["csi.refimpl.example-reg.sock"]
+                assert driver.registration.wait_notified()
+                assert driver.registration.registered
+            assert os.listdir(registry) == []
+            assert watcher.wait(lambda: len(handler.seen) == 3)
     name = "csi.refimpl.example"
-    assert handler.seen == [(name, socket, "1.0.0"), ("node-0",), ("gone", name)]
+    assert handler.seen == [(name, str(node), "1.0.0"), ("node-0",), ("gone", name)]
 
 
 def test_a_driver_registers_only_where_it_is_told_to(tmp_path: Path) -> None:

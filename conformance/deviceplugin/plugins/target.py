@@ -81,6 +81,20 @@ class PluginTarget:
         self._silent = False
         self._options: pb.DevicePluginOptions | None = None
 
+    def introduce(self) -> None:
+        """Waits until the plugin has come to kubelet once; raises Unreachable where it does not."""
+        plugin = self.plugin()
+        try:
+            _ = plugin.resource
+        except Broken as broken:
+            where = f"; kubelet lies at {illusion.REAL} for it, or at {{dir}}"
+            raise Unreachable(
+                f"{self.name} neither calls Register at kubelet.sock nor serves in plugins_registry"
+                f"{where if self.offers.hidden() else ''}\n  {broken.got}"
+            ) from None
+        finally:
+            self.done(plugin)
+
     # What cases get
 
     def plugin(self) -> Plugin:
