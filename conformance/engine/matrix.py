@@ -25,7 +25,6 @@ from conformance.engine.events import CaseDone, End, Event
 from conformance.engine.options import CONFORMANT, Options
 from conformance.engine.session import Listener
 from conformance.engine.target import INTERFACES
-from refimpl.wire import polling
 
 FAKES = {"csi": "refimpl.csi.fake:FakeDriver"}
 _ROOT = os.geteuid() == 0
@@ -229,7 +228,6 @@ def main(words: Sequence[str] | None = None) -> int:
     known = {name for interface in INTERFACES for name in mutants.classes(interface)}
     if strange := sorted(set(chosen.only) - known):
         parser.error(f"there is no mutant called {', '.join(strange)}")
-    polling.say_errors_only()
     wrong: list[str] = []
     # Broken drivers leave things behind; all of it goes with this folder.
     with tempfile.TemporaryDirectory(prefix="refimpl-matrix-", ignore_cleanup_errors=True) as home:

@@ -1,7 +1,6 @@
-"""The checkpoint file as data: written in our own form of the format, read tolerantly (2.9).
+"""The checkpoint file as data, in kubelet's own form: each reads what the other has written (2.9).
 
-A real kubelet checks a sum over a dump of its own data structures, which we do not make: it starts
-with empty state on our file. Ours carries a sum over its JSON, and a word that says so.
+Its sum is one over how Go shows the data structures that kubelet keeps it in (`shown`).
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-import zlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -23,7 +21,7 @@ Decode = Callable[[bytes], ContainerResponse]
 """To and from a serialized ContainerAllocateResponse; ValueError for bytes that are none."""
 FILE_NAME = "kubelet_internal_checkpoint"
 FILE_MODE = 0o600
-FORM = "refimpl"
+_OFFSET, _PRIME = 0x811C9DC5, 0x01000193  # of FNV-1a with 32 bits
 
 
 class Unreadable(ValueError):
@@ -45,35 +43,85 @@ def dump(saved: Saved, encode: Encode) -> dict[str, Any]:
         "PodDeviceEntries": [_entry(record, encode) for record in saved.records],
         "RegisteredDevices": {name: sorted(ids) for name, ids in saved.registered.items()},
     }
-    content: dict[str, Any] = {"Data": data, "Checksum": checksum(data), "Form": FORM}
+    content: dict[str, Any] = {"Data": data, "Checksum": checksum(data)}
     return content | ({"BootID": saved.boot_id} if saved.boot_id else {})
 
 
 def load(text: str | bytes, decode: Decode, *, flat_ids: bool = True) -> Saved:
     """Read a checkpoint. Unreadable says what is wrong with it.
 
-    The sum is checked where the file says that it is ours; that of a real kubelet is believed.
-    `flat_ids`: allow the ids without NUMA nodes of kubelets before 1.20, which newer ones refuse.
+    `flat_ids`: allow the ids without NUMA nodes of kubelets before 1.20, which newer ones refuse;
+    the sum of such a file is one over another form, and believed.
     """
     content = _mapping(_parsed(text), "the file")
     data = _mapping(content.get("Data"), "Data")
-    if content.get("Form") == FORM and content.get("Checksum") != checksum(data):
-        raise Unreadable(
-            f"Checksum {content.get('Checksum')!r} is not that of Data, {checksum(data)}; the file"
-            " was changed or cut: remove it"
-        )
     entries = _list(data.get("PodDeviceEntries"), "PodDeviceEntries")
     registered = _mapping(data.get("RegisteredDevices") or {}, "RegisteredDevices")
-    return Saved(
+    saved = Saved(
         tuple(_record(entry, decode, flat_ids) for entry in entries),
         {name: _names(ids, f"RegisteredDevices.{name}") for name, ids in registered.items()},
         str(content.get("BootID") or ""),
     )
+    if not any(_flat(entry) for entry in entries):
+        _check(content.get("Checksum"), data)
+    return saved
 
 
-def checksum(data: object) -> int:
-    """CRC-32 of the canonical JSON of the data: quick, for it is made anew with each list."""
-    return zlib.crc32(json.dumps(data, sort_keys=True, separators=(",", ":")).encode())
+def checksum(data: Mapping[str, Any]) -> int:
+    """FNV-1a, 32 bits, of the data as Go shows it. Unreadable for what is no such data."""
+    state = _OFFSET
+    for byte in shown(data).encode():
+        state = ((state ^ byte) * _PRIME) & 0xFFFFFFFF
+    return state
+
+
+def shown(data: Mapping[str, Any]) -> str:
+    """Data as go-spew formats kubelet's structures for a hash: types of members, none of elements,
+    maps in the order of their keys, and <nil> for null."""
+    entries = _each(data.get("PodDeviceEntries"), "PodDeviceEntries", _shown_entry)
+    registered = _shown_map(data.get("RegisteredDevices"), "RegisteredDevices", str)
+    return (
+        "(checkpoint.checkpointData){"
+        f"PodDeviceEntries:([]checkpoint.PodDevicesEntry){entries}"
+        f" RegisteredDevices:(map[string][]string){registered}}}"
+    )
+
+
+def _shown_entry(entry: object) -> str:
+    fields = _mapping(entry, "an entry of PodDeviceEntries")
+    names = ("PodUID", "ContainerName", "ResourceName")
+    words = " ".join(f"{name}:(string){fields.get(name, '')}" for name in names)
+    ids = _shown_map(fields.get("DeviceIDs"), "DeviceIDs", int)
+    answer = fields.get("AllocResp")
+    sent = "<nil>" if answer is None else f"[{' '.join(map(str, _bytes(answer)))}]"
+    return f"{{{words} DeviceIDs:(checkpoint.DevicesPerNUMA){ids} AllocResp:([]uint8){sent}}}"
+
+
+def _shown_map(value: object, what: str, key: Callable[[str], Any]) -> str:
+    if value is None:
+        return "<nil>"
+    try:
+        found = {key(name): each for name, each in _mapping(value, what).items()}
+    except ValueError as error:
+        raise Unreadable(f"{what}: {error}") from error
+    return f"map[{' '.join(f'{name}:{_each(found[name], what, str)}' for name in sorted(found))}]"
+
+
+def _each(value: object, what: str, show: Callable[[Any], str]) -> str:
+    return "<nil>" if value is None else f"[{' '.join(map(show, _list(value, what)))}]"
+
+
+def _check(found: object, data: Mapping[str, Any]) -> None:
+    wanted = checksum(data)
+    if found != wanted:
+        raise Unreadable(
+            f"Checksum {found!r} is not that of Data, {wanted}; the file was changed, cut, or"
+            " written by another release: remove it"
+        )
+
+
+def _flat(entry: object) -> bool:
+    return isinstance(entry, dict) and isinstance(entry.get("DeviceIDs"), list)
 
 
 def _entry(record: Record, encode: Encode) -> dict[str, Any]:
@@ -110,9 +158,17 @@ def _ids_by_node(ids: object, where: str, flat_ids: bool) -> dict[int, tuple[str
 
 def _response(text: object, where: str, decode: Decode) -> ContainerResponse:
     try:
-        return decode(base64.b64decode(str(text or ""), validate=True))
-    except (binascii.Error, ValueError) as error:
+        return decode(_bytes(text or ""))
+    except ValueError as error:
         raise Unreadable(f"AllocResp beside {where} is no allocation response: {error}") from error
+
+
+def _bytes(text: object) -> bytes:
+    """What stands in base64; Unreadable for what does not."""
+    try:
+        return base64.b64decode(str(text), validate=True)
+    except binascii.Error as error:
+        raise Unreadable(f"AllocResp {str(text)[:40]!r} is no base64: {error}") from error
 
 
 def _parsed(text: str | bytes) -> object:

@@ -1,0 +1,75 @@
+"""The checkpoint file of a real kubelet and of ours: each starts from the other's."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from conformance.kubelet.client import Client
+from conformance.kubelet.node import Node
+from conformance.kubelet.ours import Clock, OurKubelet
+from conformance.kubelet.pods import PodSpec
+from conformance.kubelet.real import RealKubelet
+from refimpl.deviceplugin import savings
+from refimpl.deviceplugin.state.checkpoint import FILE_NAME
+from refimpl.wire.journal import Journal
+from tests.live.namespaces import why_not
+
+pytestmark = pytest.mark.timeout(300)
+
+GPU = "example.com/gpu"
+_FLAGS = ("--config", "{config}", "--kubeconfig", "{kubeconfig}", "--root-dir", "{dir}")
+
+
+@pytest.fixture
+def clients(kubernetes: Path) -> Iterator[Callable[[str], Client]]:
+    """Makes `real` ones and `ours`."""
+    if reason := why_not():
+        pytest.skip(reason)
+    made: list[Client] = []
+
+    def make(kind: str) -> Client:
+        words = [str(kubernetes / "kubelet"), *_FLAGS, "--hostname-override", "{node}"]
+        ours = kind == "ours"
+        made.append(OurKubelet("1.37", clock=Clock(time.monotonic)) if ours else RealKubelet(words))
+        return made[-1]
+
+    yield make
+    for client in made:
+        client.close()
+
+
+@pytest.mark.parametrize(("writer", "reader"), [("real", "ours"), ("ours", "real")])
+def test_a_pod_keeps_its_device_over_the_change_of_kubelet(
+    clients: Callable[[str], Client], writer: str, reader: str
+) -> None:
+    """What one has allocated the other does not give away, and the resource is there before its
+    plugin is; a kubelet that did not believe the file would know of neither."""
+    first, second = clients(writer), clients(reader)
+    pod, held = _allocated(first)
+    first.end()
+    written = first.folder / "device-plugins" / FILE_NAME
+    saved = savings.read(written)
+    assert saved is not None
+    assert [(record.pod, record.ids) for record in saved.records] == [(pod.uid, frozenset(held))]
+    place = second.folder / "device-plugins"
+    place.mkdir(exist_ok=True)
+    shutil.copy(written, place)
+    second.start()
+    node = Node(second, Journal(), name="second", quiet_s=0.2)
+    node.counted(GPU, (0, 0), "the resource is known from the file")
+    node.clean_up()
+
+
+def _allocated(client: Client) -> tuple[PodSpec, set[str]]:
+    client.start()
+    node = Node(client, Journal(), name="first", quiet_s=0.2)
+    plugin = node.join(node.plugin(GPU), "a", "b")
+    pod = node.running(limits={GPU: 1})
+    held = node.assigned(pod, GPU)
+    assert plugin.allocated() == [tuple(held)]
+    return pod, held
