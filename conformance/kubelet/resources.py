@@ -17,6 +17,7 @@ from refimpl.deviceplugin.api.podresources_v1_pb2_grpc import PodResourcesLister
 from refimpl.deviceplugin.api.podresources_v1alpha1_pb2_grpc import (
     PodResourcesListerStub as AlphaStub,
 )
+from refimpl.deviceplugin.lister import devices_of
 from refimpl.wire.client import Channel
 from refimpl.wire.endpoint import Endpoint
 from refimpl.wire.journal import Journal
@@ -88,17 +89,15 @@ class Resources:
             return {f"({count})"}
         asked = pr.AllocatableResourcesRequest()
         reply = self.patiently(lambda: self.resources().GetAllocatableResources(asked))
-        return {i for d in reply.devices if d.resource_name == resource for i in d.device_ids}
+        return set(devices_of(reply.devices).get(resource, ()))
 
     def assigned(self, pod: PodSpec, resource: str, container: str = "main") -> set[str]:
         """Its devices as pod resources lists them."""
-        return {
-            id
+        found = (
+            held
             for each in self.listed()
             if (each.name, each.namespace) == (pod.name, pod.namespace)
-            for found in each.containers
-            if found.name == container
-            for device in found.devices
-            if device.resource_name == resource
-            for id in device.device_ids
-        }
+            for held in each.containers
+            if held.name == container
+        )
+        return {id for held in found for id in devices_of(held.devices).get(resource, ())}

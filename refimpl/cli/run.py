@@ -18,11 +18,18 @@ FLOWS = {
         "status": "STATUS of every network",
         "del": "DEL of every network",
         "gc": "DEL of stale attachments, then GC of every network",
-    }
+    },
+    "podresources": {
+        "list": "List: the devices of every container",
+        "allocatable": "GetAllocatableResources: all healthy devices",
+    },
 }
 """Interface to flow to what it does, in the order of `--list`."""
 
-PLAYERS = {"cni": "refimpl.cli.run_cni:play"}
+PLAYERS = {
+    "cni": "refimpl.cli.run_cni:play",
+    "podresources": "refimpl.cli.run_podresources:play",
+}
 """Interface to the function that plays its flows: play(target, flow, echo, **options) -> bool."""
 
 EPILOG = """\b
@@ -30,6 +37,7 @@ Examples:
   refimpl run cni 10-net.conflist --flow pod            in namespaces that are gone afterwards
   refimpl run cni 10-net.conflist --flow pod --profile go-cni -v
   refimpl run cni /etc/cni/net.d --flow add --netns /run/netns/x --cni-path /opt/cni/bin
+  refimpl run podresources /var/lib/kubelet/pod-resources/kubelet.sock --flow list
   refimpl run --list
 """
 
@@ -57,10 +65,11 @@ def command(
     verbose: bool,
     **options: Any,
 ) -> int:
-    """Play the calling side of IFACE (cni) against TARGET and print each call.
+    """Play the calling side of IFACE (cni, podresources) against TARGET and print what comes.
 
-    TARGET of cni is a network configuration, or a folder of them. Exit code 0: all went well,
-    1: a plugin failed, 4: the flow cannot be played like this.
+    TARGET of cni is a network configuration, or a folder of them; of podresources a kubelet's
+    socket. Exit code 0: all went well, 1: a plugin failed or kubelet refused, 4: the flow cannot be
+    played like this, 6: nobody answers.
     """
     if listed:
         _list([interface] if interface else list(FLOWS))
@@ -70,13 +79,15 @@ def command(
     if flow not in FLOWS[interface]:
         raise Usage(f"--flow {flow or '(none)'}: choose one of {', '.join(FLOWS[interface])}")
     given = {name: value for name, value in options.items() if value not in (None, ())}
+    if given and interface != "cni":
+        raise Usage(f"--{next(iter(given)).replace('_', '-')}: an option of cni")
     return 0 if _player(interface)(target, flow, verbose=verbose, **given) else 1
 
 
 def _list(interfaces: list[str]) -> None:
     for interface in interfaces:
         for name, text in FLOWS[interface].items():
-            click.echo(f"{interface}  {name:<8}{text}")
+            click.echo(f"{interface}  {name:<8} {text}")
 
 
 def _player(interface: str) -> Callable[..., bool]:

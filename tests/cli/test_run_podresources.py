@@ -1,0 +1,58 @@
+"""`refimpl run podresources` shows what a kubelet tells agents of its node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from refimpl.deviceplugin.fake import FakePlugin
+from refimpl.deviceplugin.kubelet import Container, FakeKubelet, Pod
+from tests.cli.conftest import Command
+
+GPU = "example.com/gpu"
+
+
+@pytest.fixture
+def kubelet() -> Iterator[FakeKubelet]:
+    """With two devices on two NUMA nodes, a pod that has one, and one that has none."""
+    with (
+        TemporaryDirectory(prefix="kub-") as folder,
+        FakeKubelet(folder) as running,
+        FakePlugin(GPU, 2, folder=folder, persona="topology"),
+    ):
+        assert running.wait(lambda: running.node().allocatable.get(GPU) == 2)
+        for name, limits in (("a", {GPU: 1}), ("b", {})):
+            pod = Pod(name, app=(Container("main", limits),), name=name)
+            assert running.admit(pod).accepted
+        yield running
+
+
+def test_devices_of_pods_are_a_line_each(refimpl: Command, kubelet: FakeKubelet) -> None:
+    """With the container that has it; the others when asked for."""
+    socket = str(kubelet.pod_resources)
+    done = refimpl("run", "podresources", socket, "--flow", "list")
+    (held,) = kubelet.allocated("a", "main", GPU)
+    node = held[-1]
+    assert done.stdout == f"default/a main  {GPU}  {held}  NUMA {node}\n"
+    done = refimpl("run", "podresources", socket, "--flow", "list", "-v")
+    assert done.stdout.splitlines()[1] == "default/b main  no device"
+
+
+def test_all_that_can_be_had_is_a_line_each(refimpl: Command, kubelet: FakeKubelet) -> None:
+    """Given to a pod or not."""
+    socket = kubelet.pod_resources.path
+    done = refimpl("run", "podresources", socket, "--flow", "allocatable")
+    assert done.stdout == f"{GPU}  gpu-0  NUMA 0\n{GPU}  gpu-1  NUMA 1\n"
+
+
+def test_what_cannot_be_asked_is_told(refimpl: Command, tmp_path: Path) -> None:
+    """4 for words that make no sense, 6 where nobody answers."""
+    words = ("run", "podresources", str(tmp_path / "a.txt"), "--flow", "list")
+    done = refimpl(*words, "--profile", "x")
+    assert (done.returncode, "--profile: an option of cni" in done.said) == (4, True)
+    (tmp_path / "a.txt").touch()
+    done = refimpl(*words)
+    assert (done.returncode, "a.txt" in done.said) == (6, True)
