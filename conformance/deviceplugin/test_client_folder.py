@@ -101,14 +101,23 @@ def test_a_checkpoint_that_cannot_be_written_fails_pods_and_not_lists(node: Node
     plugin = node.joined("a", "b")
     file = node.plugins / CHECKPOINT
     node.until(file.is_file, "the list is written to the checkpoint")
-    file.unlink()
-    (node.own(file) / "in the way").mkdir(parents=True)
+    node.until(lambda: _blocked(node.own(file)), "a folder takes the place of the checkpoint")
     plugin.send("a", "b", "c")
     node.until(
         lambda: node.allocatable(plugin.resource) == {"a", "b", "c"},
         "a list is taken in though it cannot be saved",
     )
     node.refused(node.pod({plugin.resource: 1}))
+
+
+def _blocked(file: Path) -> bool:
+    """Puts a folder in the file's place, unless the client writes the file at that moment."""
+    file.unlink(missing_ok=True)
+    try:
+        (file / "in the way").mkdir(parents=True)
+    except (FileExistsError, NotADirectoryError):
+        return False
+    return True
 
 
 @case("DP-KUB-059", MAY, SAVING, needs=[RESTART, SAVED, COUNTED])
