@@ -18,7 +18,7 @@ from tests.live.namespaces import why_not
 pytestmark = pytest.mark.timeout(1200)
 
 # Both wait more than they work.
-_WORKERS = "4"
+_WORKERS = "3"
 
 
 @attrs.frozen
