@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ import msgspec
 from conformance.engine.lines import Message
 from conformance.engine.options import BadOption
 from conformance.kubelet.client import Choices
-from conformance.kubelet.ours import Clock, OurKubelet
+from conformance.kubelet.ours import OurKubelet
 from conformance.kubelet.pods import Amounts, ContainerSpec, PodSpec, PodState
 from refimpl.wire.client import Unreachable
 
@@ -31,8 +30,7 @@ class Adapter:
     """Answers acts by our kubelet of that profile."""
 
     def __init__(self, profile: str = "ideal") -> None:
-        self._clock = Clock(time.monotonic)
-        self.ours = OurKubelet(profile, clock=self._clock, lacks=("claims",))
+        self.ours = OurKubelet(profile, lacks=("claims",))
 
     def answer(self, act: str, request: Message) -> Message:
         """The reply to one act."""

@@ -6,7 +6,8 @@ import contextlib
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+import time
+from collections.abc import Collection, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -28,11 +29,11 @@ __all__ = ["OurKubelet"]
 class Clock:
     """Real time, and what was added to it."""
 
-    def __init__(self, now: Callable[[], float]) -> None:
-        self._now, self._ahead = now, 0.0
+    def __init__(self) -> None:
+        self._ahead = 0.0
 
     def __call__(self) -> float:
-        return self._now() + self._ahead
+        return time.monotonic() + self._ahead
 
     def advance(self, seconds: float) -> None:
         """Moves it on."""
@@ -65,7 +66,6 @@ class OurKubelet:
         profile: str = "ideal",
         broken: KubeletMutant | None = None,
         *,
-        clock: Clock,
         lacks: Collection[str] = (),
     ) -> None:
         settings = settings_of(profile)
@@ -73,7 +73,7 @@ class OurKubelet:
         self.profile, self._named, self._broken = settings.release, profile, broken
         self.folder = Path(tempfile.mkdtemp(prefix="kub-"))
         self.able = ABILITIES - {*lacks}
-        self.clock = clock
+        self.clock = Clock()
         self._stack = contextlib.ExitStack()
         self._stack.enter_context(mutants.standing(broken))
         self._choices = Choices()

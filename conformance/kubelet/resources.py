@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
-from threading import Event
 from typing import TypeVar, cast
 
 import grpc
@@ -17,11 +15,10 @@ from refimpl.deviceplugin.api.podresources_v1_pb2_grpc import PodResourcesLister
 from refimpl.deviceplugin.api.podresources_v1alpha1_pb2_grpc import (
     PodResourcesListerStub as AlphaStub,
 )
-from refimpl.deviceplugin.lister import devices_of
+from refimpl.deviceplugin.lister import devices_of, patiently
 from refimpl.wire.client import Channel
 from refimpl.wire.endpoint import Endpoint
 from refimpl.wire.journal import Journal
-from refimpl.wire.status import Code, Refused
 
 __all__ = ["DEADLINE_S", "Resources"]
 
@@ -69,15 +66,7 @@ class Resources:
 
     def patiently(self, call: Callable[[], T]) -> T:
         """A call that is made again when it was one too many, or kubelet is just starting."""
-        end = time.monotonic() + timeout(DEADLINE_S)
-        while True:
-            try:
-                return call()
-            except Refused as refused:
-                passing = refused.code in (Code.RESOURCE_EXHAUSTED, Code.UNAVAILABLE)
-                if not passing or time.monotonic() > end or not self.client.running():
-                    raise
-                Event().wait(0.02)
+        return patiently(call, DEADLINE_S, worth=self.client.running)
 
     def _lasting(self) -> Channel:
         return self._channels[0] if self._channels else self.channel()

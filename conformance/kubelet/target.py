@@ -6,7 +6,6 @@ import itertools
 import json
 import shlex
 import shutil
-import time
 from collections.abc import Collection, Sequence
 from typing import cast
 
@@ -120,7 +119,7 @@ class ClientTarget:
 
 def open_fake(kind: str, name: str, options: Options, *, interface: str) -> ClientTarget:
     """`fake`, `fake:PROFILE`, `mutant:NAME`, `unbroken:NAME`; raises BadOption."""
-    from conformance.kubelet.ours import Clock, OurKubelet  # a real kubelet does not pay for it
+    from conformance.kubelet.ours import OurKubelet  # a real kubelet does not pay for it
 
     mutant = mutants.load(interface, name) if kind != "fake" else None
     bent = mutant if isinstance(mutant, KubeletMutant) else None
@@ -128,7 +127,7 @@ def open_fake(kind: str, name: str, options: Options, *, interface: str) -> Clie
     if profile not in PROFILES:
         raise BadOption(f"fake:{profile}: there is {', '.join(PROFILES)}")
     broken, lacks = bent if kind == "mutant" else None, bent.lacks if bent else ()
-    client = OurKubelet(profile, broken, clock=Clock(time.monotonic), lacks=lacks)
+    client = OurKubelet(profile, broken, lacks=lacks)
     deadline_s = _MUTANT_S if broken else DEADLINE_S
     return ClientTarget(client, options, interface=interface, deadline_s=deadline_s)
 

@@ -22,7 +22,7 @@ from refimpl.wire.endpoint import Endpoint
 from refimpl.wire.journal import Journal
 from refimpl.wire.status import Code, Refused
 
-__all__ = ["Devices", "PodResourcesClient", "devices_of"]
+__all__ = ["Devices", "PodResourcesClient", "devices_of", "patiently"]
 
 T = TypeVar("T")
 
@@ -70,15 +70,8 @@ class PodResourcesClient:
 
     def patiently(self, call: Callable[[], T]) -> T:
         """A call that is made again while it was one too many, or kubelet is not there."""
-        end = time.monotonic() + self._patience_s * timeout_factor()
         self._channel.wait_ready(self._patience_s)
-        while True:
-            try:
-                return call()
-            except Refused as refused:
-                if refused.code not in _PASSING or time.monotonic() > end:
-                    raise
-                threading.Event().wait(_PAUSE_S)
+        return patiently(call, self._patience_s)
 
     def close(self) -> None:
         """Hangs up."""
@@ -94,6 +87,21 @@ class PodResourcesClient:
         _where: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def patiently(
+    call: Callable[[], T], patience_s: float, worth: Callable[[], bool] = lambda: True
+) -> T:
+    """A call that is made again while it was one too many or nobody answers, for that long and as
+    long as it is `worth` it. Raises Refused."""
+    end = time.monotonic() + patience_s * timeout_factor()
+    while True:
+        try:
+            return call()
+        except Refused as refused:
+            if refused.code not in _PASSING or time.monotonic() > end or not worth():
+                raise
+            threading.Event().wait(_PAUSE_S)
 
 
 def devices_of(entries: Iterable[v1.ContainerDevices]) -> Devices:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from conformance.deviceplugin.traces import Allocated, Asked, follows, in_words, trace_of
 from conformance.engine.options import Options
-from conformance.kubelet.ours import Clock, OurKubelet
+from conformance.kubelet.ours import OurKubelet
 from conformance.kubelet.target import ClientTarget
 from conformance.kubelet.vectors import Step
 
@@ -58,7 +56,7 @@ def test_a_finding_tells_what_was_wanted_and_what_came() -> None:
 
 def test_the_calls_of_a_plugin_are_read_in_their_order() -> None:
     """Of both RPCs, as they came."""
-    client = OurKubelet(clock=Clock(time.monotonic))
+    client = OurKubelet()
     target = ClientTarget(client, Options(), interface="deviceplugin", quiet_s=0.1)
     node = target.node()
     plugin = node.plugin()

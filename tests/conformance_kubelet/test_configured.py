@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 
 import pytest
 
 from conformance.engine.options import BadOption, Options
 from conformance.kubelet.client import Choices
-from conformance.kubelet.ours import Clock, OurKubelet
+from conformance.kubelet.ours import OurKubelet
 from conformance.kubelet.target import ClientTarget
 
 SPREAD = Choices(policy="best-effort", nodes={0: (10, 20), 1: (20, 10)})
@@ -18,7 +17,7 @@ REFUSED = Choices(policy="restricted", nodes=dict.fromkeys(range(9), (10,) * 9))
 
 @pytest.fixture
 def client() -> OurKubelet:
-    return OurKubelet(clock=Clock(time.monotonic))
+    return OurKubelet()
 
 
 @pytest.fixture

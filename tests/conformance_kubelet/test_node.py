@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -10,14 +9,14 @@ import pytest
 from conformance.engine.verdict import Broken
 from conformance.kubelet.client import Choices
 from conformance.kubelet.node import Node
-from conformance.kubelet.ours import Clock, OurKubelet
+from conformance.kubelet.ours import OurKubelet
 from refimpl.wire.journal import Journal
 
 
 @pytest.fixture
 def node() -> Iterator[Node]:
     """A node with our kubelet."""
-    client = OurKubelet(clock=Clock(time.monotonic))
+    client = OurKubelet()
     client.start()
     made = Node(client, Journal(), name="n", quiet_s=0.05)
     yield made

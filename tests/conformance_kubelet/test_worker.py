@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 
 import attrs
 import pytest
 
 from conformance.engine.verdict import eventually
-from conformance.kubelet.ours import Clock, OurKubelet
+from conformance.kubelet.ours import OurKubelet
 from conformance.kubelet.pods import ContainerSpec, PodSpec
 
 POD = PodSpec("p", "u", init=(ContainerSpec("setup"),))
@@ -18,7 +17,7 @@ POD = PodSpec("p", "u", init=(ContainerSpec("setup"),))
 @pytest.fixture
 def client() -> Iterator[OurKubelet]:
     """Our kubelet, running."""
-    made = OurKubelet(clock=Clock(time.monotonic))
+    made = OurKubelet()
     made.start()
     yield made
     made.close()

@@ -17,6 +17,8 @@ from pathlib import Path
 import attrs
 import pytest
 
+from conformance.engine.targetfile import target_file
+
 __all__ = [
     "CDI",
     "CNI_PLUGINS",
@@ -31,6 +33,7 @@ __all__ = [
     "debian_cni",
     "debian_containerd",
     "grpcurl",
+    "kubelet_command",
     "kubernetes",
     "kubernetes_wanted",
     "mock_driver",
@@ -111,6 +114,11 @@ def kubernetes_wanted() -> bool:
 def kubernetes() -> Path:
     """The folder of kubelet, the sample device plugin and the DRA test driver."""
     return built_kubernetes()
+
+
+def kubelet_command(folder: Path) -> list[str]:
+    """The kubelet of that folder with the flags that the suites give it."""
+    return [str(folder / "kubelet"), *target_file("kubelet", "deviceplugin").command[1:]]
 
 
 def built_kubernetes() -> Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,18 +10,18 @@ import pytest
 
 from conformance.kubelet.client import Client
 from conformance.kubelet.node import Node
-from conformance.kubelet.ours import Clock, OurKubelet
+from conformance.kubelet.ours import OurKubelet
 from conformance.kubelet.pods import PodSpec
 from conformance.kubelet.real import RealKubelet
 from refimpl.deviceplugin import savings
 from refimpl.deviceplugin.state.checkpoint import FILE_NAME
 from refimpl.wire.journal import Journal
 from tests.live.namespaces import why_not
+from tests.live.peers import kubelet_command
 
 pytestmark = pytest.mark.timeout(300)
 
 GPU = "example.com/gpu"
-_FLAGS = ("--config", "{config}", "--kubeconfig", "{kubeconfig}", "--root-dir", "{dir}")
 
 
 @pytest.fixture
@@ -33,9 +32,8 @@ def clients(kubernetes: Path) -> Iterator[Callable[[str], Client]]:
     made: list[Client] = []
 
     def make(kind: str) -> Client:
-        words = [str(kubernetes / "kubelet"), *_FLAGS, "--hostname-override", "{node}"]
         ours = kind == "ours"
-        made.append(OurKubelet("1.37", clock=Clock(time.monotonic)) if ours else RealKubelet(words))
+        made.append(OurKubelet("1.37") if ours else RealKubelet(kubelet_command(kubernetes)))
         return made[-1]
 
     yield make

@@ -28,18 +28,18 @@ from refimpl.deviceplugin.scripted import ScriptedPlugin
 from refimpl.wire.client import Channel
 from refimpl.wire.endpoint import Endpoint
 from tests.live.namespaces import until, why_not
+from tests.live.peers import kubelet_command
 
 pytestmark = pytest.mark.timeout(900)
 
 T = TypeVar("T")
-FLAGS = ("--config", "{config}", "--kubeconfig", "{kubeconfig}", "--root-dir", "{dir}")
 TWO = {0: (10, 21), 1: (21, 10)}
 
 
 @contextmanager
 def kubelet(folder: Path) -> Iterator[RealKubelet]:
     """One that is not started."""
-    client = RealKubelet([str(folder / "kubelet"), *FLAGS, "--hostname-override", "{node}"])
+    client = RealKubelet(kubelet_command(folder))
     try:
         yield client
     finally:

@@ -3,7 +3,6 @@ pod resources tell the same."""
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from google.protobuf.json_format import MessageToDict
 
 from conformance.kubelet.client import Client
 from conformance.kubelet.node import Node
-from conformance.kubelet.ours import Clock, OurKubelet
+from conformance.kubelet.ours import OurKubelet
 from conformance.kubelet.pods import ContainerSpec, PodSpec
 from conformance.kubelet.real import RealKubelet
 from refimpl.deviceplugin.api import deviceplugin_pb2 as dp
@@ -21,6 +20,7 @@ from refimpl.deviceplugin.api import podresources_v1alpha1_pb2 as pa
 from refimpl.deviceplugin.scripted import ScriptedPlugin
 from refimpl.wire.journal import Journal
 from tests.live.namespaces import why_not
+from tests.live.peers import kubelet_command
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -188,10 +188,8 @@ def test_a_real_kubelet_and_ours_say_the_same(kubernetes: Path) -> None:
     """Calls to the plugins in their order, and the answers of pod resources, chapter by chapter."""
     if reason := why_not():
         pytest.skip(reason)
-    program = str(kubernetes / "kubelet")
-    words = ["--config", "{config}", "--kubeconfig", "{kubeconfig}", "--root-dir", "{dir}"]
-    real = _told(RealKubelet([program, *words, "--hostname-override", "{node}"]))
-    ours = _told(OurKubelet("1.37", clock=Clock(time.monotonic)))
+    real = _told(RealKubelet(kubelet_command(kubernetes)))
+    ours = _told(OurKubelet("1.37"))
     assert [(title, name) for title, name, _ in ours] == [(t, n) for t, n, _ in real]
     for theirs, mine in zip(real, ours, strict=True):
         assert mine == theirs
