@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from conformance.cni.needs import RUNTIME_NETNS
-from conformance.cni.plugin import Plugin
+from conformance.cni.plugins.plugin import Plugin
 from conformance.cni.runtimes.bench import Runtime
 from conformance.cni.runtimes.target import RuntimeTarget
 from conformance.cni.target import CniTarget
@@ -16,7 +16,7 @@ from conformance.engine.case import case_of
 from conformance.engine.session import judge_of
 
 if TYPE_CHECKING:
-    from conformance.cni.documents import Documents, DocumentsTarget
+    from conformance.cni.networks.documents import Documents, DocumentsTarget
 
 
 @pytest.fixture

@@ -37,7 +37,7 @@ class PluginMutant(Mutant):
 
 
 class DocumentMutant(Mutant):
-    """Our sample documents (conformance/cni/samples.py) with one mistake in them.
+    """Our sample documents (conformance/cni/networks/samples.py) with one mistake in them.
 
     `file` is the document that `edit` gets decoded; it may change that or return another value.
     Mistakes of the directory override `break_`, a blind linter `seen`.

@@ -9,11 +9,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from conformance.cni.divergences import PARTED
 from conformance.cni.needs import Kind
-from conformance.cni.plugin import Plugin
-from conformance.cni.register import PARTED
+from conformance.cni.plugins.plugin import Plugin
+from conformance.cni.plugins.subject import Subject
 from conformance.cni.settings import settings
-from conformance.cni.subject import Subject
 from conformance.engine.case import Case
 from conformance.engine.options import BadOption, Options
 from conformance.engine.target import Loss
@@ -22,7 +22,7 @@ from refimpl.cni.execute import Exec, Executor, Log
 from refimpl.wire.client import Unreachable
 
 if TYPE_CHECKING:
-    from conformance.cni.documents import Documents, DocumentsTarget
+    from conformance.cni.networks.documents import Documents, DocumentsTarget
     from conformance.cni.runtimes.bench import Bench
     from conformance.cni.runtimes.killed import RuntimeLeftovers
     from conformance.cni.runtimes.target import RuntimeTarget
@@ -238,15 +238,15 @@ def open_target(options: Options) -> CniTarget | DocumentsTarget | RuntimeTarget
     options.revision = options.revision or file.revision
     kind, rest = kind_of(file.endpoint or options.target)
     if kind in FAKES:
-        from conformance.cni import fakes  # a real plugin does not pay for it
+        from conformance.cni.plugins import fakes
 
         return fakes.open_fakes(kind, rest, options, chosen)
     if kind == "exec":
-        from conformance.cni import real
+        from conformance.cni.plugins import real
 
         return real.open_plugin(Path(rest), options, chosen)
     if kind in ("dir", "file"):
-        from conformance.cni import documents
+        from conformance.cni.networks import documents
 
         return documents.open_documents(kind, rest, options, chosen)
     from conformance.cni.runtimes import target as runtimes
@@ -276,5 +276,4 @@ def existing(path: Path) -> Path:
 
 def preload() -> None:
     """See engine.target.Interface."""
-    from conformance.cni import fakes, samples  # noqa: F401
     from conformance.cni.runtimes import ours  # noqa: F401

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from conformance.csi.acts import Acts
+from conformance.csi.steps import Acts
 
 if TYPE_CHECKING:
     from refimpl.csi.fake import FakeDriver

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 
-from conformance.csi.offers import Offers
+from conformance.csi.capabilities import Offers
 from conformance.csi.settings import CsiSettings
 from conformance.engine.runid import PREFIX, worker
 from refimpl.csi.api import csi_pb2 as pb

@@ -10,7 +10,7 @@ import attrs
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
-from conformance.csi.offers import Offers
+from conformance.csi.capabilities import Offers
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.csi.kubelet import Driver
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from google.protobuf.message import Message
 
 from conformance.csi import known, undo
-from conformance.csi.offers import REVISIONS, ask
+from conformance.csi.capabilities import REVISIONS, ask
 from conformance.csi.paths import paths_for
+from conformance.csi.preconditions import Surroundings
 from conformance.csi.settings import CsiSettings, settings
-from conformance.csi.surroundings import Surroundings
 from conformance.engine import mutants, reproduce, sweep
 from conformance.engine.ledger import Ledger, LedgerChannel, Made
 from conformance.engine.ledger import read as read_ledger

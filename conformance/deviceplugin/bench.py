@@ -60,7 +60,7 @@ def _commanded(command: Sequence[str], options: Options, chosen: DpSettings) -> 
 def _ours(kind: str, name: str, options: Options, chosen: DpSettings) -> PluginTarget:
     from conformance.deviceplugin.mutation import PluginMutant
     from conformance.deviceplugin.plugins.ours import NODES, OurProcess
-    from refimpl.deviceplugin.personas import PERSONAS
+    from refimpl.deviceplugin.plugin.personas import PERSONAS
 
     mutant = mutants.load("deviceplugin", name) if kind != "fake" else None
     shape = mutant if isinstance(mutant, PluginMutant) else None

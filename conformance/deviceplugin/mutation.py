@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["PluginMutant"]
 
-_SERVICE = "refimpl.deviceplugin.serving:DevicePluginService"
-_CALL = "refimpl.wire.outgoing:UnaryReply.__call__"
+_SERVICE = "refimpl.deviceplugin.plugin.serving:DevicePluginService"
+_CALL = "refimpl.wire.client_call:UnaryReply.__call__"
 _RPCS = (
     "GetDevicePluginOptions",
     "ListAndWatch",

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 import grpc
 
-from conformance.deviceplugin.plugins.conduct import Conduct
-from conformance.deviceplugin.plugins.life import Arrival
+from conformance.deviceplugin.plugins.controls import Conduct
 from conformance.deviceplugin.plugins.process import Measures
+from conformance.deviceplugin.plugins.session import Arrival
 from conformance.deviceplugin.plugins.watch import Watch
 from conformance.engine.verdict import Broken, eventually, timeout
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 from refimpl.deviceplugin.api import deviceplugin_pb2_grpc as stubs
-from refimpl.deviceplugin.links import Link
+from refimpl.deviceplugin.devicemanager.links import Link
 from refimpl.deviceplugin.state.models import Device
 from refimpl.wire.client import Channel, Unreachable
 from refimpl.wire.endpoint import Endpoint, EndpointError

@@ -61,9 +61,10 @@ def found(name: str) -> dict[str, Found]:
 
 
 def _modules(package: str) -> Iterator[Any]:
-    for info in pkgutil.iter_modules(importlib.import_module(package).__path__):
-        if info.name.startswith("test_"):
-            yield importlib.import_module(f"{package}.{info.name}")
+    root = importlib.import_module(f"{package}.cases")
+    for info in pkgutil.walk_packages(root.__path__, f"{root.__name__}."):
+        if info.name.rpartition(".")[2].startswith("test_"):
+            yield importlib.import_module(info.name)
 
 
 def all_cases(name: str = "all") -> list[Found]:

@@ -1,6 +1,6 @@
 """Deliberately broken fakes: the proof that every case is able to fail.
 
-A mutant lives in fixtures/mutants/<interface>*.py. It breaks one thing by a method that is named
+A mutant lives in fixtures/mutants/<interface>/. It breaks one thing by a method that is named
 after an RPC and stands between the wire and the fake:
 
 ```python
@@ -136,7 +136,7 @@ def _between(services: Mapping[Any, object], mutant: Mutant) -> dict[Any, object
 def classes(interface: str) -> dict[str, type[Mutant]]:
     """Every mutant of an interface by its name; raises BadOption for a name used twice."""
     found: dict[str, type[Mutant]] = {}
-    for path in sorted((fixtures.folder() / "mutants").glob(f"{interface}*.py")):
+    for path in sorted((fixtures.folder() / "mutants").glob(f"{interface}/**/*.py")):
         for mutant in _in_file(path):
             if mutant.__name__ in found:
                 raise BadOption(f"{path}: there are two mutants called {mutant.__name__}")
@@ -145,7 +145,8 @@ def classes(interface: str) -> dict[str, type[Mutant]]:
 
 
 def _in_file(path: Path) -> Iterator[type[Mutant]]:
-    name = f"refimpl_mutants_{path.stem}"
+    within = path.relative_to(fixtures.folder() / "mutants").with_suffix("")
+    name = "refimpl_mutants_" + "_".join(within.parts)
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None

@@ -22,14 +22,12 @@ from typing import Any
 from conformance.engine.options import BadOption
 from conformance.engine.supervise import Supervised, fill
 from conformance.engine.verdict import timeout
-from conformance.kubelet.apiserver import ApiServer
 from conformance.kubelet.claims import claim_status, claims_of
 from conformance.kubelet.client import ABILITIES, Ability, Choices
 from conformance.kubelet.configuration import Ports, kubeconfig, kubelet_configuration
 from conformance.kubelet.drivers import Drivers
 from conformance.kubelet.listener import break_listener, can_break
 from conformance.kubelet.machine import Machine
-from conformance.kubelet.objects import Place
 from conformance.kubelet.pods import Capacity, PodSpec, PodState
 from conformance.kubelet.reading import (
     capacity_of,
@@ -38,9 +36,11 @@ from conformance.kubelet.reading import (
     metrics_of,
     pod_state,
 )
+from refimpl.apiserver.objects import Place
+from refimpl.apiserver.server import ApiServer
 from refimpl.cri.fake import FakeRuntime
 from refimpl.deviceplugin import illusion
-from refimpl.deviceplugin.layout import Layout
+from refimpl.deviceplugin.devicemanager.layout import Layout
 from refimpl.wire.client import Unreachable
 from refimpl.wire.endpoint import Endpoint, probe
 

@@ -9,7 +9,7 @@ from conformance.kubelet.client import Choices
 from conformance.kubelet.machine import CPUS_PER_NODE
 from conformance.kubelet.pods import Claim, ContainerSpec, PodSpec
 from refimpl.deviceplugin.api import podresources_v1_pb2 as pr
-from refimpl.deviceplugin.podresources import Others
+from refimpl.deviceplugin.devicemanager.podresources import Others
 
 __all__ = ["Shares"]
 

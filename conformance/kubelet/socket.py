@@ -9,7 +9,7 @@ from pathlib import Path
 
 from conformance.engine.options import BadOption
 from conformance.kubelet.client import Ability, Choices
-from refimpl.deviceplugin.layout import Layout
+from refimpl.deviceplugin.devicemanager.layout import Layout
 from refimpl.deviceplugin.profiles import RELEASES
 from refimpl.wire.client import Channel
 from refimpl.wire.endpoint import Endpoint, probe

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from conformance.kubelet.vectors import nodes_in
+from conformance.deviceplugin.vectors.vectors import nodes_in
 from refimpl.deviceplugin.state import bitmask, hints, merge, select
 from refimpl.deviceplugin.state.devices import Devices
 from refimpl.deviceplugin.state.models import Device

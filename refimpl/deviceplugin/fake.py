@@ -12,14 +12,14 @@ from typing import Any, Literal, get_args
 from google.protobuf.descriptor import ServiceDescriptor
 
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
-from refimpl.deviceplugin.cdi import write_cdi
-from refimpl.deviceplugin.inventory import HEALTHY, UNHEALTHY, Device, Inventory
-from refimpl.deviceplugin.layout import KUBELET_SOCKET, Layout
-from refimpl.deviceplugin.personas import Persona, devices_of, persona_of
-from refimpl.deviceplugin.presence import Launch, Pace, Presence
-from refimpl.deviceplugin.push import VERSION, Push
-from refimpl.deviceplugin.serving import DevicePluginService, Record, options_of
-from refimpl.deviceplugin.steering import Steerable
+from refimpl.deviceplugin.devicemanager.layout import KUBELET_SOCKET, Layout
+from refimpl.deviceplugin.plugin.cdi import write_cdi
+from refimpl.deviceplugin.plugin.inventory import HEALTHY, UNHEALTHY, Device, Inventory
+from refimpl.deviceplugin.plugin.personas import Persona, devices_of, persona_of
+from refimpl.deviceplugin.plugin.push import VERSION, Push
+from refimpl.deviceplugin.plugin.registrar import Launch, Pace, Presence
+from refimpl.deviceplugin.plugin.serving import DevicePluginService, Record, options_of
+from refimpl.deviceplugin.plugin.steering import Steerable
 from refimpl.registration.plugin import Notified, RegistrationService
 from refimpl.wire.endpoint import Endpoint
 from refimpl.wire.fake import Fake, Where

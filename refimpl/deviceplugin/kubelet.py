@@ -14,12 +14,13 @@ from typing import Literal, get_args
 import attrs
 from google.protobuf.descriptor import ServiceDescriptor
 
-from refimpl.deviceplugin import podresources
-from refimpl.deviceplugin.layout import Layout
-from refimpl.deviceplugin.links import Link
-from refimpl.deviceplugin.node import Node, Setup
-from refimpl.deviceplugin.orders import Orders
-from refimpl.deviceplugin.process import Process
+from refimpl.deviceplugin.devicemanager import podresources
+from refimpl.deviceplugin.devicemanager.control_routes import Orders
+from refimpl.deviceplugin.devicemanager.layout import Layout
+from refimpl.deviceplugin.devicemanager.links import Link
+from refimpl.deviceplugin.devicemanager.node import Node, Setup
+from refimpl.deviceplugin.devicemanager.process import Process
+from refimpl.deviceplugin.devicemanager.workload import Admission
 from refimpl.deviceplugin.profiles import policy_options, settings_of
 from refimpl.deviceplugin.state.admission import NotStarted
 from refimpl.deviceplugin.state.allocate import Died
@@ -29,7 +30,6 @@ from refimpl.deviceplugin.state.models import Container, Device, Pod
 from refimpl.deviceplugin.state.order import Order, in_order
 from refimpl.deviceplugin.state.scopes import ScopeName, Wishes, no_wishes
 from refimpl.deviceplugin.state.settings import Settings
-from refimpl.deviceplugin.workload import Admission
 from refimpl.registration.watcher import Handler
 from refimpl.wire.client import timeout_factor
 from refimpl.wire.endpoint import Endpoint, probe

@@ -21,9 +21,9 @@ import grpc
 
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 from refimpl.deviceplugin.api import deviceplugin_pb2_grpc as stubs
-from refimpl.deviceplugin.gate import Gate
-from refimpl.deviceplugin.layout import KUBELET_SOCKET
-from refimpl.deviceplugin.push import VERSION
+from refimpl.deviceplugin.devicemanager.layout import KUBELET_SOCKET
+from refimpl.deviceplugin.devicemanager.listener import Gate
+from refimpl.deviceplugin.plugin.push import VERSION
 from refimpl.registration.api import registration_pb2 as rpb
 from refimpl.registration.plugin import RegistrationService
 from refimpl.wire.client import Channel

@@ -10,9 +10,9 @@ from typing import Any
 
 import grpc
 
+from refimpl.wire.client_call import Replies, StreamReply, UnaryReply
 from refimpl.wire.endpoint import RECEIVE_BYTES, Endpoint
 from refimpl.wire.journal import Entry, Journal
-from refimpl.wire.outgoing import Replies, StreamReply, UnaryReply
 from refimpl.wire.reach import obstacle
 
 __all__ = ["Channel", "Replies", "Unreachable", "timeout_factor"]

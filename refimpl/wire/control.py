@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 
 from refimpl.wire.endpoint import Endpoint, bound
-from refimpl.wire.exchange import Answer, AnswerError, Asked, Listener
 from refimpl.wire.faults import FaultError, Faults, Rule, cut_connections
 from refimpl.wire.faults.config import read_rules
+from refimpl.wire.http import Answer, AnswerError, Asked, Listener
 from refimpl.wire.journal import Journal
 
 __all__ = ["Control", "Route"]

@@ -16,7 +16,7 @@ from refimpl.wire.endpoint import Endpoint, EndpointError, bound
 from refimpl.wire.faults import Faults
 from refimpl.wire.journal import Journal
 from refimpl.wire.pool import Pool
-from refimpl.wire.relay import Relay, Route
+from refimpl.wire.proxy_call import Relay, Route
 
 __all__ = ["Proxy"]
 

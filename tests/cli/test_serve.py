@@ -23,10 +23,10 @@ from refimpl.cli.main import command as group
 from refimpl.cli.serve import PERSONAS, WAYS, command
 from refimpl.csi.api import csi_pb2 as csi
 from refimpl.csi.api import csi_pb2_grpc as stubs
-from refimpl.deviceplugin import personas
 from refimpl.deviceplugin.api.deviceplugin_pb2 import Empty
 from refimpl.deviceplugin.api.deviceplugin_pb2_grpc import DevicePluginStub
 from refimpl.deviceplugin.fake import Register
+from refimpl.deviceplugin.plugin import personas
 from refimpl.registration.api.registration_pb2 import InfoRequest
 from refimpl.registration.api.registration_pb2_grpc import RegistrationStub
 from refimpl.wire.client import Channel

@@ -1,4 +1,4 @@
-"""conformance.cni.delegates: the recorder in the place of a configured IPAM plugin."""
+"""conformance.cni.plugins.delegates: the recorder in the place of a configured IPAM plugin."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from conformance.cni.delegates import Delegate
-from conformance.cni.fakes import open_fakes
-from conformance.cni.plugin import Plugin
+from conformance.cni.cases.plugins.test_interface_delete import test_delete_undoes_an_add as _a_case
+from conformance.cni.plugins.delegates import Delegate
+from conformance.cni.plugins.fakes import open_fakes
+from conformance.cni.plugins.plugin import Plugin
 from conformance.cni.settings import CniSettings
-from conformance.cni.test_interface_delete import test_delete_undoes_an_add as _a_case
 from conformance.engine.case import case_of
 from conformance.engine.options import Options
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from conformance.cni import samples, slips
-from conformance.cni.documents import SHOWN, Documents, DocumentsTarget, open_documents
 from conformance.cni.mutation import DocumentMutant
 from conformance.cni.needs import DIRECTORY, INSTALLED, READ
+from conformance.cni.networks import lint_mutations, samples
+from conformance.cni.networks.documents import SHOWN, Documents, DocumentsTarget, open_documents
 from conformance.cni.settings import CniSettings
 from conformance.cni.target import open_target
 from conformance.engine import cases, fixtures, matrix, mutants
@@ -98,8 +98,8 @@ def test_the_samples_have_nothing_to_find(tmp_path: Path) -> None:
     documents = samples.opened(tmp_path)
     assert grave(documents) == set()
     assert len(documents.networks) == 5
-    for network in slips.chosen(documents):
-        slips.watch(documents, network)
+    for network in lint_mutations.chosen(documents):
+        lint_mutations.watch(documents, network)
 
 
 @pytest.mark.parametrize("name", sorted(MUTANTS))
@@ -113,8 +113,10 @@ def test_a_mutant_breaks_its_row_and_no_other(tmp_path: Path, name: str) -> None
 def test_a_linter_that_sees_less_is_found_out(tmp_path: Path) -> None:
     """Its silence on somebody's documents would mean nothing."""
     documents = samples.opened(tmp_path, MUTANTS["IsBlindToNameservers"]())
-    with pytest.raises(slips.Blind, match=r"10-pods.conflist: a nameserver by name \(CNI-CFG-027"):
-        slips.watch(documents, documents.networks[0])
+    with pytest.raises(
+        lint_mutations.Blind, match=r"10-pods.conflist: a nameserver by name \(CNI-CFG-027"
+    ):
+        lint_mutations.watch(documents, documents.networks[0])
 
 
 def test_a_linter_that_sees_more_is_found_out(tmp_path: Path) -> None:
@@ -123,14 +125,14 @@ def test_a_linter_that_sees_more_is_found_out(tmp_path: Path) -> None:
     finding = SimpleNamespace(id="CNI-CFG-028", severity=Severity.ERROR)
     strange: Any = SimpleNamespace(findings=(finding,))
     documents = Documents(tmp_path / "net.d", lint_bytes=lambda _data, **_name: strange)
-    with pytest.raises(slips.Blind, match="has findings of its own: CNI-CFG-028"):
-        slips.watch(documents, documents.networks[0])
+    with pytest.raises(lint_mutations.Blind, match="has findings of its own: CNI-CFG-028"):
+        lint_mutations.watch(documents, documents.networks[0])
 
 
 def test_documents_with_errors_are_not_spoilt_further(written: Written) -> None:
     """Whether a second mistake shows depends on the first."""
     wrong = written({"10-net.conflist": {**LIST, "plugins": []}})
-    assert slips.chosen(Documents(wrong)) == []
+    assert lint_mutations.chosen(Documents(wrong)) == []
 
 
 def test_of_many_documents_some_are_drawn_by_the_seed(written: Written) -> None:
@@ -138,10 +140,10 @@ def test_of_many_documents_some_are_drawn_by_the_seed(written: Written) -> None:
     many = {f"{number}.conflist": {**LIST, "name": f"n{number}"} for number in range(10, 40)}
     folder = written(many)
     names = [
-        [network.name for network in slips.chosen(Documents(folder, seed=seed))]
+        [network.name for network in lint_mutations.chosen(Documents(folder, seed=seed))]
         for seed in (1, 1, 2)
     ]
-    assert len(names[0]) == slips.MOST
+    assert len(names[0]) == lint_mutations.MOST
     assert names[0] == names[1] != names[2]
 
 
@@ -205,7 +207,7 @@ def test_documents_are_linted_once(monkeypatch: pytest.MonkeyPatch, written: Wri
         calls.append(words)
         return lint(*words, **more)
 
-    monkeypatch.setattr("conformance.cni.documents.lint.lint", counted)
+    monkeypatch.setattr("conformance.cni.networks.documents.lint.lint", counted)
     documents = opened(f"dir:{written({'10-net.conflist': LIST})}").documents
     for row in ROWS:
         documents.keep(row)

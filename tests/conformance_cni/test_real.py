@@ -7,9 +7,9 @@ from typing import cast
 
 import pytest
 
-from conformance.cni.real import _module_version, _no_link
+from conformance.cni.plugins.real import _module_version, _no_link
+from conformance.cni.plugins.subject import Subject
 from conformance.cni.settings import CniSettings
-from conformance.cni.subject import Subject
 from refimpl.cni.host import Host
 
 

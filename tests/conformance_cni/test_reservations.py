@@ -8,8 +8,8 @@ from typing import Any, cast
 
 import pytest
 
-from conformance.cni.plugin import Plugin
-from conformance.cni.reservations import Store, addresses, failed, pool
+from conformance.cni.plugins.plugin import Plugin
+from conformance.cni.plugins.reservations import Store, addresses, failed, pool
 from conformance.engine.verdict import Broken
 from refimpl.cni.execute import Outcome
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from conformance.cni.fakes import open_fakes
-from conformance.cni.plugin import Plugin
-from conformance.cni.results import found, has_address, link_of, nulls, shapes, told
-from conformance.cni.settings import CniSettings
-from conformance.cni.test_result_of_add import (
+from conformance.cni.cases.plugins.test_result_of_add import (
     test_a_result_has_the_version_of_the_request as _a_case,
 )
+from conformance.cni.plugins.fakes import open_fakes
+from conformance.cni.plugins.plugin import Plugin
+from conformance.cni.plugins.results import found, has_address, link_of, nulls, shapes, told
+from conformance.cni.settings import CniSettings
 from conformance.engine.case import case_of
 from conformance.engine.options import Options
 from refimpl.cni.contract import Interface, Kind

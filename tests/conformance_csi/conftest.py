@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from conformance.csi.offers import Offers
+from conformance.csi.capabilities import Offers
 from conformance.csi.settings import CsiSettings
 from conformance.csi.target import CsiTarget, open_target
 from conformance.engine.options import Options

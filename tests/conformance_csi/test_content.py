@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from conformance.csi import content
-from conformance.csi.acts import Mounted
+from conformance.csi.common import content
+from conformance.csi.steps import Mounted
 from conformance.engine.verdict import Broken
 from refimpl.csi.api import csi_pb2 as pb
 

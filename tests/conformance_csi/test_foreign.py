@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from conformance.csi import foreign
+from conformance.csi.common import foreign
 
 
 def test_a_file_that_was_left_alone_has_no_harm(csi: Any, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from conformance.csi import lengths
+from conformance.csi.common import lengths
 
 
 @pytest.mark.parametrize("length", [*lengths.LENGTHS, 201, 256, 457])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from google.protobuf.message import Message
 
-from conformance.csi import limits
+from conformance.csi.common import limits
 from refimpl.csi.api import csi_pb2 as pb
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from conformance.csi import needs
-from conformance.csi.offers import Offers
+from conformance.csi.capabilities import Offers
 
 Stub = Callable[..., Any]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.csi import places
+from conformance.csi.common import places
 from refimpl.csi.api import csi_pb2 as pb
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from conformance.csi import published, staged
-from conformance.csi.acts import Mounted
+from conformance.csi.common import published, staged
+from conformance.csi.steps import Mounted
 from conformance.engine.verdict import Broken
 from refimpl.csi.api import csi_pb2 as pb
 

@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from conformance.csi import refusals
+from conformance.csi.common import refusals
 from conformance.engine.verdict import Broken
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code, Refused

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from conformance.csi import repeats
+from conformance.csi.common import repeats
 from conformance.engine.verdict import Broken
 from refimpl.csi.api import csi_pb2 as pb
 

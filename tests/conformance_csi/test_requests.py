@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.csi.offers import Offers
+from conformance.csi.capabilities import Offers
 from conformance.csi.requests import Mode, Requests, from_snapshot, from_volume
 from conformance.csi.settings import CsiSettings
 from refimpl.csi.api import csi_pb2 as pb

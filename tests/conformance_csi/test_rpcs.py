@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from conformance.csi import rpcs
-from conformance.csi.offers import Offers
+from conformance.csi.capabilities import Offers
 from refimpl.csi.api import csi_pb2 as pb
 
 

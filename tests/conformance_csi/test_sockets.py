@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.csi import sockets
+from conformance.csi.common import sockets
 from refimpl.wire.client import Unreachable
 from refimpl.wire.endpoint import Endpoint
 

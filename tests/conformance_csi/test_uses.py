@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from conformance.csi import uses
+from conformance.csi.common import uses
 from conformance.csi.requests import Mode
 from refimpl.csi.api import csi_pb2 as pb
 

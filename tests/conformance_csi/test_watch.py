@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from google.protobuf.message import Message
 
-from conformance.csi import watch
+from conformance.csi.common import watch
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.journal import Entry
 from refimpl.wire.status import Code

@@ -5,14 +5,14 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from conformance.deviceplugin import test_topology_hints as hints
-from conformance.deviceplugin import test_topology_merge as merge
-from conformance.deviceplugin import test_topology_placement as placement
-from conformance.deviceplugin import test_topology_selection as selection
-from conformance.deviceplugin.rows import Placeable, cases_of
+from conformance.deviceplugin.cases.topology import test_topology_hints as hints
+from conformance.deviceplugin.cases.topology import test_topology_merge as merge
+from conformance.deviceplugin.cases.topology import test_topology_placement as placement
+from conformance.deviceplugin.cases.topology import test_topology_selection as selection
+from conformance.deviceplugin.vectors import vectors
+from conformance.deviceplugin.vectors.rows import Placeable, cases_of
 from conformance.engine import cases
 from conformance.engine.case import MUST, case_of
-from conformance.kubelet import vectors
 from conformance.kubelet.client import ABILITIES
 
 

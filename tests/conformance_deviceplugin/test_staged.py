@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.deviceplugin.staged import OWN, Play, distances, plays_of, steps_of
-from conformance.kubelet import vectors
-from conformance.kubelet.vectors import Buckets, Stage, Step
+from conformance.deviceplugin.vectors import vectors
+from conformance.deviceplugin.vectors.staged import OWN, Play, distances, plays_of, steps_of
+from conformance.deviceplugin.vectors.vectors import Buckets, Stage, Step
 
 DEV2 = {"d0": [0], "d1": [0], "d2": [1], "d3": [1]}
 

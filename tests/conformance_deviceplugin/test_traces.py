@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.deviceplugin.traces import Allocated, Asked, follows, in_words, trace_of
+from conformance.deviceplugin.vectors.traces import Allocated, Asked, follows, in_words, trace_of
+from conformance.deviceplugin.vectors.vectors import Step
 from conformance.engine.options import Options
 from conformance.kubelet.ours import OurKubelet
 from conformance.kubelet.target import ClientTarget
-from conformance.kubelet.vectors import Step
 
 ASKED = Asked(frozenset("ab"), frozenset("a"), 2)
 

@@ -6,7 +6,7 @@ from conformance.kubelet.client import Choices
 from conformance.kubelet.machine import CPUS_PER_NODE
 from conformance.kubelet.pods import Amounts, Claim, ContainerSpec, PodSpec
 from conformance.kubelet.shares import Shares
-from refimpl.deviceplugin.podresources import Others
+from refimpl.deviceplugin.devicemanager.podresources import Others
 
 WHOLE = Amounts(cpus=1, memory_mi=64)
 GATES = {"KubeletPodResourcesDynamicResources", "PodLevelResourceManagers"}

@@ -18,8 +18,8 @@ import pytest
 from refimpl.cdi import Cache
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 from refimpl.deviceplugin.fake import FakePlugin
-from refimpl.deviceplugin.inventory import HEALTHY, UNHEALTHY, Device
-from refimpl.deviceplugin.personas import persona_of
+from refimpl.deviceplugin.plugin.inventory import HEALTHY, UNHEALTHY, Device
+from refimpl.deviceplugin.plugin.personas import persona_of
 from refimpl.wire.faults import Faults
 from refimpl.wire.status import Code, Refused
 from tests.deviceplugin.scripted_kubelet import Connection, Rig

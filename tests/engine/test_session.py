@@ -83,7 +83,7 @@ def test_a_wrong_option_under_plain_pytest_is_a_usage_error(
     done = subprocess.run(
         [
             *PYTEST,
-            *("--pyargs", "conformance.csi.test_identity"),
+            *("--pyargs", "conformance.csi.cases.driver.test_identity"),
             *(option, value.replace("{dir}", str(tmp_path))),
         ],
         capture_output=True,

@@ -17,9 +17,9 @@ from conformance.cdi.documents import OCI, document, hook
 from conformance.cdi.runtime import Runtime
 from conformance.cdi.settings import CdiSettings
 from refimpl.cdi import CHOICES, Cache
-from tests.live.containerd_rig import ContainerdRig
-from tests.live.namespaces import why_not
 from tests.live.peers import Containerd
+from tests.live.rigs.containerd_rig import ContainerdRig
+from tests.live.rigs.namespaces import why_not
 
 # A library's version as containerd 2.4 has it.
 LIBRARY = CHOICES["library-1.1.0"]

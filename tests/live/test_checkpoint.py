@@ -13,11 +13,11 @@ from conformance.kubelet.node import Node
 from conformance.kubelet.ours import OurKubelet
 from conformance.kubelet.pods import PodSpec
 from conformance.kubelet.real import RealKubelet
-from refimpl.deviceplugin import savings
+from refimpl.deviceplugin.devicemanager import checkpoint_file
 from refimpl.deviceplugin.state.checkpoint import FILE_NAME
 from refimpl.wire.journal import Journal
-from tests.live.namespaces import why_not
 from tests.live.peers import kubelet_command
+from tests.live.rigs.namespaces import why_not
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -51,7 +51,7 @@ def test_a_pod_keeps_its_device_over_the_change_of_kubelet(
     pod, held = _allocated(first)
     first.end()
     written = first.folder / "device-plugins" / FILE_NAME
-    saved = savings.read(written)
+    saved = checkpoint_file.read(written)
     assert saved is not None
     assert [(record.pod, record.ids) for record in saved.records] == [(pod.uid, frozenset(held))]
     place = second.folder / "device-plugins"

@@ -15,7 +15,8 @@ import pytest
 
 from conformance.engine import events
 from conformance.engine.events import CaseDone, Run
-from tests.live import nobody, peers
+from tests.live import peers
+from tests.live.rigs import nobody
 
 INTERFACE = ("bridge", "ptp", "macvlan", "tap", "host-device", "loopback")
 CHAINED = ("portmap", "firewall", "tuning", "bandwidth", "sbr")

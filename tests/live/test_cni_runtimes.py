@@ -18,10 +18,10 @@ import pytest
 
 from conformance.engine import events
 from conformance.engine.events import CaseDone
-from tests.live.containerd_rig import ContainerdRig
-from tests.live.hooks import Hooks, acts_of, target_file
-from tests.live.namespaces import why_not
 from tests.live.peers import Containerd
+from tests.live.rigs.containerd_rig import ContainerdRig
+from tests.live.rigs.hooks import Hooks, acts_of, target_file
+from tests.live.rigs.namespaces import why_not
 
 CRIO = os.environ.get("REFIMPL_CRIO_TARGET", "")
 

@@ -26,7 +26,7 @@ from refimpl.cni.host.kernel import Kernel
 from refimpl.cni.runtime import Runtime
 from refimpl.cni.runtime.cache import DEFAULT
 from refimpl.documents import json as exact
-from tests.live.cni_sides import RECORDER, Side, kept
+from tests.live.rigs.cni_sides import RECORDER, Side, kept
 
 VERBS = ("status", "add", "check", "del", "add", "gc")
 SETTINGS = settings(

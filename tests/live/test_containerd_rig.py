@@ -11,9 +11,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.live.containerd_rig import ContainerdRig
-from tests.live.namespaces import until, why_not
 from tests.live.peers import Containerd
+from tests.live.rigs.containerd_rig import ContainerdRig
+from tests.live.rigs.namespaces import until, why_not
 
 
 @pytest.fixture(params=["containerd", "debian_containerd"])
@@ -101,7 +101,7 @@ def test_nothing_is_left_of_a_rig_that_was_left_in_the_middle(rig: ContainerdRig
 ABANDONED = """
 import os, signal, sys
 from pathlib import Path
-from tests.live.namespaces import Namespaces
+from tests.live.rigs.namespaces import Namespaces
 
 namespaces = Namespaces(Path(sys.argv[1]))
 with open(os.devnull, "ab") as log:

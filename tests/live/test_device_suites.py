@@ -13,7 +13,7 @@ import pytest
 
 from conformance.engine import events
 from conformance.engine.events import CaseDone
-from tests.live.namespaces import why_not
+from tests.live.rigs.namespaces import why_not
 
 pytestmark = pytest.mark.timeout(1200)
 

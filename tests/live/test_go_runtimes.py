@@ -19,7 +19,7 @@ from refimpl.cni.runtime.cache import DEFAULT
 from refimpl.cni.runtime.kubernetes import Pod, Port, Resolver
 from refimpl.cni.runtime.pod import PodNetwork
 from tests.live import peers
-from tests.live.cni_sides import RECORDER, Side, kept
+from tests.live.rigs.cni_sides import RECORDER, Side, kept
 
 RESULT: dict[str, Any] = {
     "cniVersion": "1.1.0",

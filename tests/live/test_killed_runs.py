@@ -12,9 +12,9 @@ from pathlib import Path
 import attrs
 import pytest
 
-from tests.live.containerd_rig import ContainerdRig
-from tests.live.namespaces import until, why_not
 from tests.live.peers import Containerd
+from tests.live.rigs.containerd_rig import ContainerdRig
+from tests.live.rigs.namespaces import until, why_not
 
 REFIMPL = (sys.executable, "-m", "refimpl")
 

@@ -11,12 +11,12 @@ import attrs
 import pytest
 
 from refimpl.deviceplugin.fake import FakePlugin, Register
-from refimpl.deviceplugin.inventory import HEALTHY, UNHEALTHY
-from refimpl.deviceplugin.personas import persona_of
-from tests.live.containerd_rig import ContainerdRig
-from tests.live.kubelet_rig import KubeletRig
-from tests.live.namespaces import why_not
+from refimpl.deviceplugin.plugin.inventory import HEALTHY, UNHEALTHY
+from refimpl.deviceplugin.plugin.personas import persona_of
 from tests.live.peers import Containerd
+from tests.live.rigs.containerd_rig import ContainerdRig
+from tests.live.rigs.kubelet_rig import KubeletRig
+from tests.live.rigs.namespaces import why_not
 
 pytestmark = pytest.mark.timeout(900)
 

@@ -23,12 +23,12 @@ from refimpl.csi.fake import FakeDriver
 from refimpl.deviceplugin.api import podresources_v1_pb2 as pb
 from refimpl.deviceplugin.api.podresources_v1_pb2_grpc import PodResourcesListerStub
 from refimpl.deviceplugin.fake import FakePlugin
-from refimpl.deviceplugin.inventory import HEALTHY, UNHEALTHY, Device
+from refimpl.deviceplugin.plugin.inventory import HEALTHY, UNHEALTHY, Device
 from refimpl.deviceplugin.scripted import ScriptedPlugin
 from refimpl.wire.client import Channel
 from refimpl.wire.endpoint import Endpoint
-from tests.live.namespaces import until, why_not
 from tests.live.peers import kubelet_command
+from tests.live.rigs.namespaces import until, why_not
 
 pytestmark = pytest.mark.timeout(900)
 

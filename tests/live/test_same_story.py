@@ -19,8 +19,8 @@ from refimpl.deviceplugin.api import podresources_v1_pb2 as pr
 from refimpl.deviceplugin.api import podresources_v1alpha1_pb2 as pa
 from refimpl.deviceplugin.scripted import ScriptedPlugin
 from refimpl.wire.journal import Journal
-from tests.live.namespaces import why_not
 from tests.live.peers import kubelet_command
+from tests.live.rigs.namespaces import why_not
 
 pytestmark = pytest.mark.timeout(300)
 

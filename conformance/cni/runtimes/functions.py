@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from conformance.cni.calling import called
 from conformance.cni.mutation import RuntimeMutant
+from conformance.cni.plugins.calling import called
 from refimpl.cni.execute import PLAIN, Conditions, Outcome, Processes, Request
 from refimpl.cni.plugins import settings_of
 

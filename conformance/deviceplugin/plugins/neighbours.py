@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from conformance.deviceplugin.plugin import Plugin
-from conformance.deviceplugin.plugins.offers import registry_sockets
+from conformance.deviceplugin.plugins.capabilities import registry_sockets
 from refimpl.wire.endpoint import Endpoint
 
 __all__ = ["Made", "made", "neighbours", "own_sockets"]

@@ -12,8 +12,8 @@ from typing import Any
 from conformance.deviceplugin.mutation import PluginMutant
 from conformance.deviceplugin.plugins.process import Measures, Place, measures_of
 from refimpl.deviceplugin.fake import FakePlugin, Pace
-from refimpl.deviceplugin.inventory import HEALTHY, UNHEALTHY
-from refimpl.deviceplugin.personas import Persona, persona_of
+from refimpl.deviceplugin.plugin.inventory import HEALTHY, UNHEALTHY
+from refimpl.deviceplugin.plugin.personas import Persona, persona_of
 from refimpl.wire.endpoint import Endpoint, EndpointError
 
 __all__ = ["NODES", "WHOLE", "OurProcess"]

@@ -13,7 +13,7 @@ import attrs
 from conformance.deviceplugin.settings import DpSettings
 from conformance.engine.supervise import Supervised, fill
 from refimpl.deviceplugin import illusion
-from refimpl.deviceplugin.layout import Layout
+from refimpl.deviceplugin.devicemanager.layout import Layout
 
 __all__ = ["CommandProcess", "Measures", "Place", "PluginProcess"]
 

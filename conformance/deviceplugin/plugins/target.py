@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from conformance.deviceplugin.plugin import Plugin
-from conformance.deviceplugin.plugins.life import Arrival, Life, Maker
-from conformance.deviceplugin.plugins.offers import Offers
+from conformance.deviceplugin.plugins.capabilities import Offers
 from conformance.deviceplugin.plugins.process import PluginProcess
 from conformance.deviceplugin.plugins.rules import Rules
+from conformance.deviceplugin.plugins.session import Arrival, Life, Maker
 from conformance.deviceplugin.settings import DpSettings
 from conformance.engine import reproduce
 from conformance.engine.hooks import run_hook

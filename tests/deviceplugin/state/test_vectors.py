@@ -7,10 +7,19 @@ from typing import Any
 
 import pytest
 
-from conformance.deviceplugin.asked import judge_answers
-from conformance.deviceplugin.traces import Allocated, Asked, Call, follows, in_words
-from conformance.kubelet import topology, vectors
-from conformance.kubelet.vectors import Buckets, Hints, Merge, Request, Selection, Start, Vector
+from conformance.deviceplugin.vectors import vectors
+from conformance.deviceplugin.vectors.asked import judge_answers
+from conformance.deviceplugin.vectors.traces import Allocated, Asked, Call, follows, in_words
+from conformance.deviceplugin.vectors.vectors import (
+    Buckets,
+    Hints,
+    Merge,
+    Request,
+    Selection,
+    Start,
+    Vector,
+)
+from conformance.kubelet import topology
 from refimpl.deviceplugin.profiles import settings_of
 from refimpl.deviceplugin.state.effects import Allocate, GetPreferredAllocation, WriteCheckpoint
 from refimpl.deviceplugin.state.hints import Hint

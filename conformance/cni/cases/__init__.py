@@ -1,0 +1,1 @@
+"""The cases of CNI, by what they judge."""

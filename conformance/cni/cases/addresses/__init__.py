@@ -1,0 +1,1 @@
+"""IPAM plugins, and plugins that run another one for their addresses."""

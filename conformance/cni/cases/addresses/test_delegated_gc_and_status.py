@@ -1,0 +1,73 @@
+"""GC and STATUS of a plugin that delegates: the delegate is asked, its failure is told."""
+
+from __future__ import annotations
+
+from conformance.cni.needs import DELEGATES, INTERFACE, NETNS, V1_1
+from conformance.cni.plugins.delegates import Delegate
+from conformance.cni.plugins.plugin import Plugin, succeeded
+from conformance.cni.plugins.pods import Pod
+from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.verdict import expect, should
+from refimpl.cni.contract import Verb
+from refimpl.documents import json as documents
+
+
+def _unavailable(code: int) -> dict[str, object]:
+    return {"error": {"code": code, "msg": "told to be unavailable"}}
+
+
+@case("CNI-PLG-100", MUST, "CNI 1.1 GC", needs=[INTERFACE, DELEGATES, V1_1])
+def test_gc_is_forwarded_to_the_delegate(plugin: Plugin) -> None:
+    """Addresses of pods that vanished are the delegate's to free; nobody else asks it."""
+    ipam = Delegate(plugin)
+    kept = Pod(f"{plugin.network}-kept", "", plugin.subject.ifname)
+    request = plugin.request(Verb.GC, None, ipam.config(), valid=[kept])
+    succeeded(plugin.run(request), "GC with a healthy delegate succeeds")
+    asked = ipam.calls(Verb.GC)
+    expect(asked, "GC is forwarded to the delegate", wanted="a call with GC", got=ipam.calls())
+    same = asked[0].document == documents.parse(request.stdin).value
+    rule = "GC gives the delegate the whole document, the valid attachments in it"
+    expect(same, rule, wanted=request.stdin, got=asked[0].stdin)
+    should(len(asked) == 1, "GC asks the delegate once", wanted=1, got=len(asked))
+
+
+@case("CNI-PLG-106", MUST, "CNI 1.1 STATUS", needs=[INTERFACE, DELEGATES, V1_1])
+def test_status_fails_when_the_delegates_does(plugin: Plugin) -> None:
+    """Code 51 says that running pods suffer too: an operator acts on it other than on 50."""
+    ipam = Delegate(plugin, {"STATUS": _unavailable(51)})
+    outcome = plugin.status(ipam.config())
+    asked = ipam.calls(Verb.STATUS)
+    expect(asked, "STATUS asks the delegate", wanted="a call with STATUS", got=ipam.calls())
+    rule = "STATUS fails when that of the delegate does"
+    expect(not outcome.ok, rule, wanted="a failure", got=outcome.brief())
+    code = outcome.error.code if outcome.error else None
+    rule = "STATUS fails with the code of the delegate"
+    should(code == 51, rule, wanted="code 51", got=outcome.brief())
+
+
+@case("CNI-PLG-107", SHOULD, "CNI 1.1 STATUS", needs=[INTERFACE, NETNS, V1_1])
+def test_status_succeeds_without_ipam(plugin: Plugin) -> None:
+    """A network without addresses has no delegate whose answer could be missing.
+
+    A plugin whose ADD cannot do without addresses is not ready for such a network.
+    """
+    config = plugin.config(ipam=None)
+    pod = plugin.pod()
+    able = plugin.add(pod, config).ok
+    plugin.delete(pod)
+    outcome = plugin.status(config)
+    if able:
+        succeeded(outcome, "STATUS succeeds without ipam in the configuration, as ADD does")
+
+
+@case("CNI-PLG-108", MUST, "CNI 1.1 STATUS", needs=[INTERFACE, NETNS, DELEGATES, V1_1])
+def test_add_and_delete_do_not_ask_for_the_status(plugin: Plugin) -> None:
+    """STATUS may be wrong, or old; a runtime may go on all the same, and has to be able to DEL."""
+    ipam = Delegate(plugin, {"STATUS": _unavailable(50)})
+    pod = plugin.attached()
+    plugin.status(ipam.config())
+    rule = "DEL of an older attachment is attempted although STATUS fails"
+    succeeded(plugin.delete(pod), rule)
+    pod = plugin.pod()
+    succeeded(plugin.add(pod, ipam.config()), "ADD is attempted although STATUS fails")
+    succeeded(plugin.delete(pod), "DEL is attempted although STATUS fails")

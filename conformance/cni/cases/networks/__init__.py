@@ -1,0 +1,1 @@
+"""Network configurations as documents, and directories of them."""

@@ -1,0 +1,1 @@
+"""Plugins: every verb, its input, its output, what it leaves behind."""

@@ -1,0 +1,102 @@
+"""CNI_NETNS that leads nowhere, to something else, or to the plugin's own namespace."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from conformance.cni.needs import INTERFACE, NETNS
+from conformance.cni.plugins.delegates import Delegate
+from conformance.cni.plugins.failures import commanded
+from conformance.cni.plugins.plugin import Plugin, succeeded
+from conformance.cni.plugins.pods import Pod
+from conformance.engine.case import MAY, MUST, case
+from conformance.engine.verdict import expect, should
+from refimpl.cni.contract import Verb
+from refimpl.cni.execute import Outcome, Request
+from refimpl.cni.host import HostError
+
+_OWN = "refimpl-own"  # in the plugin's own namespace nothing else has that name
+_OVERRIDE = {"CNI_NETNS_OVERRIDE": "1"}
+
+
+@case("CNI-PLG-052", MUST, "CNI 1.1 ADD, Parameters", needs=[INTERFACE])
+def test_add_fails_where_there_is_no_namespace(plugin: Plugin) -> None:
+    """A runtime that lost a race asks with a path that is gone; what the plugin took before it
+    noticed nobody gives back. In its own namespace it would change the node's network.
+    """
+    ipam = Delegate(plugin) if plugin.subject.delegates else None
+    config = ipam.config() if ipam else plugin.config()
+    file = plugin.folder / "a-file"
+    file.write_text("no namespace\n")
+    gone = plugin.folder / "no-such-namespace"
+    for name, path in (("missing", gone), ("a plain file", file), ("a directory", file.parent)):
+        _refused(plugin, config, name, path)
+        if ipam:
+            _given_back(ipam, f"ADD whose CNI_NETNS is {name}")
+    if plugin.attaches:
+        _own_is_refused(plugin, config)
+
+
+def _refused(plugin: Plugin, config: Mapping[str, Any], name: str, path: Path) -> None:
+    pod = Pod(f"{plugin.network}-{name.replace(' ', '-')}", str(path), plugin.subject.ifname)
+    outcome = plugin.add(pod, config)
+    rule = f"ADD fails when the path in CNI_NETNS is {name}"
+    expect(not outcome.ok, rule, wanted="a failure", got=outcome.brief())
+
+
+def _given_back(ipam: Delegate, what: str) -> None:
+    """Raises Doubtful where the delegate's last word is an ADD."""
+    asked = [each.verb for each in ipam.calls("ADD", "DEL")]
+    rule = f"{what} keeps no address: the delegate gets a DEL after its ADD"
+    should(asked[-1:] != ["ADD"], rule, wanted="no ADD, or a DEL behind it", got=asked)
+
+
+def _own_is_refused(plugin: Plugin, config: Mapping[str, Any]) -> None:
+    """The specification says nothing of it, the Go library does: it warns at most."""
+    add = _own_add(plugin, config)
+    before = plugin.state()
+    outcome = plugin.run(add)
+    changed = before.difference(plugin.state())
+    _undone(plugin, add.with_env(**_OVERRIDE))
+    rule = "ADD into the plugin's own namespace is refused"
+    should(not outcome.ok, rule, wanted="a failure", got=outcome.brief())
+    if plugin.settings.policy == "practice":
+        return  # the Go library looks when the work is done
+    rule = "a refused ADD into the plugin's own namespace changes nothing"
+    should(not changed, rule, wanted="no difference", got="; ".join(changed))
+    code = outcome.error.code if outcome.error else None
+    rule = "ADD into the plugin's own namespace is refused with a code for that"
+    should(code in (4, 8), rule, wanted="one error object with code 4 or 8", got=outcome.brief())
+
+
+def _own_add(plugin: Plugin, config: Mapping[str, Any]) -> Request:
+    ifname = plugin.subject.ifname if plugin.subject.ifname == "lo" else _OWN
+    pod = plugin.pod().other(netns=plugin.host.own_netns(), ifname=ifname)
+    return plugin.request(Verb.ADD, pod, config)
+
+
+def _undone(plugin: Plugin, add: Request) -> Outcome:
+    """DEL in the plugin's own namespace; what it leaves there goes too, for other cases to work."""
+    outcome = plugin.run(commanded(add, Verb.DEL))
+    for name in (_OWN, plugin.subject.config.get("device", _OWN)):
+        with contextlib.suppress(HostError):
+            plugin.host.delete_link(None, name)
+    return outcome
+
+
+@case(
+    "CNI-PLG-053",
+    MAY,
+    "practice: CNI_NETNS_OVERRIDE of the Go library",
+    needs=[INTERFACE, NETNS],
+)
+def test_the_override_allows_the_plugins_own_namespace(plugin: Plugin) -> None:
+    """Who runs containers inside a container's network asks for it knowingly."""
+    add = _own_add(plugin, plugin.config()).with_env(**_OVERRIDE)
+    outcome = plugin.run(add)
+    undo = _undone(plugin, add)
+    succeeded(outcome, "ADD into the plugin's own namespace succeeds with CNI_NETNS_OVERRIDE=1")
+    succeeded(undo, "DEL in the plugin's own namespace succeeds with CNI_NETNS_OVERRIDE=1")

@@ -1,0 +1,53 @@
+"""CHECK of any plugin: what is asked of it, and that a healthy attachment passes."""
+
+from __future__ import annotations
+
+from conformance.cni.needs import ATTACHES, V0_4
+from conformance.cni.plugins.failures import refused
+from conformance.cni.plugins.plugin import Plugin, succeeded
+from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.verdict import expect
+from refimpl.cni import contract
+from refimpl.cni.contract import ErrorCode
+
+_TIMES = 5
+
+
+@case("CNI-PLG-085", MUST, "CNI 1.1 CHECK", needs=[V0_4])
+def test_check_is_refused_for_versions_before_it(plugin: Plugin) -> None:
+    """CHECK came with 0.4.0; a success would tell a runtime that something was looked at."""
+    for version in contract.VERSIONS:
+        if not contract.at_least(version, "0.4.0"):
+            outcome = plugin.check(plugin.pod(), plugin.config(version))
+            rule = f"CHECK with cniVersion {version} is refused as incompatible"
+            refused(outcome, {ErrorCode.INCOMPATIBLE_VERSION}, rule)
+
+
+@case("CNI-PLG-086", MUST, "CNI 1.1 CHECK", needs=[ATTACHES, V0_4])
+def test_check_of_a_fresh_attachment_succeeds_and_changes_nothing(plugin: Plugin) -> None:
+    """Runtimes CHECK on every status of a pod: one false alarm and the pod is restarted. Five times
+    here, to find what only the first call forgives.
+    """
+    pod = plugin.attached()
+    before = plugin.state()
+    for number in range(1, _TIMES + 1):
+        succeeded(plugin.check(pod), f"CHECK number {number} right after ADD succeeds")
+    changed = before.difference(plugin.state())
+    expect(
+        not changed,
+        "CHECK changes nothing",
+        wanted="no difference",
+        got="; ".join(changed),
+    )
+
+
+@case("CNI-PLG-087", SHOULD, "CNI 1.1 CHECK", needs=[ATTACHES, V0_4])
+def test_check_without_prev_result_fails(plugin: Plugin) -> None:
+    """There is nothing to compare with; a success would hide that the runtime lost its record."""
+    outcome = plugin.check(plugin.attached(), prev_result=None)
+    expect(
+        not outcome.ok,
+        "CHECK without prevResult fails",
+        wanted="a failure",
+        got=outcome.brief(),
+    )

@@ -1,0 +1,91 @@
+"""DEL of what is gone, was never there, or comes with a prevResult that helps nobody."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+
+from conformance.cni.needs import ATTACHES, SERVED, V0_4
+from conformance.cni.plugins.leftovers import used
+from conformance.cni.plugins.plugin import Plugin, succeeded
+from conformance.cni.plugins.pods import Pod
+from conformance.engine.case import MUST, case
+from conformance.engine.verdict import Doubtful, expect, should
+from refimpl.cni.host import Snapshot
+
+_TIMES = 3
+
+
+@case("CNI-PLG-071", MUST, "CNI 1.1 DEL", needs=[ATTACHES, V0_4])
+def test_delete_may_be_repeated(plugin: Plugin) -> None:
+    """A runtime that lost the answer, or whose list failed elsewhere, sends DEL again; a pod whose
+    second DEL fails is never gone.
+    """
+    pod = plugin.attached()
+    for number in range(1, _TIMES + 1):
+        succeeded(plugin.delete(pod), f"DEL number {number} succeeds")
+
+
+@case("CNI-PLG-072", MUST, "CNI 1.1 DEL", needs=[SERVED, V0_4])
+def test_delete_of_what_was_never_added_succeeds(plugin: Plugin) -> None:
+    """After a failed ADD a runtime cleans up the whole list, also plugins that were never asked."""
+    pod = plugin.pod()
+    before = plugin.state()
+    succeeded(plugin.delete(pod), "DEL of an attachment that was never made succeeds")
+    made = before.difference(plugin.state())
+    should(
+        not made,
+        "DEL of an attachment that was never made leaves no trace",
+        wanted="no difference",
+        got="; ".join(made),
+    )
+
+
+# What a runtime may send as prevResult: when it never had a result, or lost it.
+_NONE: dict[str, dict[str, Any]] = {"no": {}, "an empty": {"prevResult": {}}}
+_NULL = {"null as": {"prevResult": None}}
+_JUNK: dict[str, dict[str, Any]] = {
+    "a senseless": {"prevResult": {"interfaces": "none", "ips": 5, "cniVersion": "1.0.0"}},
+}
+
+
+@case("CNI-PLG-076", MUST, "CNI 1.1 DEL", needs=[ATTACHES, V0_4])
+def test_delete_needs_no_prev_result(plugin: Plugin) -> None:
+    """A runtime whose cache was lost or never written has none to give; with one that cannot be
+    read the plugin does what it can without.
+    """
+    for what, member in {**_NONE, **_NULL, **_JUNK}.items():
+        pod = plugin.attached()
+        outcome = plugin.delete(pod, {**plugin.config(), **member}, prev_result=None)
+        rule = f"DEL with {what} prevResult succeeds"
+        if what in _JUNK and not outcome.ok:
+            raise Doubtful(rule, "exit 0", outcome.brief())
+        succeeded(outcome, rule)
+
+
+@case("CNI-PLG-125", MUST, "CNI 1.1 DEL", needs=[ATTACHES, V0_4])
+def test_delete_of_others_changes_nothing_of_an_attachment(plugin: Plugin) -> None:
+    """A DEL that comes late, twice or for nobody must not reach the pods that run by then."""
+    kept, never, gone = used(plugin).pod, plugin.pod(), plugin.pod()
+    plugin.added(gone)
+    plugin.delete(gone)
+    plugin.added(kept)
+    before = _apart_from([gone, never], plugin.state())
+    for other, how in ((gone, "is gone already"), (never, "was never there")) * 2:
+        plugin.delete(other)
+        touched = before.difference(_apart_from([gone, never], plugin.state()))
+        expect(
+            not touched,
+            f"DEL of an attachment that {how} leaves the others alone",
+            wanted="no difference",
+            got="; ".join(touched),
+        )
+    plugin.deleted(kept)
+
+
+def _apart_from(pods: list[Pod], state: Snapshot) -> Snapshot:
+    """The state without the pods' own namespaces: what a DEL too many does there hurts nobody."""
+    own = {pod.netns for pod in pods}
+    others = {path: seen for path, seen in state.namespaces.items() if path not in own}
+    return attrs.evolve(state, namespaces=others)

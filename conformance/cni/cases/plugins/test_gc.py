@@ -1,0 +1,174 @@
+"""GC: what belongs to no attachment of the list goes, and nothing else."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from typing import Any
+
+from conformance.cni.needs import ATTACHES, IPAM, LOCAL_STORE, NETNS, V1_1
+from conformance.cni.plugins.failures import refused
+from conformance.cni.plugins.obstacles import unremovable
+from conformance.cni.plugins.plugin import Plugin, succeeded
+from conformance.cni.plugins.pods import Pod
+from conformance.cni.plugins.reservations import NETWORK, Store, neighbours, ranged
+from conformance.engine.case import MAY, SHOULD, case
+from conformance.engine.verdict import expect
+from refimpl.cni.contract import VERSIONS, ErrorCode, Verb, at_least
+from refimpl.cni.execute import Outcome
+
+_LIST = "cni.dev/valid-attachments"
+_DECODE, _CONFIGURATION = 6, 7
+
+
+def _gc_with(plugin: Plugin, listed: Any) -> Outcome:
+    """GC with anything in the place of the list."""
+    return plugin.run(plugin.request(Verb.GC, None, plugin.config() | {_LIST: listed}))
+
+
+def _kept(store: Store, pods: Iterable[Pod], rule: str) -> None:
+    """Raises Broken unless these attachments and no others have reservations."""
+    wanted = sorted((pod.container_id, pod.ifname) for pod in pods)
+    found = sorted(store.owners().values())
+    expect(found == wanted, rule, wanted=wanted, got=found)
+
+
+@case("CNI-PLG-095", SHOULD, "CNI 1.1 GC", needs=[IPAM, LOCAL_STORE, V1_1])
+def test_gc_releases_what_is_not_in_the_list(plugin: Plugin) -> None:
+    """A pod whose DEL never came holds its address for ever, unless GC finds it."""
+    kept, *stale = neighbours(plugin.pod(), 3)
+    for pod in (kept, *stale):
+        plugin.added(pod)
+    elsewhere, network = neighbours(plugin.pod(), 1)[0], f"{plugin.network}-other"
+    plugin.added(elsewhere, plugin.config(name=network))
+    succeeded(plugin.gc([kept]), "GC succeeds")
+    _kept(Store(plugin), [kept], "GC releases what is not in the list, and that alone")
+    _kept(Store(plugin, network), [elsewhere], "GC touches no other network")
+
+
+@case("CNI-PLG-096", SHOULD, "CNI 1.1 GC", needs=[IPAM, LOCAL_STORE, V1_1])
+def test_gc_with_an_empty_list_releases_everything(plugin: Plugin) -> None:
+    """After a reboot no attachment is valid, and the store still holds them all."""
+    for pod in neighbours(plugin.pod(), 2):
+        plugin.added(pod)
+    succeeded(plugin.gc([]), "GC with an empty list succeeds")
+    _kept(Store(plugin), [], "GC with an empty list releases everything of the network")
+
+
+@case("CNI-PLG-097", MAY, "CNI 1.1 GC", needs=[ATTACHES, V1_1])
+def test_gc_without_a_list_changes_nothing(plugin: Plugin) -> None:
+    """A runtime that forgot the list, or means another key, must not tear every pod down."""
+    plugin.attached()
+    before = plugin.state()
+    for name, outcome in (
+        ("without the list", plugin.gc(None)),
+        ("with null for the list", _gc_with(plugin, None)),
+    ):
+        code = outcome.error.code if not outcome.ok and outcome.error else None
+        rule = f"GC {name} succeeds or says that the configuration is wrong"
+        wanted = "exit 0 or code 7"
+        expect(outcome.ok or code == _CONFIGURATION, rule, wanted=wanted, got=outcome.brief())
+        gone = before.difference(plugin.state())
+        expect(not gone, f"GC {name} changes nothing", wanted="no difference", got=gone)
+
+
+@case("CNI-PLG-098", SHOULD, "CNI 1.1 GC", needs=[IPAM, LOCAL_STORE, V1_1])
+def test_gc_compares_whole_attachments(plugin: Plugin) -> None:
+    """Ids of one runtime begin alike, and one container may have several interfaces."""
+    pod, old = neighbours(plugin.pod(), 2)
+    plugin.added(pod)
+    store, numbers = Store(plugin), itertools.count(200)
+    internals = store.internals()
+    strangers = {
+        "another interface of a valid container": (pod.container_id, f"{pod.ifname}9"),
+        "an id that a valid one begins with": (pod.container_id[:-1], pod.ifname),
+        "an id that begins with a valid one": (f"{pod.container_id}0", pod.ifname),
+        "an entry of an old version": ("long-gone", ""),
+    }
+    for owner in (*strangers.values(), (old.container_id, "")):
+        store.write(f"{NETWORK}.{next(numbers)}", *owner)
+    succeeded(plugin.gc([pod, old]), "GC succeeds")
+    found = store.owners().values()
+    for name, owner in strangers.items():
+        expect(owner not in found, f"GC releases {name}", wanted="no such entry", got=[*found])
+    for name, owner in (
+        ("a valid attachment", (pod.container_id, pod.ifname)),
+        ("an entry of an old version, which names no interface", (old.container_id, "")),
+    ):
+        expect(owner in found, f"GC keeps {name}", wanted=owner, got=[*found])
+    lost = internals - store.internals()
+    expect(not lost, "GC keeps the store's own files", wanted=sorted(internals), got=sorted(lost))
+
+
+@case("CNI-PLG-099", SHOULD, "practice: the reference library")
+def test_gc_is_refused_for_versions_before_it(plugin: Plugin) -> None:
+    """GC came with 1.1.0. A plugin that never heard of it says so; one that has refuses to guess
+    what a document of an older version lists.
+    """
+    accepted = {ErrorCode.INCOMPATIBLE_VERSION, ErrorCode.INVALID_ENVIRONMENT}
+    for version in plugin.versions:
+        if version in VERSIONS and not at_least(version, "1.1.0"):
+            outcome = plugin.gc([], plugin.config(version))
+            refused(outcome, accepted, f"GC with cniVersion {version} is refused")
+
+
+@case("CNI-PLG-101", SHOULD, "CNI 1.1 GC", needs=[IPAM, LOCAL_STORE, NETNS, V1_1])
+def test_gc_goes_on_after_an_entry_it_cannot_release(plugin: Plugin) -> None:
+    """One bad entry must not keep all others, and nobody looks after it unless it is told."""
+    for pod in neighbours(plugin.pod(), 3):
+        plugin.added(pod)
+    store = Store(plugin)
+    stuck = sorted(store.owners())[1]
+    unremovable(plugin, store.folder / stuck)
+    outcome = plugin.gc([])
+    left = set(store.owners()) - {stuck}
+    rule = "GC releases the others though one entry cannot be removed"
+    expect(not left, rule, wanted="no other entry", got=sorted(left))
+    rule = "GC reports the entry that cannot be removed"
+    expect(not outcome.ok and outcome.error, rule, wanted="a failure", got=outcome.brief())
+
+
+@case("CNI-PLG-102", SHOULD, "CNI 1.1 GC", needs=[V1_1])
+def test_gc_may_be_repeated_and_told_of_strangers(plugin: Plugin) -> None:
+    """Runtimes call it at each start; they may know of attachments that never came about."""
+    pods = [plugin.attached()] if plugin.attaches else []
+    stranger = Pod("refimpl-never-added", "", plugin.settings.ifname or "eth0")
+    before = plugin.state()
+    for name, valid in (
+        ("of the first time", pods),
+        ("that is repeated", pods),
+        ("whose list has an attachment that was never made", [*pods, stranger]),
+    ):
+        succeeded(plugin.gc(valid), f"a GC {name} succeeds")
+        changed = before.difference(plugin.state())
+        rule = f"a GC {name} leaves what is valid"
+        expect(not changed, rule, wanted="no difference", got=changed)
+
+
+@case("CNI-PLG-127", SHOULD, "CNI 1.1 GC, Error", needs=[IPAM, LOCAL_STORE, V1_1])
+def test_gc_refuses_a_malformed_list(plugin: Plugin) -> None:
+    """A list that is half understood names fewer attachments than there are: the rest goes."""
+    pod = plugin.attached()
+    name, number = {"ifname": pod.ifname}, {"containerID": 5, "ifname": pod.ifname}
+    lists: list[Any] = ["all", 5, {}, [pod.container_id], [7], [None], [{}], [name], [number]]
+    found: list[tuple[Any, Outcome]] = []
+    for listed in lists:
+        found.append((listed, _gc_with(plugin, listed)))
+        _kept(Store(plugin), [pod], f"GC with {listed!r} for the list releases nothing")
+    for listed, outcome in found:
+        code = outcome.error.code if not outcome.ok and outcome.error else None
+        known = code in (_DECODE, _CONFIGURATION)
+        rule = f"GC with {listed!r} for the list is refused"
+        expect(known, rule, wanted="code 6 or 7", got=outcome.brief())
+
+
+@case("CNI-PLG-128", SHOULD, "CNI 1.1 GC", needs=[IPAM, V1_1])
+def test_gc_needs_neither_a_store_nor_ranges(plugin: Plugin) -> None:
+    """Runtimes call it for every network, used or not, and with what is configured by then."""
+    before = plugin.state()
+    succeeded(plugin.gc([]), "GC of a network that was never used succeeds")
+    if plugin.subject.ranged:
+        succeeded(plugin.gc([], ranged(plugin)), "GC with a configuration without ranges succeeds")
+    made = before.difference(plugin.state())
+    rule = "GC of a network that was never used makes nothing"
+    expect(not made, rule, wanted="no difference", got=made)

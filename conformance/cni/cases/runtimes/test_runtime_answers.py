@@ -1,0 +1,151 @@
+"""What a runtime makes of plugins that fail, lie or speak nonsense."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+from conformance.cni.runtimes.bench import Runtime
+from conformance.cni.runtimes.checks import Wrong, undone
+from conformance.cni.runtimes.session import result_of
+from conformance.engine.case import MAY, MUST, SHOULD, case
+from conformance.engine.verdict import expect
+
+SPEC = "CNI 1.1 ADD"
+ERRORS = "CNI 1.1 Error"
+_GOOD = {"cniVersion": "1.0.0", "ips": [{"address": "10.91.7.3/24"}]}
+_INTERFACE = {"name": "eth0", "sandbox": "/run/netns/none"}
+
+
+_FLOOD = {"verb": "ADD", "do": "flood", "bytes": 20 << 20}
+
+
+def _text(**members: Any) -> str:
+    return json.dumps({**_GOOD, "interfaces": [_INTERFACE], **members})
+
+
+def _stdout(text: str) -> Callable[[Runtime], None]:
+    return lambda runtime: runtime.tell("b", ADD={"stdout": text})
+
+
+def _bytes(data: bytes) -> Callable[[Runtime], None]:
+    return lambda runtime: runtime.print_bytes("b", data)
+
+
+_NONSENSE: dict[str, Callable[[Runtime], None]] = {
+    "nothing": _stdout(""),
+    "null": _stdout("null"),
+    "{}": _stdout("{}"),
+    "two documents": _stdout(_text() * 2),
+    "a line of a log in front": _stdout(f"starting\n{_text()}"),
+    "20 MiB of dots": lambda runtime: runtime.tell("b", _FLOOD),
+    "a text that is no UTF-8": _bytes(_text(dns={"domain": "a?"}).encode().replace(b"?", b"\xff")),
+}
+_MAY_BE_EMPTY = {"nothing", "null", "{}"}
+
+
+@case("CNI-RT-015", MUST, SPEC, alone=True)
+def test_nonsense_on_stdout_is_a_failure_and_nothing_worse(runtime: Runtime) -> None:
+    """Plugins print what they should not; a node must outlive it, and get back what the pod had."""
+    wrong = Wrong("ADD whose stdout is no result fails, and DEL follows", "an error, then DEL")
+    for name, tell in _NONSENSE.items():
+        tell(runtime)
+        runtime.use("a", "b")
+        _judge(runtime, wrong, name, may_pass=name in _MAY_BE_EMPTY)
+    wrong.settle()
+
+
+def _judge(runtime: Runtime, wrong: Wrong, name: str, *, may_pass: bool = False) -> None:
+    """One pod of a network whose `b` was told to misbehave."""
+    pod, place = runtime.pod(), runtime.seen()
+    said = runtime.attempt(pod)
+    if not runtime.subject.alive():
+        wrong.about(name, f"the runtime died of it ({said})")
+        expect(runtime.subject.revive(), "a runtime comes back", wanted="an answer", got="none")
+    elif not said and not may_pass:
+        wrong.about(name, "the pod runs")
+    wrong.about(name, undone(runtime, pod, place))
+    runtime.recorders.reset()
+
+
+@case("CNI-RT-016", SHOULD, ERRORS, alone=True)
+def test_an_error_object_with_exit_code_0_is_no_success(runtime: Runtime) -> None:
+    """The plugin says that it failed; a pod that runs all the same has no network."""
+    runtime.tell("a", ADD={"error": {"code": 11, "msg": "told to fail"}, "status": 0})
+    runtime.tell("b", ADD={"result": result_of()})
+    runtime.use("a", "b")
+    said = runtime.attempt()
+    expect(
+        said,
+        "an error object on stdout is an error, whatever the exit code",
+        wanted="the pod is refused",
+        got=f"the pod runs, after {', '.join(runtime.steps())}",
+    )
+
+
+@case("CNI-RT-017", MUST, SPEC, alone=True)
+def test_no_exit_but_0_is_a_success(runtime: Runtime) -> None:
+    """A result that was printed before the end went wrong is no promise."""
+    wrong = Wrong("ADD that ends with anything but exit code 0 fails, and DEL follows", "an error")
+    endings: dict[str, Callable[[], None]] = {
+        "exit 1 with a result": lambda: runtime.tell("b", ADD={"result": result_of(), "status": 1}),
+        "exit 137": lambda: runtime.tell("b", ADD={"stdout": "", "status": 137}),
+        "SIGSEGV": lambda: runtime.tell("b", {"verb": "ADD", "do": "signal", "number": 11}),
+        "SIGKILL": lambda: runtime.tell("b", {"verb": "ADD", "do": "signal", "number": 9}),
+    }
+    for name, tell in endings.items():
+        tell()
+        runtime.use("a", "b")
+        _judge(runtime, wrong, name)
+    wrong.settle()
+
+
+@case("CNI-RT-018", SHOULD, ERRORS, alone=True)
+def test_what_a_plugin_says_of_its_failure_reaches_who_asked(runtime: Runtime) -> None:
+    """Whoever looks at a pod that does not start reads this, and nothing else."""
+    error = {"code": 123, "msg": "no cable is plugged in", "details": "port 7 of the switch"}
+    runtime.tell("a", ADD={"error": error})
+    runtime.use("a")
+    said = runtime.attempt()
+    missing = [name for name, text in error.items() if not re.search(rf"\b{text}\b", said)]
+    expect(
+        not missing,
+        "code, msg and details of a plugin's error are told",
+        wanted="all three",
+        got=f"no {' and no '.join(missing)} in {said!r}",
+    )
+
+
+@case("CNI-RT-019", MUST, "CNI 1.1 Add Success", alone=True)
+def test_an_index_without_an_interface_is_an_error_that_costs_no_more_than_the_pod(
+    runtime: Runtime,
+) -> None:
+    """One plugin with an off-by-one must not end the runtime of a node (seen in the field:
+    containerd ends).
+    """
+    wrong = Wrong("a result with an index beyond its interfaces is refused", "an error, then DEL")
+    for index in (1, -1, 2**31, "0"):
+        result = result_of()
+        result["ips"][0]["interface"] = index
+        runtime.tell("b", ADD={"result": result})
+        runtime.use("a", "b")
+        _judge(runtime, wrong, f"index {index!r} with 1 interface")
+    wrong.settle()
+
+
+@case("CNI-RT-057", MAY, ERRORS, alone=True)
+def test_the_codes_3_and_11_are_errors(runtime: Runtime) -> None:
+    """For 3 no DEL is needed, after 11 a runtime may try again by itself; neither is a success."""
+    wrong = Wrong("ADD that fails with code 3 or 11 fails, or is tried again", "an error")
+    for code in (3, 11):
+        failing = {"error": {"code": code, "msg": "told to fail"}}
+        runtime.tell("a", ADD=[failing, {"result": result_of()}])
+        runtime.use("a")
+        place = runtime.seen()
+        said = runtime.attempt()
+        tries = [call for call in runtime.since(place) if call.verb == "ADD"]
+        if not said and len(tries) < 2:
+            wrong.about(f"code {code}", "the pod runs after one ADD")
+    wrong.settle()

@@ -1,0 +1,105 @@
+"""What a runtime knows of a pod, and the form in which plugins that asked for it get it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from conformance.cni.needs import PODS
+from conformance.cni.runtimes.bench import Runtime
+from conformance.cni.runtimes.session import PORTS, life
+from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.verdict import expect
+from refimpl.cni.runtime.kubernetes import ANNOTATIONS
+
+SPEC = "CNI 1.1 Deriving runtimeConfig"
+CONVENTIONS = "CNI conventions"
+SPELLED = {
+    "portMappings": {"hostPort", "containerPort", "protocol", "hostIP"},
+    "bandwidth": {"ingressRate", "ingressBurst", "egressRate", "egressBurst"},
+    "dns": {"servers", "searches", "options"},
+}
+_MOST_BURST = 8 * 2**32
+"""Bits: what fits the 32 bits of the kernel's token bucket, which counts bytes."""
+
+
+@case("CNI-RT-044", MUST, SPEC, alone=True)
+def test_runtime_config_is_what_was_asked_for_and_there_is(runtime: Runtime) -> None:
+    """A plugin takes a member that is there for an order: an empty one to take away all."""
+    adds = {call.plugin: call.document for call in life(runtime).adds}
+    sent = _config(adds["a"])
+    if not sent:
+        pytest.skip(f"{runtime.subject.name} sends no runtimeConfig")
+    rule = "runtimeConfig has what the plugin declared and the runtime has a value for"
+    expect(not sent.keys() - SPELLED, rule, wanted=sorted(SPELLED), got=sorted(sent))
+    for letter in "bc":
+        there = adds[letter].get("runtimeConfig")
+        expect("runtimeConfig" not in adds[letter], rule, wanted="no member", got=there)
+    wants = dict.fromkeys([*SPELLED, ANNOTATIONS], True)
+    runtime.use(runtime.plugin("a", capabilities=wants))
+    runtime.started()
+    sent = runtime.calls("a ADD")[0].document
+    empty = {name: value for name, value in _config(sent).items() if value in (None, [], {})}
+    expect(not empty, "what the runtime has no value for is left out", wanted="none", got=empty)
+    there = "runtimeConfig" in sent and not _config(sent)
+    expect(not there, "an empty runtimeConfig is left out", wanted="no member", got=sent)
+
+
+@case("CNI-RT-045", SHOULD, CONVENTIONS, needs=[PODS], alone=True)
+def test_the_members_are_spelled_as_agreed(runtime: Runtime) -> None:
+    """A plugin that is not written in Go finds nothing under another spelling, and maps no port."""
+    sent = _sent(runtime)
+    for name, known in SPELLED.items():
+        payload = sent.get(name)
+        entries = payload if isinstance(payload, list) else [payload] if payload else []
+        for each in entries:
+            strange = sorted(set(each) - known)
+            expect(not strange, f"members of {name}", wanted=sorted(known), got=strange)
+
+
+@case("CNI-RT-046", SHOULD, CONVENTIONS, needs=[PODS], alone=True)
+def test_ports_are_mapped_as_the_pod_says(runtime: Runtime) -> None:
+    """Port 0 of the host maps nothing; the protocol is written small; an address is kept."""
+    ports = [_plain(each) for each in _sent(runtime).get("portMappings") or ()]
+    if not ports:
+        pytest.skip(f"{runtime.subject.name} sends no portMappings")
+    wanted = {
+        (port.host_port, port.container_port, port.protocol.lower(), port.host_ip)
+        for port in PORTS
+        if port.host_port
+    }
+    got = {
+        (each["hostport"], each["containerport"], each["protocol"], each.get("hostip", ""))
+        for each in ports
+    }
+    expect(got == wanted, "portMappings say what the pod says", wanted=wanted, got=got)
+
+
+@case("CNI-RT-047", SHOULD, CONVENTIONS, needs=[PODS], alone=True)
+def test_limits_are_told_in_bits(runtime: Runtime) -> None:
+    """10M is ten million bits a second; and a burst that no kernel can count is none."""
+    limits = _plain(_sent(runtime).get("bandwidth") or {})
+    if not limits:
+        pytest.skip(f"{runtime.subject.name} sends no bandwidth")
+    wanted = {"ingressrate": 10_000_000, "egressrate": 2 * 2**20}
+    got = {name: limits.get(name) for name in wanted}
+    expect(got == wanted, "rates are bits per second", wanted=wanted, got=got)
+    for name in ("ingressburst", "egressburst"):
+        sane = 0 < limits.get(name, 0) < _MOST_BURST
+        expect(sane, f"{name} fits the kernel", wanted=f"1 to {_MOST_BURST}", got=limits)
+
+
+def _sent(runtime: Runtime) -> dict[str, Any]:
+    return _config(life(runtime).adds[0].document)
+
+
+def _config(document: Mapping[str, Any]) -> dict[str, Any]:
+    found = document.get("runtimeConfig")
+    return found if isinstance(found, dict) else {}
+
+
+def _plain(payload: Mapping[str, Any]) -> dict[str, Any]:
+    """With names in lower case: how they are spelled is another row's business."""
+    return {name.lower(): value for name, value in payload.items()}

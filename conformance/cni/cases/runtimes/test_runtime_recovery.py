@@ -1,0 +1,173 @@
+"""What a runtime still knows after a crash, a reboot, or a change behind its back."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+from pathlib import Path
+from typing import Any
+
+from conformance.cni.needs import CACHE, CHOSEN_IDS, KILLS, REBOOTS, RESTARTS
+from conformance.cni.runtimes.bench import Runtime
+from conformance.cni.runtimes.checks import Wrong, came, names
+from conformance.cni.runtimes.session import life, result_of
+from conformance.cni.runtimes.subject import Pod
+from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.verdict import expect
+
+ORDER = "CNI 1.1 Lifecycle and ordering"
+
+
+@case("CNI-RT-028", MUST, ORDER, needs=[KILLS, RESTARTS], alone=True)
+def test_what_a_killed_runtime_had_begun_is_deleted_in_the_end(runtime: Runtime) -> None:
+    """The first plugin has an address ready for a pod that nobody knows of."""
+    runtime.tell("b", {"verb": "ADD", "do": "hang", "seconds": 2})
+    runtime.use("a", "b")
+    pod = runtime.pod()
+    runtime.kill_during("b ADD", pod)
+    runtime.subject.restart()
+    runtime.recorders.reset()
+    _freed(runtime, pod, "an attachment that a killed runtime had begun is deleted or collected")
+
+
+@case("CNI-RT-029", MUST, ORDER, needs=[REBOOTS], alone=True)
+def test_what_was_attached_before_a_reboot_is_deleted_in_the_end(runtime: Runtime) -> None:
+    """Namespaces are gone, the stores of IPAM plugins on the disk are not: node after node has run
+    out of addresses by that (seen in the field: cri-o#4727, podman#3759).
+    """
+    runtime.use("a", "b")
+    pod = runtime.started()
+    runtime.subject.reboot()
+    _freed(runtime, pod, "an attachment of before a reboot is deleted or collected")
+
+
+def _freed(runtime: Runtime, pod: Pod, rule: str) -> None:
+    """DEL of both plugins, or a GC that does not list the pod: by itself or when a client asks."""
+    said = runtime.ended(pod)
+    came(lambda: _is_free(runtime))
+    expect(
+        _is_free(runtime),
+        rule,
+        wanted="DEL of a and b, or GC without it",
+        got=f"{names(runtime.calls())} {said}",
+    )
+
+
+def _is_free(runtime: Runtime) -> bool:
+    deleted = {call.plugin for call in runtime.calls("DEL")}
+    collected = {call.plugin for call in runtime.calls("GC")}
+    return {"a", "b"} <= deleted | collected
+
+
+@case("CNI-RT-030", SHOULD, "practice: libcni 1.2", needs=[CACHE], alone=True)
+def test_a_kept_result_that_cannot_be_read_keeps_no_pod_from_ending(runtime: Runtime) -> None:
+    """A disk that was full leaves an empty file (seen in the field: cni#1055)."""
+    wrong = Wrong("DEL goes on without prevResult where the kept file is broken", "DEL of a and b")
+    for name, data in (("an empty file", b""), ("a file of junk", b"\x00\x01{")):
+        runtime.use("a", "b")
+        pod, place = runtime.started(), runtime.seen()
+        damaged = _files_of(runtime, pod)
+        for path in damaged:
+            path.write_bytes(data)
+        said = runtime.ended(pod)
+        if not damaged:
+            wrong.about(name, "nothing is kept of the pod")
+        calls = [call for call in runtime.since(place) if call.verb == "DEL"]
+        if said or {call.plugin for call in calls} != {"a", "b"}:
+            wrong.about(name, f"{names(calls)}; {said}")
+        wrong.about(name, *(f"{call.step} has prevResult" for call in calls if call.previous))
+        for path in damaged:  # so that the pod can go
+            path.unlink(missing_ok=True)
+    wrong.settle()
+
+
+def _files_of(runtime: Runtime, pod: Pod) -> list[Path]:
+    return list((runtime.subject.cache_dir / "results").glob(f"*{pod.id}*"))
+
+
+@case("CNI-RT-031", SHOULD, "practice: libcni", needs=[CACHE], alone=True)
+def test_the_kept_file_is_the_one_that_others_read(runtime: Runtime) -> None:
+    """Tools that clean up after a runtime, and the next version of it, know this format."""
+    told = life(runtime)
+    add = told.adds[0]
+    wanted = f"{told.document['name']}-{add.id}-{add.env.get('CNI_IFNAME')}"
+    found = [each for each in told.kept if each.name == wanted]
+    rule = "an attachment is kept as cniCacheV1 while it lasts"
+    expect(found, rule, wanted=wanted, got=[each.name for each in told.kept])
+    kept = _decoded(found[0].data)
+    members = {
+        "kind": "cniCacheV1",
+        "containerId": add.id,
+        "ifName": add.env.get("CNI_IFNAME"),
+        "networkName": told.document["name"],
+    }
+    wrong = [name for name, value in members.items() if kept.get(name) != value]
+    expect(not wrong, rule, wanted=members, got={name: kept.get(name) for name in wrong})
+    expect(kept.get("result"), rule, wanted="the final result", got=kept.get("result"))
+    expect(
+        _config(kept).get("name") == told.document["name"],
+        "the kept file has the network list in base64",
+        wanted=told.document,
+        got=_config(kept),
+    )
+    mode = found[0].mode, told.folder_mode
+    expect(mode == (0o600, 0o700), "only its owner reads it", wanted="600 in 700", got=mode)
+    left = [each.name for each in told.left if each.name == wanted]
+    expect(not left, "it goes with DEL", wanted="no file", got=left)
+
+
+def _decoded(data: bytes) -> dict[str, Any]:
+    with contextlib.suppress(ValueError):
+        found = json.loads(data)
+        return found if isinstance(found, dict) else {}
+    return {}
+
+
+def _config(kept: dict[str, Any]) -> dict[str, Any]:
+    with contextlib.suppress(ValueError):
+        return _decoded(base64.b64decode(str(kept.get("config", ""))))
+    return {}
+
+
+@case("CNI-RT-032", SHOULD, "practice: libcni", needs=[CHOSEN_IDS], alone=True)
+def test_two_attachments_whose_names_run_together_are_told_apart(runtime: Runtime) -> None:
+    """net-b with id c, and net with id b-c: one file name for two results, and DEL would take
+    back the other pod's.
+    """
+    pods = []
+    for name, id, address in ((f"{runtime.name}-b", "c", "10.91.7.8/24"), ("", "b-c", "")):
+        result = result_of()
+        result["ips"][0]["address"] = address or "10.91.7.9/24"
+        runtime.tell("a", ADD={"result": result})
+        document = runtime.use("a", **({"name": name} if name else {}))
+        pods.append((runtime.started(runtime.pod(id=id)), document, result["ips"][0]["address"]))
+    for pod, document, address in reversed(pods):
+        runtime.offer(document)
+        place = runtime.seen()
+        said = runtime.stop(pod)
+        calls = [call for call in runtime.since(place) if call.verb == "DEL"]
+        given = [(call.previous or {}).get("ips", [{}])[0].get("address") for call in calls]
+        expect(
+            given == [address],
+            f"DEL of {document['name']}, id {pod.id}, has its own result",
+            wanted=address,
+            got=f"{given} {said}",
+        )
+
+
+@case("CNI-RT-033", SHOULD, ORDER, alone=True)
+def test_delete_uses_the_configuration_of_add(runtime: Runtime) -> None:
+    """A plugin that was taken out of the list still holds what it made for the pod."""
+    runtime.use(runtime.plugin("a", refimpl=1), "b")
+    pod = runtime.started()
+    runtime.use(runtime.plugin("a", refimpl=2))
+    said = runtime.stop(pod)
+    calls = runtime.calls("DEL")
+    found = [(call.plugin, call.document.get("refimpl")) for call in calls]
+    expect(
+        found == [("b", None), ("a", 1)],
+        "DEL goes through the list as it was at ADD",
+        wanted="b, then a as it was",
+        got=f"{found} {said}",
+    )

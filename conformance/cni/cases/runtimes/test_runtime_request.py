@@ -1,0 +1,103 @@
+"""The document that a runtime makes for a plugin of what the configuration says."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from conformance.cni.runtimes.bench import Runtime
+from conformance.cni.runtimes.checks import differences
+from conformance.cni.runtimes.session import FIELDS, life
+from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.verdict import expect
+from refimpl.documents import DocumentError
+from refimpl.documents import json as documents
+
+SPEC = "CNI 1.1 Deriving request configuration from plugin configuration"
+OF_LISTS = {"cniVersions", "disableCheck", "disableGC", "loadOnlyInlinedPlugins", "plugins"}
+
+
+@case("CNI-RT-007", MUST, SPEC, alone=True)
+def test_stdin_is_one_object_with_the_name_and_version_of_the_list(runtime: Runtime) -> None:
+    """A plugin keeps what it holds by the network's name, and answers in that version."""
+    told = life(runtime)
+    for call in told.calls:
+        try:
+            sent = documents.parse(call.stdin).value
+        except DocumentError as error:
+            sent = f"{error}"
+        rule = f"stdin of {call.step} is one JSON object"
+        expect(isinstance(sent, dict), rule, wanted="an object, then the end", got=sent)
+        said = sent.get("name"), sent.get("cniVersion")
+        wanted = told.document["name"], "1.0.0"
+        expect(
+            said == wanted,
+            f"{call.step} gets name and cniVersion of the list, whatever the plugin's object has",
+            wanted=wanted,
+            got=said,
+        )
+
+
+@case("CNI-RT-008", MUST, SPEC, alone=True)
+def test_what_a_plugins_object_has_arrives_unchanged(runtime: Runtime) -> None:
+    """A number that is rounded on the way is another subnet, another id, another limit (the
+    reference library's numbers are floating).
+    """
+    for step in ("a ADD", "a DEL"):
+        call = life(runtime).of(step)
+        sent = call.document.get("refimpl") if call else None
+        wrong = differences(sent, FIELDS)
+        if runtime.practice:
+            wrong = [line for line in wrong if "2^53" not in line]
+        expect(not wrong, f"{step} gets the members of the plugin's object", wanted="", got=wrong)
+    if runtime.practice:
+        return
+    huge = {"huge": Decimal("1E+400")}
+    taken = runtime.offer(runtime.network(runtime.plugin("a", refimpl=huge)))
+    rule = "a number beyond the range of floating point arrives like any other"
+    expect(taken, rule, wanted="1E+400", got="the configuration is refused")
+    runtime.started()
+    sent = runtime.calls("a ADD")[0].document.get("refimpl")
+    expect(sent == huge, rule, wanted=huge, got=sent)
+
+
+@case("CNI-RT-009", MUST, SPEC, alone=True)
+def test_capabilities_are_taken_out(runtime: Runtime) -> None:
+    """They are a word to the runtime alone; what the runtime says to it comes as runtimeConfig."""
+    for call in life(runtime).calls:
+        there = "capabilities" in call.document
+        expect(
+            not there or runtime.practice,
+            f"{call.step} gets no capabilities",
+            wanted="no such member",
+            got=call.document.get("capabilities"),
+        )
+
+
+@case("CNI-RT-010", MUST, SPEC, alone=True)
+def test_what_is_the_lists_stays_with_the_list(runtime: Runtime) -> None:
+    """A plugin would have to know what not to look at."""
+    for call in life(runtime).calls:
+        there = sorted(OF_LISTS & call.document.keys())
+        expect(not there, f"{call.step} gets no member of the list", wanted="none", got=there)
+
+
+@case("CNI-RT-011", SHOULD, SPEC, alone=True)
+def test_what_only_a_runtime_may_say_is_not_taken_from_the_configuration(
+    runtime: Runtime,
+) -> None:
+    """A prevResult that an administrator wrote, or a copy left behind, is somebody else's pod."""
+    theirs = {
+        "cni.dev/foo": 1,
+        "prevResult": {"cniVersion": "1.0.0", "ips": [{"address": "10.9.9.9/32"}]},
+        "runtimeConfig": {"refimpl": True},
+    }
+    runtime.use(runtime.plugin("a", **theirs))
+    runtime.started()
+    sent = runtime.calls("a ADD")[0].document
+    forwarded = [name for name, value in theirs.items() if sent.get(name) == value]
+    expect(
+        not forwarded,
+        "reserved members of a plugin's object are not sent as they are",
+        wanted="none of them, or the runtime's own",
+        got=", ".join(forwarded),
+    )

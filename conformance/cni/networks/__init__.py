@@ -1,0 +1,1 @@
+"""Network configurations under test, sound ones and ones with a mistake."""

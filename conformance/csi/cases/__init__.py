@@ -1,0 +1,1 @@
+"""The cases of CSI drivers, by topic."""

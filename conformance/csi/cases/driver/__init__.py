@@ -1,0 +1,1 @@
+"""What a driver says of itself, how it speaks gRPC, how its process lives."""

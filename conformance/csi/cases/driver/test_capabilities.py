@@ -1,0 +1,205 @@
+"""What a driver advertises: well-formed, free of contradictions, and true."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import attrs
+
+from conformance.csi import rpcs
+from conformance.csi.capabilities import ask
+from conformance.csi.common import every_rpc
+from conformance.csi.needs import (
+    CONTROLLER,
+    EXPAND_VOLUME,
+    NODE,
+    NODE_EXPAND_VOLUME,
+    Absent,
+    AnyOf,
+)
+from conformance.csi.rpcs import Rpc
+from conformance.csi.target import CsiTarget
+from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.verdict import expect, should
+from refimpl.csi.api import csi_pb2 as pb
+from refimpl.csi.kubelet import Driver
+from refimpl.wire.status import Code, Refused
+
+# CSI, comments of the capabilities: the first is advertised only beside one of the others.
+_IMPLIED = {
+    "controller:LIST_VOLUMES_PUBLISHED_NODES": ("controller:PUBLISH_UNPUBLISH_VOLUME",),
+    "controller:CREATE_DELETE_SNAPSHOT": ("controller:CREATE_DELETE_VOLUME",),
+    "controller:CLONE_VOLUME": ("controller:CREATE_DELETE_VOLUME",),
+    "controller:LIST_VOLUME_HEALTH": ("controller:GET_VOLUME_HEALTH",),
+    "expansion:ONLINE": ("controller:EXPAND_VOLUME", "node:EXPAND_VOLUME"),
+    "expansion:OFFLINE": ("controller:EXPAND_VOLUME",),
+}
+
+
+@attrs.frozen
+class Closed:
+    """An RPC of a service the driver has, whose capability is off."""
+
+    what: str = "an RPC whose capability is off"
+
+    def unmet(self, target: CsiTarget) -> str | None:
+        """See Need."""
+        return None if _closed(target) else "every capability is on"
+
+
+def _closed(csi: CsiTarget) -> list[Rpc]:
+    offers = csi.offers
+    return [rpc for rpc in rpcs.every() if rpc.served(offers) and not rpc.opened(offers)]
+
+
+def _status(driver: Driver, rpc: Rpc, request: Any) -> Code:
+    try:
+        rpcs.call(driver, rpc, request)
+    except Refused as refusal:
+        return refusal.code
+    return Code.OK
+
+
+def _expect_unimplemented(csi: CsiTarget, chosen: Iterable[Rpc], rule: str) -> None:
+    """Calls each with a well-formed request, so that nothing else is a reason to refuse it."""
+    found = {}
+    for rpc in chosen:
+        at = csi.nodes[0] if rpc.service == "Node" else csi.driver
+        code = _status(at, rpc, every_rpc.plausible(csi, rpc))
+        if code != Code.UNIMPLEMENTED:
+            found[rpc.name] = code.name
+    expect(not found, rule, wanted="UNIMPLEMENTED", got=found)
+
+
+@case("CSI-PROTO-005", SHOULD, "CSI 1.13 Error Scheme", needs=[Closed()])
+def test_an_rpc_whose_capability_is_off_is_unimplemented(csi: CsiTarget) -> None:
+    """UNIMPLEMENTED tells a caller not to come again; any other error is repeated for ever."""
+    _expect_unimplemented(csi, _closed(csi), "an RPC whose capability is off is UNIMPLEMENTED")
+
+
+@case("CSI-ID-006", MUST, "CSI 1.13 GetPluginCapabilities")
+def test_plugin_capabilities_are_known_ones(csi: CsiTarget) -> None:
+    """A capability that says nothing stands where one was meant: the caller never uses it."""
+    told = csi.identity.GetPluginCapabilities(pb.GetPluginCapabilitiesRequest()).capabilities
+    names = [_capability(entry) for entry in told]
+    unknown = [name for name in names if name.endswith(":")]
+    expect(
+        not unknown,
+        "each plugin capability is a known service or a known way of expansion",
+        wanted="no unknown one",
+        got=[" ".join(str(entry).split()) or "{}" for entry in told],
+    )
+    twice = sorted({name for name in names if names.count(name) > 1})
+    should(not twice, "no plugin capability is listed twice", wanted="each once", got=twice)
+
+
+def _capability(entry: pb.PluginCapability) -> str:
+    """`service:CONTROLLER_SERVICE`; nothing behind the colon for what is unknown."""
+    kind = entry.WhichOneof("type") or ""
+    enums: dict[str, Any] = {
+        "service": pb.PluginCapability.Service.Type,
+        "volume_expansion": pb.PluginCapability.VolumeExpansion.Type,
+    }
+    number = getattr(entry, kind).type if kind else 0
+    known = number and number in enums[kind].values()
+    return f"{kind}:{enums[kind].Name(number) if known else ''}"
+
+
+@case("CSI-ID-009", MUST, "CSI 1.13 GetPluginCapabilities, ControllerGetCapabilities")
+def test_capabilities_do_not_contradict_each_other(csi: CsiTarget) -> None:
+    """A caller plans with what a capability implies, say to find the nodes of a volume in a list,
+    or to expand a volume that is in use."""
+    told = ask(csi.driver, csi.nodes[0])
+    for name, others in _IMPLIED.items():
+        expect(
+            name not in told or any(other in told for other in others),
+            f"{name} is advertised only beside {' or '.join(others)}",
+            wanted=" or ".join(others),
+            got=", ".join(sorted(told.capabilities)),
+        )
+    topology = "plugin:VOLUME_ACCESSIBILITY_CONSTRAINTS"
+    expect(
+        told.topology is None or topology in told,
+        f"NodeGetInfo tells accessible_topology only with {topology}",
+        wanted=f"{topology}, or no accessible_topology",
+        got=told.topology,
+    )
+    should(
+        "controller:PUBLISH_READONLY" not in told or "controller:PUBLISH_UNPUBLISH_VOLUME" in told,
+        "PUBLISH_READONLY speaks of a field of ControllerPublishVolume",
+        wanted="controller:PUBLISH_UNPUBLISH_VOLUME as well",
+        got=", ".join(sorted(told.capabilities)),
+    )
+
+
+@case(
+    "CSI-ID-010",
+    SHOULD,
+    "CSI 1.13 GetPluginCapabilities",
+    needs=[AnyOf((EXPAND_VOLUME, NODE_EXPAND_VOLUME))],
+)
+def test_a_driver_that_expands_says_when(csi: CsiTarget) -> None:
+    """Without ONLINE or OFFLINE nobody can know whether a volume may be in use meanwhile."""
+    told = csi.identity.GetPluginCapabilities(pb.GetPluginCapabilitiesRequest()).capabilities
+    expect(
+        any(entry.HasField("volume_expansion") for entry in told),
+        "a driver with EXPAND_VOLUME advertises ONLINE or OFFLINE expansion",
+        wanted="volume_expansion",
+        got=[_capability(entry) for entry in told],
+    )
+
+
+@case(
+    "CSI-ID-011",
+    SHOULD,
+    "CSI 1.13 Error Scheme",
+    needs=[Absent("plugin:CONTROLLER_SERVICE")],
+)
+def test_without_a_controller_its_rpcs_are_unimplemented(csi: CsiTarget) -> None:
+    """The service that was not advertised must not seem to work for callers that try."""
+    _expect_unimplemented(
+        csi,
+        rpcs.of("Controller"),
+        "without CONTROLLER_SERVICE the RPCs of Controller are UNIMPLEMENTED",
+    )
+
+
+@case(
+    "CSI-ID-012",
+    SHOULD,
+    "CSI 1.13 Error Scheme",
+    needs=[
+        AnyOf(
+            (
+                Absent("plugin:GROUP_CONTROLLER_SERVICE"),
+                Absent("plugin:SNAPSHOT_METADATA_SERVICE"),
+            )
+        )
+    ],
+)
+def test_without_group_or_metadata_service_its_rpcs_are_unimplemented(csi: CsiTarget) -> None:
+    """Backup programs try these services, and fall back to whole copies when told that there are
+    none."""
+    optional = {
+        "GroupController": "plugin:GROUP_CONTROLLER_SERVICE",
+        "SnapshotMetadata": "plugin:SNAPSHOT_METADATA_SERVICE",
+    }
+    for service, capability in optional.items():
+        if capability not in csi.offers:
+            rule = f"without {capability} the RPCs of {service} are UNIMPLEMENTED"
+            _expect_unimplemented(csi, rpcs.of(service), rule)
+
+
+@case("CSI-ID-013", SHOULD, "Kubernetes 1.37 sidecars and kubelet", needs=[CONTROLLER, NODE])
+def test_controller_and_node_agree_on_single_node_access_modes(csi: CsiTarget) -> None:
+    """The sidecars choose the access mode of ReadWriteOnce by the controller's capability, kubelet
+    by the node's: a volume would be made for one mode and published with another."""
+    name = "SINGLE_NODE_MULTI_WRITER"
+    told = {side: f"{side}:{name}" in csi.offers for side in ("controller", "node")}
+    expect(
+        told["controller"] == told["node"],
+        f"{name} is advertised by controller and node, or by neither",
+        wanted="both or neither",
+        got=told,
+    )

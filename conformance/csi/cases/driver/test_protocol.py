@@ -1,0 +1,158 @@
+"""How a driver speaks gRPC: unknown methods and fields, connections, deadlines, garbage."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import TypeVar
+
+from google.protobuf.message import Message
+
+from conformance.csi import rpcs
+from conformance.csi.common import sockets
+from conformance.csi.needs import CREATE_DELETE_VOLUME
+from conformance.csi.target import CsiTarget
+from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.verdict import eventually, expect, expect_status
+from refimpl.csi.api import csi_pb2 as pb
+from refimpl.csi.api import csi_pb2_grpc
+from refimpl.wire.client import Channel
+from refimpl.wire.endpoint import Endpoint
+from refimpl.wire.status import Code, Refused
+
+M = TypeVar("M", bound=Message)
+
+# Fields 999 (a number) and 1000 (a text), which no message of CSI has.
+_UNKNOWN_FIELDS = b"\xb8\x3e\x01" + b"\xc2\x3e\x07refimpl"
+_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"  # RFC 9113, 3.4
+_GARBAGE = {
+    "random bytes": bytes(range(256)),
+    "HTTP/1.1": b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    "TLS": b"\x16\x03\x01\x00\xc8\x01\x00\x00\xc4\x03\x03",
+    "half of HTTP/2's preface": _PREFACE[:11],
+    "a frame of 16 MiB after the preface": _PREFACE + b"\xff\xff\xff\x00\x00\x00\x00\x00\x01",
+}
+
+
+@case("CSI-PROTO-006", SHOULD, "robustness: methods of a later specification")
+def test_an_unknown_method_is_unimplemented(csi: CsiTarget) -> None:
+    """A newer caller tries what a later specification brings, and falls back when it is told so."""
+    for service in dict.fromkeys(rpc.service for rpc in rpcs.every() if rpc.served(csi.offers)):
+        at = csi.node_endpoints[0] if service == "Node" else csi.endpoint
+        call = csi.channel(at).unary_unary(f"/csi.v1.{service}/NoSuchMethod")
+        expect_status(
+            lambda call=call: call(b""),  # type: ignore[misc]
+            {Code.UNIMPLEMENTED},
+            f"a method that {service} does not have is UNIMPLEMENTED",
+        )
+
+
+@case("CSI-PROTO-010", MUST, "CSI 1.13 Connectivity (proto3: unknown fields)")
+def test_unknown_fields_change_nothing(csi: CsiTarget) -> None:
+    """A caller built against a later specification sends fields this driver has never heard of."""
+    for name in (
+        "GetPluginInfo",
+        "GetPluginCapabilities",
+        "ControllerGetCapabilities",
+        "NodeGetCapabilities",
+    ):
+        rpc = rpcs.named(name)
+        if rpc.opened(csi.offers):
+            plain = csi.call(rpc.method, rpc.request())
+            extended = csi.call(rpc.method, _extended(rpc.request()))
+            expect(
+                extended == plain,
+                f"{name} answers the same when the request has fields it does not know",
+                wanted=plain,
+                got=extended,
+            )
+    if rpcs.named("CreateVolume").opened(csi.offers):
+        request, made = csi.lasting_request, csi.lasting_volume
+        del request.volume_capabilities[:]
+        request.volume_capabilities.append(_extended(csi.capability()))
+        again = csi.volume(_extended(request))
+        expect(
+            again == made,
+            "CreateVolume takes a request with unknown fields for the one without them",
+            wanted=made,
+            got=again,
+        )
+
+
+def _extended(message: M) -> M:
+    return type(message).FromString(message.SerializeToString() + _UNKNOWN_FIELDS)
+
+
+@case("CSI-PROTO-011", SHOULD, "robustness: kubelet connects anew for every call")
+def test_connections_that_come_and_go_leave_nothing_behind(csi: CsiTarget) -> None:
+    """Kubelet opens a connection for each of its calls and liveness probes one for each probe: a
+    driver that keeps something of each runs out of descriptors after some days."""
+    _probe_over_own_connection(csi.endpoint)
+    process = sockets.listener(csi.endpoint)
+    before = sockets.descriptors(process) if process else None
+    for number in range(12):
+        sockets.connect(csi.endpoint).close()
+        if number % 2 == 0:
+            _probe_over_own_connection(csi.endpoint)
+    csi.identity.Probe(pb.ProbeRequest())
+    if before is not None:
+        eventually(
+            lambda: (sockets.descriptors(process) or 0) < before + 5,
+            5.0,
+            f"18 connections that were closed again leave the driver with the {before} open files "
+            "that it had",
+        )
+
+
+def _probe_over_own_connection(endpoint: Endpoint) -> None:
+    with Channel(endpoint) as channel:
+        csi_pb2_grpc.IdentityStub(channel).Probe(pb.ProbeRequest())
+
+
+@case("CSI-PROTO-012", MUST, "CSI 1.13 Timeouts", needs=[CREATE_DELETE_VOLUME])
+def test_a_call_that_timed_out_can_be_repeated(csi: CsiTarget) -> None:
+    """The sidecars give up after some seconds and repeat: what the first call still does must end
+    up as the same volume. Three volumes, as it is chance how far a call gets in 1 ms."""
+    requests = [csi.volume_request() for _ in range(3)]
+    for request in requests:
+        with contextlib.suppress(Refused):
+            csi.controller.CreateVolume(request, timeout=0.001)
+    for request in requests:
+        made = _unless_pending(lambda request=request: csi.volume(request))  # type: ignore[misc]
+        again = csi.volume(request)
+        expect(
+            again == made,
+            "CreateVolume after a deadline of 1 ms makes one volume, however often it is repeated",
+            wanted=made,
+            got=again,
+        )
+
+
+def _unless_pending(call: Callable[[], pb.Volume]) -> pb.Volume:
+    """The answer, asked for again while the driver says that it is still at the first call."""
+
+    def answer() -> pb.Volume | None:
+        try:
+            return call()
+        except Refused as refusal:
+            if refusal.code != Code.ABORTED:
+                raise
+            return None
+
+    made = eventually(answer, 60.0, "CreateVolume is not ABORTED for ever after a deadline")
+    assert made is not None
+    return made
+
+
+@case("CSI-PROTO-013", SHOULD, "robustness: whoever may open the socket may write to it")
+def test_garbage_on_one_connection_does_not_reach_others(csi: CsiTarget) -> None:
+    """A probe that speaks plain HTTP, or a client killed amid its greeting, is no reason to take
+    the storage of a node away."""
+    with contextlib.ExitStack() as stack:
+        for what, garbage in _GARBAGE.items():
+            connection = stack.enter_context(sockets.connect(csi.endpoint))
+            with contextlib.suppress(OSError):
+                connection.sendall(garbage)
+            rule = f"after {what} on another connection the driver answers as before"
+            expect_status(lambda: csi.identity.Probe(pb.ProbeRequest()), {Code.OK}, rule)
+            expect_status(lambda: _probe_over_own_connection(csi.endpoint), {Code.OK}, rule)

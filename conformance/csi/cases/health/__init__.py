@@ -1,0 +1,1 @@
+"""Health and usage of volumes and of the storage behind them."""

@@ -1,0 +1,289 @@
+"""ControllerGetVolumeHealth: what is wrong with a volume, as the controller sees it."""
+
+from __future__ import annotations
+
+import attrs
+
+from conformance.csi.common import health
+from conformance.csi.common.pagination import volumes
+from conformance.csi.fault_injection import settle_s, sick, sick_on_first_node
+from conformance.csi.needs import (
+    BREAKABLE,
+    BREAKABLE_ON_NODE,
+    BREAKABLE_TWICE,
+    CONTROLLER_HEALTH,
+    CREATE_DELETE_VOLUME,
+    LIST_HEALTH,
+    NODE_HEALTH,
+    REVISION_1_13,
+    STORAGE_HEALTH,
+    VOLUMES,
+    AnyOf,
+)
+from conformance.csi.target import CsiTarget
+from conformance.engine.case import MAY, MUST, SHOULD, case
+from conformance.engine.verdict import Broken, eventually, expect, expect_status, should
+from refimpl.csi.api import csi_pb2 as pb
+from refimpl.wire.status import Code
+
+_SOURCE = "CSI 1.13 ControllerGetVolumeHealth"
+_ENTRIES = "CSI 1.13 VolumeHealth"
+_NEEDS = (REVISION_1_13, CONTROLLER_HEALTH)
+_ANY_VOLUME = AnyOf((CONTROLLER_HEALTH, LIST_HEALTH, NODE_HEALTH))
+_LONGEST = 128  # bytes
+_TIMES = 3
+
+
+@case("CSI-HLTH-001", MUST, _SOURCE, needs=[*_NEEDS, VOLUMES])
+def test_the_health_of_a_volume_is_told_under_its_id(csi: CsiTarget) -> None:
+    """Whoever watches many volumes sorts the answers by id. A volume nobody has broken has nothing
+    to tell, or people learn to overlook what is told."""
+    volume_id = csi.lasting_volume.volume_id
+    found = health.ailments(health.at_controller(csi, volume_id))
+    rule = "a volume in good order has an empty health_statuses"
+    should(not found, rule, wanted="no entry", got=health.named(found))
+
+
+@case("CSI-HLTH-002", MUST, _SOURCE, needs=_NEEDS)
+def test_the_health_of_no_volume_is_not_told(csi: CsiTarget) -> None:
+    """An empty answer for a volume that is not there reads as good health."""
+    _expect_code(csi, "", Code.INVALID_ARGUMENT, "without volume_id")
+    _expect_code(csi, csi.unknown_volume_id(), Code.NOT_FOUND, "of an unknown volume")
+
+
+@case("CSI-HLTH-005", MUST, _ENTRIES, needs=[REVISION_1_13, _ANY_VOLUME, VOLUMES])
+def test_the_entries_of_a_volume_can_be_told_apart(csi: CsiTarget) -> None:
+    """They become conditions that are keyed by status and reason: with two of one key, or a reason
+    that is a sentence, the API server refuses the whole status of the pod. Looked at in every
+    health that can be had, of a broken volume where there is a way to break one."""
+    for rpc, told in health.volumes_told(csi):
+        health.expect_sound(told.health_statuses, rpc)
+        expect(
+            len(health.ailments(told)) == len(told.health_statuses),
+            f"{rpc}: no two entries of a volume have the same status and reason",
+            wanted="each pair once",
+            got=told,
+        )
+
+
+@case("CSI-HLTH-013", MUST, _SOURCE, needs=[*_NEEDS, CREATE_DELETE_VOLUME])
+def test_the_health_of_a_deleted_volume_is_not_told(csi: CsiTarget) -> None:
+    """A monitor asks on for as long as it gets answers."""
+    volume_id = csi.volume().volume_id
+    csi.controller.DeleteVolume(csi.delete_request(volume_id))
+    _expect_code(csi, volume_id, Code.NOT_FOUND, "of a deleted volume")
+
+
+@case("CSI-HLTH-014", MUST, _ENTRIES, needs=[*_NEEDS, CREATE_DELETE_VOLUME, BREAKABLE])
+def test_an_entry_stays_as_long_as_its_problem(csi: CsiTarget) -> None:
+    """An entry that comes and goes sends people after a problem that seems solved each time; one
+    that never goes hides the next problem."""
+    volume_id = csi.volume().volume_id
+    before = _seen(csi, volume_id)
+    with sick(csi, volume_id):
+        found = _appeared(csi, volume_id, before)
+        should(found, "a broken volume has an entry", wanted="an entry", got="none")
+        for number in range(_TIMES):
+            still = _seen(csi, volume_id)
+            rule = f"the entry of a broken volume stays (answer {number + 1} after the first)"
+            expect(still >= found, rule, wanted=health.named(found), got=health.named(still))
+    rule = "the entry of a repaired volume goes"
+    eventually(lambda: not found & _seen(csi, volume_id), settle_s(csi), rule)
+
+
+@case("CSI-HLTH-015", MUST, _ENTRIES, needs=[*_NEEDS, CREATE_DELETE_VOLUME, BREAKABLE_TWICE])
+def test_each_of_two_problems_has_its_own_entry(csi: CsiTarget) -> None:
+    """A driver that tells the worst one only says that all is well again when that is repaired."""
+    volume_id = csi.volume().volume_id
+    with sick(csi, volume_id, "DEGRADED", "RefimplFirst"):
+        first = _appeared(csi, volume_id, set())
+        expect(first, "a volume with a fault has an entry", wanted="an entry", got="none")
+        with sick(csi, volume_id, "INACCESSIBLE", "RefimplSecond"):
+            second = _appeared(csi, volume_id, first)
+            both = _seen(csi, volume_id)
+            expect(
+                second and both >= first | second,
+                "a volume with two faults has an entry for each",
+                wanted=f"{health.named(first)}, and another",
+                got=health.named(both),
+            )
+        rule = "the entry of the fault that was repaired goes"
+        eventually(lambda: not second & _seen(csi, volume_id), settle_s(csi), rule)
+        left = _seen(csi, volume_id)
+        rule = "the entry of the fault that was not repaired stays"
+        expect(left >= first, rule, wanted=health.named(first), got=health.named(left))
+
+
+@case(
+    "CSI-HLTH-016",
+    MUST,
+    "CSI 1.13 Size Limits",
+    needs=[
+        REVISION_1_13,
+        AnyOf((CONTROLLER_HEALTH, LIST_HEALTH, NODE_HEALTH, STORAGE_HEALTH)),
+        VOLUMES,
+    ],
+    alone=True,
+)
+def test_reasons_and_messages_are_short(csi: CsiTarget) -> None:
+    """Without a limit of their own they have that of every string. Kubernetes takes a little more,
+    so that a longer one only warns."""
+    told: list[tuple[str, health.Entry]] = [
+        (rpc, entry) for rpc, told in health.volumes_told(csi) for entry in told.health_statuses
+    ]
+    if "node:GET_STORAGE_HEALTH" in csi.offers:
+        backends = health.storage_told(csi)
+        told += [("NodeGetStorageHealth", entry) for entries in backends for entry in entries]
+    for rpc, entry in told:
+        for name, text in (("reason", entry.reason), ("message", entry.message)):
+            size = len(text.encode())
+            rule = f"{rpc}: the {name} of an entry has at most {_LONGEST} bytes"
+            should(size <= _LONGEST, rule, wanted=f"at most {_LONGEST}", got=size)
+
+
+@case(
+    "CSI-HLTH-011",
+    MAY,
+    _ENTRIES,
+    needs=[*_NEEDS, NODE_HEALTH, CREATE_DELETE_VOLUME, BREAKABLE_ON_NODE],
+)
+def test_controller_and_node_may_see_different_things(csi: CsiTarget) -> None:
+    """A path that only one node has lost is no news to the controller. Both go on telling what
+    they see, and neither refuses because the other sees more."""
+    volume_id = csi.volume().volume_id
+    with sick_on_first_node(csi, volume_id):
+        for who, look in (("controller", health.at_controller), ("node", health.at_node)):
+            expect_status(
+                lambda look=look: look(csi, volume_id),  # type: ignore[misc]
+                {Code.OK},
+                f"the {who} tells the health of a volume that one node alone has lost",
+            )
+
+
+@case(
+    "CSI-HLTH-026",
+    SHOULD,
+    "robustness: the controller speaks for all nodes",
+    needs=[*_NEEDS, CREATE_DELETE_VOLUME, BREAKABLE_ON_NODE],
+)
+def test_what_one_node_has_lost_is_not_inaccessible_to_the_controller(csi: CsiTarget) -> None:
+    """INACCESSIBLE from the controller reads as: from no node at all. An operator that acts on it
+    takes a volume from pods which use it happily."""
+    volume_id = csi.volume().volume_id
+    with sick_on_first_node(csi, volume_id, "INACCESSIBLE"):
+        if "node:GET_VOLUME_HEALTH" in csi.offers:
+            rule = "the node that has lost a volume tells so"
+            eventually(lambda: health.ailments(health.at_node(csi, volume_id)), settle_s(csi), rule)
+        told = health.at_controller(csi, volume_id)
+    wrong = [entry for entry in told.health_statuses if entry.status == pb.INACCESSIBLE]
+    expect(
+        not wrong,
+        "the controller does not tell a volume as INACCESSIBLE that one node alone has lost",
+        wanted="no such entry",
+        got=told,
+    )
+
+
+@attrs.frozen
+class Transition:
+    """Conditions of 1.12 and health of 1.13, told by the same side."""
+
+    def unmet(self, target: CsiTarget) -> str | None:
+        """See Need."""
+        return None if _transitions(target) else "conditions and health are not both advertised"
+
+
+def _transitions(csi: CsiTarget) -> list[str]:
+    both = ("GET_VOLUME_HEALTH", "VOLUME_CONDITION")
+    sides = {"controller": ("GET_VOLUME", "LIST_VOLUMES"), "node": ("GET_VOLUME_STATS",)}
+    return [
+        side
+        for side, ways in sides.items()
+        if all(f"{side}:{name}" in csi.offers for name in both)
+        and any(f"{side}:{name}" in csi.offers for name in ways)
+    ]
+
+
+@case(
+    "CSI-HLTH-012",
+    SHOULD,
+    "CSI 1.13 ControllerGetCapabilities, NodeGetCapabilities",
+    needs=[REVISION_1_13],
+)
+def test_the_condition_capability_of_older_revisions_is_gone(csi: CsiTarget) -> None:
+    """Its numbers are reserved: no caller of today asks for conditions. A driver for callers of
+    both revisions has a reason to keep it, beside the new one."""
+    left = [
+        f"{side} VOLUME_CONDITION"
+        for side in ("controller", "node")
+        if f"{side}:VOLUME_CONDITION" in csi.offers
+        and f"{side}:GET_VOLUME_HEALTH" not in csi.offers
+    ]
+    expect(
+        not left,
+        "VOLUME_CONDITION is not advertised, except beside GET_VOLUME_HEALTH",
+        wanted="GET_VOLUME_HEALTH, or nothing",
+        got=", ".join(left),
+    )
+
+
+@case(
+    "CSI-HLTH-032",
+    SHOULD,
+    "robustness: two views of one volume",
+    needs=[REVISION_1_13, Transition(), CREATE_DELETE_VOLUME, BREAKABLE],
+)
+def test_condition_and_health_agree(csi: CsiTarget) -> None:
+    """While clusters of both revisions are about, the same volume must not be well in one and sick
+    in the other."""
+    place = csi.mount() if "node" in _transitions(csi) and not csi.no_paths else None
+    volume_id = place.volume.volume_id if place else csi.volume().volume_id
+    target = place.target_path if place else ""
+    _expect_agreement(csi, volume_id, target, "in good order")
+    with sick(csi, volume_id):
+        _expect_agreement(csi, volume_id, target, "that is broken")
+
+
+def _expect_agreement(csi: CsiTarget, volume_id: str, target: str, what: str) -> None:
+    for side in _transitions(csi):
+        if side == "node" and not target:
+            continue
+
+        def seen(side: str = side) -> tuple[bool, bool]:
+            if side == "controller":
+                told = health.at_controller(csi, volume_id)
+                return _condition(csi, volume_id).abnormal, bool(told.health_statuses)
+            told = health.at_node(csi, volume_id, target)
+            request = pb.NodeGetVolumeStatsRequest(volume_id=volume_id, volume_path=target)
+            stats = csi.node.NodeGetVolumeStats(request)
+            return stats.volume_condition.abnormal, bool(told.health_statuses)
+
+        rule = (
+            f"the {side} tells a volume {what} as abnormal if, and only if, it has health_statuses"
+        )
+        eventually(lambda: len(set(seen())) == 1, settle_s(csi), rule)
+
+
+def _condition(csi: CsiTarget, volume_id: str) -> pb.VolumeCondition:
+    if "controller:GET_VOLUME" in csi.offers:
+        request = pb.ControllerGetVolumeRequest(volume_id=volume_id)
+        return csi.controller.ControllerGetVolume(request).status.volume_condition
+    entry = volumes(csi).find(volume_id)
+    return entry.status.volume_condition if entry else pb.VolumeCondition()
+
+
+def _expect_code(csi: CsiTarget, volume_id: str, code: Code, what: str) -> None:
+    rule = f"ControllerGetVolumeHealth {what} is refused"
+    expect_status(lambda: health.at_controller(csi, volume_id), {code}, rule)
+
+
+def _seen(csi: CsiTarget, volume_id: str) -> set[health.Ailment]:
+    return health.ailments(health.at_controller(csi, volume_id))
+
+
+def _appeared(csi: CsiTarget, volume_id: str, known: set[health.Ailment]) -> set[health.Ailment]:
+    """What is told beyond what is known; empty where nothing appears in time."""
+    try:
+        return eventually(lambda: _seen(csi, volume_id) - known, settle_s(csi), "")
+    except Broken:
+        return set()

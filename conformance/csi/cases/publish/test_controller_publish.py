@@ -1,0 +1,224 @@
+"""ControllerPublishVolume on one node: what is refused, and that asking again changes nothing."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from conformance.csi.common.uses import described, other_type
+from conformance.csi.needs import (
+    CREATE_DELETE_VOLUME,
+    NODE_ID,
+    PUBLISH_READONLY,
+    PUBLISH_UNPUBLISH_VOLUME,
+    SINGLE_NODE_READER,
+    VOLUMES,
+    Absent,
+)
+from conformance.csi.requests import Mode
+from conformance.csi.target import CsiTarget
+from conformance.engine.case import MAY, MUST, SHOULD, case
+from conformance.engine.verdict import expect, expect_status
+from refimpl.csi.api import csi_pb2 as pb
+from refimpl.wire.status import Code
+
+_SOURCE = "CSI 1.13 ControllerPublishVolume"
+# How the access mode of a volume that can be written on one node may be widened or narrowed.
+_OTHER_MODES = (
+    Mode.MULTI_NODE_MULTI_WRITER,
+    Mode.MULTI_NODE_READER_ONLY,
+    Mode.SINGLE_NODE_READER_ONLY,
+)
+
+
+@case("CSI-PUB-001", MUST, _SOURCE, needs=[PUBLISH_UNPUBLISH_VOLUME, NODE_ID, VOLUMES])
+def test_a_publish_that_lacks_a_required_field_is_refused(csi: CsiTarget) -> None:
+    """A driver that guesses the volume, the node or the use attaches the wrong thing."""
+    request = csi.publish_request(csi.lasting_volume)
+    for field in ("volume_id", "node_id", "volume_capability"):
+        lacking = pb.ControllerPublishVolumeRequest()
+        lacking.CopyFrom(request)
+        lacking.ClearField(field)
+        expect_status(
+            partial(csi.controller.ControllerPublishVolume, lacking),
+            {Code.INVALID_ARGUMENT},
+            f"ControllerPublishVolume without {field} is refused",
+        )
+
+
+@case("CSI-PUB-002", MUST, _SOURCE, needs=[PUBLISH_UNPUBLISH_VOLUME, NODE_ID])
+def test_an_unknown_volume_cannot_be_published(csi: CsiTarget) -> None:
+    """The caller has to learn that the volume is gone; with another code it goes on trying."""
+    nowhere = pb.Volume(volume_id=csi.unknown_volume_id())
+    expect_status(
+        lambda: csi.attach(nowhere),
+        {Code.NOT_FOUND},
+        "ControllerPublishVolume of a volume that does not exist is refused, though the node does",
+    )
+
+
+@case("CSI-PUB-003", MUST, _SOURCE, needs=[PUBLISH_UNPUBLISH_VOLUME, NODE_ID, VOLUMES])
+def test_a_volume_cannot_be_published_to_an_unknown_node(csi: CsiTarget) -> None:
+    """A node that has left the cluster must not count as one that holds the volume."""
+    volume = csi.lasting_volume
+    expect_status(
+        lambda: csi.attach(volume, node_id=csi.fresh_name("node")),
+        {Code.NOT_FOUND},
+        "ControllerPublishVolume to a node that does not exist is refused",
+    )
+
+
+@case("CSI-PUB-004", MUST, _SOURCE, needs=[PUBLISH_UNPUBLISH_VOLUME, NODE_ID, VOLUMES])
+def test_a_repeated_publish_answers_the_same(csi: CsiTarget) -> None:
+    """The attacher asks again after every lost answer; the node finds the disk by this context."""
+    volume = csi.lasting_volume
+    first = csi.attach(volume)
+    for _ in range(2):
+        again = csi.attach(volume)
+        expect(
+            again == first,
+            "the same ControllerPublishVolume answers with the same publish_context",
+            wanted=first,
+            got=again,
+        )
+
+
+@case(
+    "CSI-PUB-005",
+    MUST,
+    _SOURCE,
+    needs=[PUBLISH_UNPUBLISH_VOLUME, NODE_ID, PUBLISH_READONLY, CREATE_DELETE_VOLUME],
+)
+def test_a_published_volume_does_not_change_its_readonly_flag(csi: CsiTarget) -> None:
+    """An OK would let a pod write to what was attached read-only, or fail it at its first write."""
+    volume = csi.lasting_volume
+    for readonly in (False, True):
+        csi.attach(volume, readonly=readonly)
+        expect_status(
+            partial(csi.attach, volume, readonly=not readonly),
+            {Code.ALREADY_EXISTS},
+            f"a volume published to a node with readonly = {readonly} is not published there with"
+            f" readonly = {not readonly} as well",
+        )
+        csi.controller.ControllerUnpublishVolume(csi.unpublish_request(volume.volume_id))
+
+
+@case("CSI-PUB-006", MUST, _SOURCE, needs=[PUBLISH_UNPUBLISH_VOLUME, NODE_ID, CREATE_DELETE_VOLUME])
+def test_a_published_volume_does_not_change_its_use(csi: CsiTarget) -> None:
+    """An OK would promise a use that the attachment was not made for.
+
+    The other access type may also be refused as none that this volume has (CSI-PUB-018)."""
+    usual = csi.capability()
+    variants = [([usual], other_type(csi), {Code.INVALID_ARGUMENT, Code.FAILED_PRECONDITION})]
+    for mode in _OTHER_MODES:
+        if mode != usual.access_mode.mode and csi.makes(usual.access_mode.mode, mode):
+            variants.append(([usual, csi.capability(mode)], csi.capability(mode), set()))
+            break
+    for made_for, other, also in variants:
+        volume = csi.volume(csi.volume_request(capabilities=made_for))
+        csi.attach(volume)
+        expect_status(
+            partial(csi.attach, volume, capability=other),
+            {Code.ALREADY_EXISTS, *also},
+            f"a volume published to a node as {described(usual)} is not published there as"
+            f" {described(other)} as well",
+        )
+
+
+@case(
+    "CSI-PUB-011",
+    MAY,
+    _SOURCE,
+    needs=[PUBLISH_UNPUBLISH_VOLUME, NODE_ID, VOLUMES, Absent("controller:PUBLISH_READONLY")],
+)
+def test_a_readonly_flag_nobody_offered_is_refused_or_ignored(csi: CsiTarget) -> None:
+    """Callers must not send it; one that does should not meet an error it will never get over."""
+    volume = csi.volume()
+    expect_status(
+        lambda: csi.attach(volume, readonly=True),
+        {Code.OK, Code.INVALID_ARGUMENT},
+        "ControllerPublishVolume with readonly, without PUBLISH_READONLY, is refused or ignores it",
+    )
+
+
+@case(
+    "CSI-PUB-012",
+    SHOULD,
+    _SOURCE,
+    needs=[PUBLISH_UNPUBLISH_VOLUME, NODE_ID, CREATE_DELETE_VOLUME, SINGLE_NODE_READER],
+)
+def test_a_volume_for_readers_is_published_without_the_readonly_flag_or_refused(
+    csi: CsiTarget,
+) -> None:
+    """Kubernetes knows no readonly flag for many drivers and sends none. Where the answer is OK
+    the mode alone has to keep writers out, which CSI-NPUB-014 looks at."""
+    reader = csi.capability(Mode.SINGLE_NODE_READER_ONLY)
+    volume = csi.volume(csi.volume_request(capabilities=[reader]))
+    expect_status(
+        lambda: csi.attach(volume, capability=reader, readonly=False),
+        {Code.OK, Code.INVALID_ARGUMENT, Code.FAILED_PRECONDITION},
+        "ControllerPublishVolume for SINGLE_NODE_READER_ONLY with readonly = False is done or"
+        " refused as contradictory",
+    )
+
+
+@case("CSI-PUB-016", MAY, _SOURCE, needs=[PUBLISH_UNPUBLISH_VOLUME, NODE_ID, VOLUMES])
+def test_a_wrong_volume_context_is_refused_or_ignored(csi: CsiTarget) -> None:
+    """A hand-written PersistentVolume with a mistyped attribute must not bring the driver down."""
+    volume = csi.lasting_volume
+    wrong = pb.Volume(volume_id=volume.volume_id)
+    wrong.volume_context.update(dict.fromkeys(volume.volume_context, "of another volume"))
+    wrong.volume_context["refimpl.example/unknown"] = "x"
+    expect_status(
+        lambda: csi.attach(wrong),
+        {Code.OK, Code.INVALID_ARGUMENT},
+        "ControllerPublishVolume with a volume_context that is not the volume's is refused or"
+        " ignores it",
+    )
+
+
+@case(
+    "CSI-PUB-017",
+    SHOULD,
+    "Kubernetes 1.37 external-provisioner, external-attacher",
+    needs=[PUBLISH_UNPUBLISH_VOLUME, NODE_ID, VOLUMES],
+)
+def test_entries_the_provisioner_adds_to_the_context_are_borne(csi: CsiTarget) -> None:
+    """The provisioner writes its identity beside the driver's own entries; a driver that insists
+    on its own set alone can attach nothing that Kubernetes has provisioned."""
+    volume = csi.lasting_volume
+    key = "storage.kubernetes.io/csiProvisionerIdentity"
+    volume.volume_context[key] = f"1700000000000-8081-{csi.offers.name}"[:128]
+    expect_status(
+        lambda: csi.attach(volume),
+        {Code.OK},
+        f"ControllerPublishVolume bears the entry {key} in volume_context",
+    )
+
+
+@case("CSI-PUB-018", MUST, _SOURCE, needs=[PUBLISH_UNPUBLISH_VOLUME, NODE_ID, CREATE_DELETE_VOLUME])
+def test_a_use_the_volume_was_not_made_for_is_refused(csi: CsiTarget) -> None:
+    """The driver has to make sure that the volume can be used as described, or the pod fails later
+    at a mount that nobody understands. OK is right only where the driver stands by it in
+    ValidateVolumeCapabilities."""
+    volume = csi.lasting_volume
+    nothing = pb.VolumeCapability(access_mode=Mode(mode=csi.usual_mode))
+    expect_status(
+        lambda: csi.attach(volume, capability=nothing),
+        {Code.INVALID_ARGUMENT, Code.FAILED_PRECONDITION},
+        "ControllerPublishVolume with a volume_capability that has no access type is refused",
+    )
+    wrong_kind = other_type(csi)
+    reply = expect_status(
+        lambda: csi.attach(volume, capability=wrong_kind),
+        {Code.OK, Code.INVALID_ARGUMENT, Code.FAILED_PRECONDITION},
+        f"ControllerPublishVolume as {described(wrong_kind)} is refused or done",
+    )
+    if reply is not None:
+        asked = csi.validate_request(volume, [wrong_kind])
+        answer = csi.controller.ValidateVolumeCapabilities(asked)
+        expect(
+            answer.HasField("confirmed"),
+            "a use that ControllerPublishVolume answers with OK is one the volume supports",
+            wanted=f"ValidateVolumeCapabilities confirms {described(wrong_kind)}",
+            got=answer,
+        )

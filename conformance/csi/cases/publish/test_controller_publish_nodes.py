@@ -1,0 +1,158 @@
+"""ControllerPublishVolume on several nodes: who may share a volume (CSI 1.13, access modes)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from conformance.csi.common.uses import described, single_node_modes
+from conformance.csi.needs import (
+    ATTACH_LIMIT,
+    CREATE_DELETE_VOLUME,
+    MULTI_NODE_ONE_WRITER,
+    MULTI_NODE_READER,
+    MULTI_NODE_WRITERS,
+    NEAR_NODES,
+    NODE_ID,
+    PUBLISH_READONLY,
+    PUBLISH_UNPUBLISH_VOLUME,
+)
+from conformance.csi.requests import Mode
+from conformance.csi.target import CsiTarget
+from conformance.engine.case import MUST, SHOULD, Need, case
+from conformance.engine.verdict import Broken, expect, expect_status, should
+from refimpl.csi.api import csi_pb2 as pb
+from refimpl.wire.status import Code, Refused
+
+_SOURCE = "CSI 1.13 ControllerPublishVolume"
+_SHARED: Sequence[Need] = [PUBLISH_UNPUBLISH_VOLUME, NODE_ID, CREATE_DELETE_VOLUME, NEAR_NODES]
+_LIMITED: Sequence[Need] = [PUBLISH_UNPUBLISH_VOLUME, NODE_ID, CREATE_DELETE_VOLUME, ATTACH_LIMIT]
+
+
+@case("CSI-PUB-007", MUST, _SOURCE, needs=_SHARED)
+def test_a_volume_for_one_node_is_not_published_to_a_second(csi: CsiTarget) -> None:
+    """Two nodes that write to one file system destroy it. Whoever moves the pod needs to know
+    which node to wait for, so the message should name it."""
+    for mode in single_node_modes(csi):
+        if not csi.makes(mode):
+            continue
+        use = csi.capability(mode)
+        readonly = mode == Mode.SINGLE_NODE_READER_ONLY and _can_be_readonly(csi)
+        volume = csi.volume(csi.volume_request(capabilities=[use]))
+        csi.attach(volume, capability=use, readonly=readonly)
+        rule = f"a volume published to one node as {described(use)} is not published to a second"
+        try:
+            csi.attach(volume, node_id=csi.near_node_id, capability=use, readonly=readonly)
+        except Refused as refusal:
+            code, said = refusal.code, refusal.message
+        else:
+            code, said = Code.OK, "no message"
+        expect(code == Code.FAILED_PRECONDITION, rule, wanted="FAILED_PRECONDITION", got=code.name)
+        should(
+            csi.offers.node_id in said,
+            "the refusal names the node that has the volume",
+            wanted=csi.offers.node_id,
+            got=said,
+        )
+
+
+@case("CSI-PUB-008", MUST, _SOURCE, needs=[*_SHARED, MULTI_NODE_READER])
+def test_readers_on_two_nodes_share_a_volume(csi: CsiTarget) -> None:
+    """ReadOnlyMany: a data set that every node reads."""
+    use = csi.capability(Mode.MULTI_NODE_READER_ONLY)
+    volume = csi.volume(csi.volume_request(capabilities=[use]))
+    for node in (csi.offers.node_id, csi.near_node_id):
+        expect_status(
+            partial(
+                csi.attach, volume, node_id=node, capability=use, readonly=_can_be_readonly(csi)
+            ),
+            {Code.OK},
+            f"a volume for MULTI_NODE_READER_ONLY is published to node {node}",
+        )
+
+
+@case("CSI-PUB-009", MUST, _SOURCE, needs=[*_SHARED, MULTI_NODE_WRITERS])
+def test_writers_on_two_nodes_share_a_volume(csi: CsiTarget) -> None:
+    """ReadWriteMany: without it a Deployment of two replicas never becomes ready."""
+    use = csi.capability(Mode.MULTI_NODE_MULTI_WRITER)
+    volume = csi.volume(csi.volume_request(capabilities=[use]))
+    for node in (csi.offers.node_id, csi.near_node_id):
+        expect_status(
+            partial(csi.attach, volume, node_id=node, capability=use),
+            {Code.OK},
+            f"a volume for MULTI_NODE_MULTI_WRITER is published to node {node}",
+        )
+
+
+@case("CSI-PUB-010", SHOULD, _SOURCE, needs=[*_SHARED, PUBLISH_READONLY, MULTI_NODE_ONE_WRITER])
+def test_of_many_nodes_only_one_writes(csi: CsiTarget) -> None:
+    """MULTI_NODE_SINGLE_WRITER: the other nodes read, and a second writer is held off."""
+    use = csi.capability(Mode.MULTI_NODE_SINGLE_WRITER)
+    volume, other = csi.volume(csi.volume_request(capabilities=[use])), csi.near_node_id
+    csi.attach(volume, capability=use)
+    expect_status(
+        lambda: csi.attach(volume, node_id=other, capability=use, readonly=True),
+        {Code.OK},
+        "a volume for MULTI_NODE_SINGLE_WRITER is published to a reader beside its writer",
+    )
+    csi.controller.ControllerUnpublishVolume(csi.unpublish_request(volume.volume_id, other))
+    expect_status(
+        lambda: csi.attach(volume, node_id=other, capability=use),
+        {Code.FAILED_PRECONDITION},
+        "a volume for MULTI_NODE_SINGLE_WRITER is not published to a second writer",
+    )
+
+
+@case("CSI-PUB-013", MUST, _SOURCE, needs=_LIMITED, alone=True)
+def test_a_node_takes_no_more_volumes_than_it_said(csi: CsiTarget) -> None:
+    """The scheduler counts on max_volumes_per_node, and the attacher waits for room only after this
+    code. Volumes of others count, too: the node may be full before its limit is reached here."""
+    _fill(csi)
+
+
+@case("CSI-PUB-014", MUST, _SOURCE, needs=_LIMITED, alone=True)
+def test_a_full_node_has_room_again_after_an_unpublish(csi: CsiTarget) -> None:
+    """A slot that is not given back makes the node useless after some days of pods coming and
+    going."""
+    attached, left_over = _fill(csi)
+    csi.controller.ControllerUnpublishVolume(csi.unpublish_request(attached[0].volume_id))
+    expect_status(
+        lambda: csi.attach(left_over),
+        {Code.OK},
+        "after ControllerUnpublishVolume from a full node another volume is published to it",
+    )
+
+
+@case("CSI-PUB-015", MUST, _SOURCE, needs=_LIMITED, alone=True)
+def test_a_repeated_publish_needs_no_room_on_a_full_node(csi: CsiTarget) -> None:
+    """The last volume of a node whose answer got lost is asked for again, and is already there."""
+    attached, _ = _fill(csi)
+    expect_status(
+        lambda: csi.attach(attached[-1]),
+        {Code.OK},
+        "ControllerPublishVolume of a volume that a full node already has is repeated",
+    )
+
+
+def _fill(csi: CsiTarget) -> tuple[list[pb.Volume], pb.Volume]:
+    """Publishes volumes to the first node until it takes no more: those it took, and the next."""
+    attached: list[pb.Volume] = []
+    while len(attached) <= csi.offers.max_volumes:
+        volume = csi.volume(csi.volume_request(required=csi.small_size))
+        try:
+            csi.attach(volume)
+        except Refused as refusal:
+            rule = "ControllerPublishVolume to a node that is full is refused"
+            if refusal.code != Code.RESOURCE_EXHAUSTED or not attached:
+                raise Broken(rule, "RESOURCE_EXHAUSTED, not at once", str(refusal)) from None
+            return attached, volume
+        attached.append(volume)
+    raise Broken(
+        "a node takes no more volumes than its max_volumes_per_node",
+        f"RESOURCE_EXHAUSTED for number {csi.offers.max_volumes + 1}",
+        f"OK for all {len(attached)}",
+    )
+
+
+def _can_be_readonly(csi: CsiTarget) -> bool:
+    return "controller:PUBLISH_READONLY" in csi.offers

@@ -1,0 +1,49 @@
+"""Inline volumes: kubelet brings them along with NodePublishVolume and takes them with the pod."""
+
+from __future__ import annotations
+
+import hashlib
+
+from conformance.csi.common import content
+from conformance.csi.common.published import expect_gone, publish
+from conformance.csi.needs import EPHEMERAL, KINDS, NODE
+from conformance.csi.steps import Mounted
+from conformance.csi.target import CsiTarget
+from conformance.engine.case import SHOULD, case
+from conformance.engine.verdict import expect
+from refimpl.csi.api import csi_pb2 as pb
+
+_K8S = "csi.storage.k8s.io"
+
+
+@case("CSI-NPUB-026", SHOULD, "Kubernetes 1.37 kubelet", needs=[NODE, KINDS, EPHEMERAL])
+def test_an_inline_volume_lives_as_long_as_it_is_published(csi: CsiTarget) -> None:
+    """Nobody else ever deletes such a volume: what the driver leaves behind fills the node, and a
+    pod that gets the leftovers of another reads its secrets."""
+    assert csi.paths is not None
+    place = _inline(csi)
+    publish(csi, place)
+    kind = csi.paths.kind(place.target_path)
+    rule = "NodePublishVolume makes an inline volume whose id nobody has heard of before"
+    expect(kind == "directory", rule, wanted="a directory at the target", got=kind)
+    written = content.fresh()
+    kept = csi.paths.visible and content.write_error(place, written) is None
+    csi.unmount(place)
+    rule = "NodeUnpublishVolume of an inline volume leaves nothing at its target"
+    expect_gone(csi, place.target_path, rule)
+    publish(csi, place)
+    if kept:
+        found = content.read(place, len(written))
+        rule = "what an inline volume held is gone with its publication"
+        expect(found != written, rule, wanted="an empty volume", got=found)
+
+
+def _inline(csi: CsiTarget) -> Mounted:
+    """What kubelet asks for a pod with an inline volume, which is neither attached nor staged."""
+    digest = hashlib.sha256(csi.fresh_name("pod").encode()).hexdigest()
+    volume = pb.Volume(volume_id=f"csi-{digest}", volume_context=csi.settings.volume_context)
+    pod = {"pod.name": "web-0", "pod.namespace": "default", "ephemeral": "true"}
+    volume.volume_context.update({f"{_K8S}/{key}": value for key, value in pod.items()})
+    target = csi.target_path()
+    request = csi.node_publish_request(volume, target, capability=csi.capability(block=False))
+    return Mounted(volume, target, "", {}, request)

@@ -1,0 +1,131 @@
+"""NodeUnpublishVolume: what it takes away, and that it may be asked for what is gone already."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+from conformance.csi.common import content, mounts
+from conformance.csi.common.copies import access_types
+from conformance.csi.common.published import block_volume, expect_gone, publish
+from conformance.csi.common.refusals import code_of
+from conformance.csi.needs import FILES, KINDS, MOUNTS, NODE, ROOT, SAME_HOST, VOLUMES
+from conformance.csi.target import CsiTarget
+from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.verdict import expect, expect_status
+from refimpl.csi.api import csi_pb2 as pb
+from refimpl.wire.status import Code
+
+_SOURCE = "CSI 1.13 NodeUnpublishVolume"
+_BEHIND = "robustness: a target changed behind the driver"
+_VOLUME = (NODE, VOLUMES, SAME_HOST)
+# What a caller takes for "not now": it asks again, and finds the volume as it was.
+_RETRIABLE = {Code.ABORTED, Code.UNAVAILABLE, Code.FAILED_PRECONDITION, Code.INTERNAL}
+
+
+@case("CSI-NUNP-001", MUST, _SOURCE, needs=_VOLUME)
+def test_an_unpublish_without_its_fields_is_refused(csi: CsiTarget) -> None:
+    """A driver that fills in what is missing unmounts what somebody else is using."""
+    volume_id, target = csi.lasting_volume.volume_id, csi.target_path()
+    for lacking, request in (
+        ("volume_id", pb.NodeUnpublishVolumeRequest(target_path=target)),
+        ("target_path", pb.NodeUnpublishVolumeRequest(volume_id=volume_id)),
+    ):
+        expect_status(
+            partial(csi.node.NodeUnpublishVolume, request),
+            {Code.INVALID_ARGUMENT},
+            f"NodeUnpublishVolume without {lacking} is refused",
+        )
+
+
+@case("CSI-NUNP-002", MUST, _SOURCE, needs=[NODE, VOLUMES, KINDS])
+def test_an_unpublish_leaves_nothing_at_the_target(csi: CsiTarget) -> None:
+    """Kubelet does not let a pod go while something lies at its volume's path."""
+    for block in access_types(csi):
+        place = block_volume(csi) if block else csi.ready(capability=csi.capability(block=False))
+        publish(csi, place)
+        csi.unmount(place)
+        kind = "file or device of a block" if block else "directory of a mount"
+        rule = f"NodeUnpublishVolume removes the {kind} volume from its target"
+        expect_gone(csi, place.target_path, rule)
+
+
+@case("CSI-NUNP-003", MUST, _SOURCE, needs=_VOLUME)
+def test_an_unpublish_of_what_is_not_published_is_done(csi: CsiTarget) -> None:
+    """Kubelet asks after every attempt, also one that never came to anything, and asks again when
+    the answer was lost; an error keeps the pod terminating for ever."""
+    never = csi.ready()
+    expect_status(
+        lambda: csi.unmount(never),
+        {Code.OK},
+        "NodeUnpublishVolume at a target where the volume was never published is done",
+    )
+    publish(csi, never)
+    for repeat in ("", "a second time "):
+        expect_status(
+            lambda: csi.unmount(never), {Code.OK}, f"NodeUnpublishVolume sent {repeat}is done"
+        )
+
+
+@case("CSI-NUNP-004", MUST, _SOURCE, needs=[NODE, SAME_HOST])
+def test_an_unpublish_of_an_unknown_volume_is_done_or_not_found(csi: CsiTarget) -> None:
+    """After a node was set up anew its pods still have to go; any other error holds them."""
+    request = pb.NodeUnpublishVolumeRequest(
+        volume_id=csi.unknown_volume_id(), target_path=csi.target_path()
+    )
+    expect_status(
+        lambda: csi.node.NodeUnpublishVolume(request),
+        {Code.OK, Code.NOT_FOUND},
+        "NodeUnpublishVolume of a volume that does not exist is done or answers NOT_FOUND",
+    )
+
+
+@case("CSI-NUNP-005", SHOULD, _BEHIND, needs=[NODE, VOLUMES, FILES])
+def test_an_unpublish_is_done_where_the_target_is_gone(csi: CsiTarget) -> None:
+    """An administrator who cleaned up by hand must not have made the pod undeletable."""
+    place = csi.mount()
+    if csi.no_root and mounts.layers(place.target_path):
+        pytest.skip(csi.no_root)
+    mounts.take_away(place.target_path)
+    expect_status(
+        lambda: csi.unmount(place),
+        {Code.OK},
+        "NodeUnpublishVolume is done where somebody has removed the target",
+    )
+
+
+@case("CSI-NUNP-006", SHOULD, _BEHIND, needs=[NODE, VOLUMES, MOUNTS, ROOT])
+def test_an_unpublish_removes_a_target_that_is_unmounted_already(csi: CsiTarget) -> None:
+    """A node that was rebooted has the directories and not the mounts."""
+    place = csi.mount()
+    mounts.uncover(place.target_path)
+    expect_status(
+        lambda: csi.unmount(place),
+        {Code.OK},
+        "NodeUnpublishVolume is done where the target is no mount any more",
+    )
+    rule = "NodeUnpublishVolume removes a target that was unmounted before"
+    expect_gone(csi, place.target_path, rule)
+
+
+@case("CSI-NUNP-010", SHOULD, "robustness: a busy target", needs=[NODE, VOLUMES, MOUNTS, ROOT])
+def test_a_target_in_use_is_unpublished_once_it_is_free(csi: CsiTarget) -> None:
+    """A process that has not ended yet holds the volume; the next attempt must not find a driver
+    that believes to be done, or one that has given up."""
+    place = csi.mount()
+    with content.opened(place):
+        code = code_of(lambda: csi.unmount(place))
+    expect(
+        code == Code.OK or code in _RETRIABLE,
+        "NodeUnpublishVolume of a target in use is done later or answered so that it is repeated",
+        wanted=" or ".join(each.name for each in (Code.OK, *sorted(_RETRIABLE))),
+        got=code.name,
+    )
+    expect_status(
+        lambda: csi.unmount(place),
+        {Code.OK},
+        f"NodeUnpublishVolume is done once nobody uses the target ({code.name} before)",
+    )
+    rule = "after that nothing is left at the target"
+    expect_gone(csi, place.target_path, rule)

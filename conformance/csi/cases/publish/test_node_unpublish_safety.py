@@ -1,0 +1,129 @@
+"""NodeUnpublishVolume never deletes what is not its own: data of volumes, and files of others."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+import pytest
+
+from conformance.csi.common import content, foreign, mounts
+from conformance.csi.common.published import at_another_target
+from conformance.csi.common.refusals import code_of
+from conformance.csi.needs import (
+    CREATE_DELETE_VOLUME,
+    DATA,
+    MOUNT,
+    MOUNTS,
+    NODE,
+    ROOT,
+    SAME_HOST,
+    VOLUMES,
+)
+from conformance.csi.steps import Mounted
+from conformance.csi.target import CsiTarget
+from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.verdict import expect, expect_status
+from refimpl.csi.api import csi_pb2 as pb
+from refimpl.wire.status import Code
+
+_SOURCE = "CSI 1.13 NodeUnpublishVolume"
+
+
+@case(
+    "CSI-NUNP-007",
+    SHOULD,
+    "robustness: a target mounted twice",
+    needs=[NODE, VOLUMES, DATA, MOUNTS, ROOT],
+)
+def test_a_target_that_is_mounted_twice_is_unmounted_twice(csi: CsiTarget) -> None:
+    """Two calls at one time, or a driver restarted amid one, leave two mounts. A driver that takes
+    off one and then deletes the target deletes the volume's files through the other."""
+    place = csi.mount()
+    written = content.fresh()
+    content.write(place, written)
+    mounts.bind(place.target_path, place.target_path)
+    csi.afterwards(lambda: mounts.uncover(place.target_path))
+    code = code_of(lambda: csi.unmount(place))
+    left = mounts.layers(place.target_path)
+    _expect_kept(csi, place, written, f"after unpublishing a target mounted twice ({code.name})")
+    rule = "NodeUnpublishVolume takes off every mount of the volume at its target"
+    expect(code == Code.OK and not left, rule, wanted="OK, none left", got=f"{code.name}, {left}")
+
+
+@case("CSI-NUNP-009", MUST, _SOURCE, needs=[NODE, MOUNT, VOLUMES, DATA])
+def test_an_unpublish_deletes_no_data(csi: CsiTarget) -> None:
+    """The worst that a node plugin can do: after a crash the target is an ordinary directory with
+    files in it, or with the volume mounted further below, and the driver removes it with all that
+    it holds. An error is all right, and so is leaving it."""
+    place = csi.mount(capability=csi.capability(block=False))
+    written = content.fresh()
+    content.write(place, written)
+    if csi.no_root and mounts.layers(place.target_path):
+        pytest.skip(csi.no_root)
+    inner = _mounted_below(csi, place)
+    laid = foreign.inside(csi, place.target_path)
+    code = code_of(lambda: csi.unmount(place))
+    rule = f"NodeUnpublishVolume ({code.name}) at a target that is no mount any more"
+    harm = laid.harm()
+    expect(not harm, f"{rule} deletes no files", wanted="every file as it was", got=harm)
+    laid.remove()
+    if inner:
+        mounts.take_away(inner)
+    _expect_kept(csi, place, written, f"after {rule}")
+
+
+@case("CSI-NUNP-011", MUST, _SOURCE, needs=[NODE, CREATE_DELETE_VOLUME, SAME_HOST])
+def test_the_target_of_another_volume_is_left_alone(csi: CsiTarget) -> None:
+    """A caller that mixes up its paths must not take the files of a running pod away."""
+    assert csi.paths is not None
+    own, other = csi.lasting_mount, csi.mount()
+    written = content.fresh()
+    if not csi.no_data:
+        content.write(other, written)
+    mixed = pb.NodeUnpublishVolumeRequest(
+        volume_id=own.volume.volume_id, target_path=other.target_path
+    )
+    before = csi.paths.kind(other.target_path)
+    code = code_of(lambda: csi.node.NodeUnpublishVolume(mixed))
+    rule = f"NodeUnpublishVolume of one volume at the target of another ({code.name}) leaves that"
+    after = csi.paths.kind(other.target_path)
+    expect(after == before, rule, wanted=f"{before} at the target", got=after)
+    if not csi.no_mounts:
+        seen = mounts.layers(other.target_path)
+        expect(seen == 1, rule, wanted="the mount", got=f"{seen} mounts")
+    if not csi.no_data:
+        content.expect_content(other, written, rule)
+    expect_status(
+        lambda: csi.node.NodePublishVolume(other.request),
+        {Code.OK},
+        "the other volume counts as published where it was",
+    )
+
+
+def _mounted_below(csi: CsiTarget, place: Mounted) -> str:
+    """Takes the volume away from its target and makes the target a plain directory; where it was
+    a mount the volume is mounted again, below that directory. Returns where, or nothing."""
+    target = place.target_path
+    inner = f"{target}/inner" if mounts.layers(target) else ""
+    with contextlib.ExitStack() as stack:
+        if inner:
+            aside = csi.staging_path()
+            mounts.bind(target, aside)
+            stack.callback(mounts.uncover, aside)
+        mounts.take_away(target)
+        os.mkdir(target, 0o750)
+        if inner:
+            os.mkdir(inner)
+            mounts.bind(aside, inner)
+            csi.afterwards(lambda: mounts.take_away(inner))
+    return inner
+
+
+def _expect_kept(csi: CsiTarget, place: Mounted, written: bytes, when: str) -> None:
+    """The volume, published anew at another target, still holds its data."""
+    mounts.uncover(place.target_path)
+    csi.unmount(place)
+    content.expect_content(
+        at_another_target(csi, place), written, f"{when} the volume has its data"
+    )

@@ -1,0 +1,97 @@
+"""NodeUnstageVolume: the end of a volume on a node, whatever was there before."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from conformance.csi.common import content, mounts, staged
+from conformance.csi.common.refusals import expect_refusal
+from conformance.csi.needs import NODE, SAME_HOST, STAGE_UNSTAGE_VOLUME, VOLUMES
+from conformance.csi.target import CsiTarget
+from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.verdict import expect_status
+from refimpl.csi.api import csi_pb2 as pb
+from refimpl.wire.status import Code
+
+_SOURCE = "CSI 1.13 NodeUnstageVolume"
+_NEEDS = (NODE, STAGE_UNSTAGE_VOLUME)
+_VOLUME = (*_NEEDS, VOLUMES, SAME_HOST)
+
+
+@case("CSI-STG-013", MUST, _SOURCE, needs=_VOLUME)
+def test_an_unstage_without_its_fields_is_refused(csi: CsiTarget) -> None:
+    """An OK makes kubelet remove a directory in which the volume is still mounted."""
+    place = csi.lasting_mount
+    for field in ("volume_id", "staging_target_path"):
+        lacking = pb.NodeUnstageVolumeRequest(
+            volume_id=place.volume.volume_id, staging_target_path=place.staging_path
+        )
+        lacking.ClearField(field)
+        expect_status(
+            partial(csi.node.NodeUnstageVolume, lacking),
+            {Code.INVALID_ARGUMENT},
+            f"NodeUnstageVolume without {field} is refused",
+        )
+
+
+@case("CSI-STG-014", MUST, _SOURCE, needs=_VOLUME)
+def test_what_is_not_staged_is_unstaged_with_success(csi: CsiTarget) -> None:
+    """Kubelet unstages what it is not sure of: after a stage that timed out, after a crash, after
+    somebody has tidied up by hand. An error there is repeated for ever, and the volume stays
+    attached."""
+    request = staged.ready(csi)
+    _expect_done(csi, request, "of a volume that was never staged")
+    csi.node.NodeStageVolume(request)
+    _expect_done(csi, request, "of a staged volume")
+    _expect_done(csi, request, "for the second time")
+    if csi.no_files or (csi.no_root and not csi.no_mounts):
+        return
+    csi.node.NodeStageVolume(request)
+    mounts.take_away(request.staging_target_path)
+    _expect_done(csi, request, "whose directory has vanished")
+
+
+def _expect_done(csi: CsiTarget, request: pb.NodeStageVolumeRequest, what: str) -> None:
+    expect_status(
+        lambda: csi.node.NodeUnstageVolume(staged.back(request)),
+        {Code.OK},
+        f"NodeUnstageVolume {what} is done",
+    )
+
+
+@case("CSI-STG-015", MUST, _SOURCE, needs=[*_NEEDS, SAME_HOST])
+def test_an_unknown_volume_is_unstaged_or_not_found(csi: CsiTarget) -> None:
+    """A volume may be deleted while a node still has to clean up after it; both answers let the
+    node go on."""
+    request = pb.NodeUnstageVolumeRequest(
+        volume_id=csi.unknown_volume_id(), staging_target_path=csi.staging_path()
+    )
+    expect_status(
+        lambda: csi.node.NodeUnstageVolume(request),
+        {Code.OK, Code.NOT_FOUND},
+        "NodeUnstageVolume of a volume that does not exist is done or refused",
+    )
+
+
+@case("CSI-STG-017", SHOULD, "robustness: unstaged while published", needs=_VOLUME)
+def test_a_volume_is_not_unstaged_under_a_pod(csi: CsiTarget) -> None:
+    """Kubelet can lose count of the pods that use a volume. With an OK it goes on to detach, and
+    the pod writes into nothing."""
+    place = csi.mount()
+    request = pb.NodeUnstageVolumeRequest(
+        volume_id=place.volume.volume_id, staging_target_path=place.staging_path
+    )
+    refusal = expect_refusal(
+        lambda: csi.node.NodeUnstageVolume(request),
+        "NodeUnstageVolume of a volume that is published is refused, best as FAILED_PRECONDITION",
+    )
+    expect_status(
+        lambda: csi.node.NodePublishVolume(place.request),
+        {Code.OK},
+        f"a volume is published as before an unstage that was refused ({refusal.code.name})",
+    )
+    if not csi.no_data:
+        written = content.fresh()
+        content.write(place, written)
+        rule = "after an unstage that was refused the volume can be used as before"
+        content.expect_content(place, written, rule)

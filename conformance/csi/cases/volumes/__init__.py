@@ -1,0 +1,1 @@
+"""Volumes: made, listed, measured, changed, validated, deleted."""

@@ -1,0 +1,59 @@
+"""CreateVolume with a content source that the driver does not know or that names nothing."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from conformance.csi.common.refusals import code_of
+from conformance.csi.needs import (
+    CLONE_VOLUME,
+    CREATE_DELETE_SNAPSHOT,
+    CREATE_DELETE_VOLUME,
+    Absent,
+    AnyOf,
+)
+from conformance.csi.requests import from_snapshot, from_volume
+from conformance.csi.target import CsiTarget
+from conformance.engine.case import MUST, case
+from conformance.engine.verdict import expect, expect_status
+from refimpl.wire.status import Code
+
+
+@case(
+    "CSI-CTRL-051",
+    MUST,
+    "CSI 1.13 CreateVolume",
+    needs=[
+        CREATE_DELETE_VOLUME,
+        AnyOf((Absent(CLONE_VOLUME.capability), Absent(CREATE_DELETE_SNAPSHOT.capability))),
+    ],
+)
+def test_a_source_the_driver_cannot_copy_is_refused(csi: CsiTarget) -> None:
+    """A driver that ignores the source hands out an empty volume as a restored one."""
+    sources = {}
+    if CLONE_VOLUME.unmet(csi):
+        sources["a volume"] = from_volume(csi.lasting_volume.volume_id)
+    if CREATE_DELETE_SNAPSHOT.unmet(csi):
+        sources["a snapshot"] = from_snapshot(csi.unknown_snapshot_id())
+    for what, source in sources.items():
+        expect_status(
+            partial(csi.controller.CreateVolume, csi.volume_request(source=source)),
+            {Code.INVALID_ARGUMENT},
+            f"{what} as source of a driver that does not advertise it is refused",
+        )
+
+
+@case("CSI-CTRL-052", MUST, "CSI 1.13 VolumeContentSource", needs=[CREATE_DELETE_VOLUME])
+def test_a_source_that_names_nothing_is_refused(csi: CsiTarget) -> None:
+    """Somebody meant to copy something: a kind of source that this driver does not know yet. What
+    a driver makes of nothing may bring it down at the next call, which is therefore made here."""
+    request = csi.volume_request()
+    request.volume_content_source.SetInParent()
+    code = code_of(lambda: csi.controller.CreateVolume(request))
+    after = code_of(lambda: csi.controller.CreateVolume(csi.volume_request()))
+    expect(
+        code == Code.INVALID_ARGUMENT and after == Code.OK,
+        "a volume_content_source with neither snapshot nor volume is refused, and that is all",
+        wanted="INVALID_ARGUMENT, and OK for the CreateVolume after it",
+        got=f"{code.name}, and {after.name} for the CreateVolume after it",
+    )

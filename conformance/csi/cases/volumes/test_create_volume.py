@@ -1,0 +1,257 @@
+"""CreateVolume: what makes a volume, and that asking again makes no second one."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from functools import partial
+
+import pytest
+
+from conformance.csi.common.places import nowhere
+from conformance.csi.common.refusals import expect_refusal, makes_no_volume
+from conformance.csi.common.repeats import expect_same
+from conformance.csi.needs import (
+    CREATE_DELETE_VOLUME,
+    CREATE_SECRETS,
+    GET_CAPACITY,
+    LIST_VOLUMES,
+    AnyOf,
+)
+from conformance.csi.requests import Mode, from_snapshot, from_volume
+from conformance.csi.target import CsiTarget
+from conformance.engine.case import MAY, MUST, SHOULD, case
+from conformance.engine.verdict import eventually, expect, expect_status
+from refimpl.csi.api import csi_pb2 as pb
+from refimpl.wire.status import Code, Refused
+
+UNDEFINED = Mode.Mode.ValueType(99)
+MODES = [mode for mode in Mode.Mode.values() if mode != Mode.UNKNOWN]
+
+
+@case("CSI-CTRL-001", MUST, "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
+def test_a_volume_without_a_name_is_refused(csi: CsiTarget) -> None:
+    """The name is what makes a retry safe; a volume without one could never be asked for again."""
+    request = csi.volume_request(name="")
+    expect_status(
+        lambda: csi.controller.CreateVolume(request),
+        {Code.INVALID_ARGUMENT},
+        "CreateVolume without a name is refused",
+    )
+
+
+@case("CSI-CTRL-002", MUST, "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
+def test_a_volume_without_capabilities_is_refused(csi: CsiTarget) -> None:
+    """Nobody could say how such a volume may be used, so a claim would bind to what may not fit."""
+    request = csi.volume_request(capabilities=[])
+    expect_status(
+        lambda: csi.controller.CreateVolume(request),
+        {Code.INVALID_ARGUMENT},
+        "CreateVolume without volume_capabilities is refused",
+    )
+
+
+@case("CSI-CTRL-003", MUST, "CSI 1.13 VolumeCapability", needs=[CREATE_DELETE_VOLUME])
+def test_a_capability_without_an_access_mode_is_refused(csi: CsiTarget) -> None:
+    """A driver that guesses one node gives a shared claim a volume that only one pod can mount."""
+    capability = csi.capability()
+    capability.ClearField("access_mode")
+    request = csi.volume_request(capabilities=[capability])
+    expect_status(
+        lambda: csi.controller.CreateVolume(request),
+        {Code.INVALID_ARGUMENT},
+        "a capability without access_mode is refused",
+    )
+
+
+@case("CSI-CTRL-004", MUST, "CSI 1.13 VolumeCapability", needs=[CREATE_DELETE_VOLUME])
+def test_an_access_mode_that_does_not_exist_is_refused(csi: CsiTarget) -> None:
+    """A mode of a later revision must not be taken for one that the driver happens to know."""
+    for mode in (Mode.UNKNOWN, UNDEFINED):
+        request = csi.volume_request(capabilities=[csi.capability(mode)])
+        expect_status(
+            partial(csi.controller.CreateVolume, request),
+            {Code.INVALID_ARGUMENT},
+            f"a capability with access mode number {mode} is refused",
+        )
+
+
+@case("CSI-CTRL-005", MUST, "CSI 1.13 VolumeCapability", needs=[CREATE_DELETE_VOLUME])
+def test_a_capability_without_an_access_type_is_refused(csi: CsiTarget) -> None:
+    """Block device or file system decides what a pod finds at its path; it is not to be guessed."""
+    capability = pb.VolumeCapability(access_mode=Mode(mode=csi.usual_mode))
+    request = csi.volume_request(capabilities=[capability])
+    expect_status(
+        lambda: csi.controller.CreateVolume(request),
+        {Code.INVALID_ARGUMENT},
+        "a capability with neither block nor mount is refused",
+    )
+
+
+@case("CSI-CTRL-006", MUST, "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
+def test_one_unsupported_capability_refuses_the_whole_list(csi: CsiTarget) -> None:
+    """A volume that serves only some of the modes asked for binds a claim whose pods then hang."""
+    unsupported = [mode for mode in MODES if not csi.makes(mode)]
+    for mode in (UNDEFINED, *unsupported):
+        request = csi.volume_request(capabilities=[csi.capability(), csi.capability(mode)])
+        with makes_no_volume(csi, "a refused list of capabilities"):
+            expect_refusal(
+                partial(csi.controller.CreateVolume, request),
+                f"access mode number {mode}, which no volume can have, refuses the whole list",
+            )
+
+
+@case("CSI-CTRL-007", MUST, "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
+def test_a_volume_made_for_several_modes_serves_each(csi: CsiTarget) -> None:
+    """A claim may name several access modes, and a pod uses whichever it likes."""
+    modes = [mode for mode in MODES if csi.makes(mode)]
+    if len(modes) < 2:
+        pytest.skip("the driver makes volumes for one access mode only")
+    capabilities = [csi.capability(mode) for mode in modes]
+    volume = csi.volume(csi.volume_request(capabilities=capabilities))
+    _expect_confirmed(csi, volume, capabilities)
+
+
+@case("CSI-CTRL-008", MUST, "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
+def test_mount_and_block_in_one_list_are_both_served_or_refused(csi: CsiTarget) -> None:
+    """A driver that quietly takes the first type hands a block device to a pod that wants files."""
+    capabilities = [csi.capability(block=False), csi.capability(block=True)]
+    request = csi.volume_request(capabilities=capabilities)
+    made = expect_status(
+        lambda: csi.controller.CreateVolume(request),
+        {Code.OK, Code.INVALID_ARGUMENT},
+        "mount and block in one list make a volume for both, or none",
+    )
+    if made is not None:
+        _expect_confirmed(csi, made.volume, capabilities)
+
+
+def _expect_confirmed(
+    csi: CsiTarget, volume: pb.Volume, capabilities: list[pb.VolumeCapability]
+) -> None:
+    for capability in capabilities:
+        request = csi.validate_request(volume, [capability])
+        answer = csi.controller.ValidateVolumeCapabilities(request)
+        expect(
+            answer.HasField("confirmed"),
+            "a volume can be used in every way that it was made for",
+            wanted=f"ValidateVolumeCapabilities confirms {' '.join(str(capability).split())}",
+            got=answer,
+        )
+
+
+@case("CSI-CTRL-019", MUST, "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
+def test_a_repeated_create_returns_the_same_volume(csi: CsiTarget) -> None:
+    """An orchestrator that lost the first answer asks again; a second volume would leak."""
+    request, made = csi.lasting_request, csi.lasting_volume
+    expect_same(csi, request, made, "the same request makes the same volume")
+
+
+@case("CSI-CTRL-034", MAY, "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
+def test_parameters_as_large_as_allowed_are_taken_or_refused(csi: CsiTarget) -> None:
+    """A storage class is free text; a driver may turn it down, but not stumble over it."""
+    room = 4096 - sum(len(key) + len(value) for key, value in csi.settings.parameters.items())
+    filling = {f"refimpl-{number:02}": "x" * 117 for number in range(room // 128)}
+    for what, more in (("unknown", {"refimpl-unknown": "1"}), ("4 KiB of", filling)):
+        request = csi.volume_request(parameters=csi.settings.parameters | more)
+        expect_status(
+            partial(csi.controller.CreateVolume, request),
+            {Code.OK, Code.INVALID_ARGUMENT},
+            f"{what} parameters make a volume or are refused",
+        )
+
+
+@case("CSI-CTRL-035", SHOULD, "robustness: no parameters", needs=[CREATE_DELETE_VOLUME])
+def test_parameters_can_be_left_out(csi: CsiTarget) -> None:
+    """A storage class without parameters is the first one everybody tries."""
+    request = csi.volume_request(parameters={})
+    expect_status(
+        lambda: csi.controller.CreateVolume(request),
+        {Code.OK, Code.INVALID_ARGUMENT},
+        "CreateVolume without parameters makes a volume or is refused",
+    )
+
+
+@case("CSI-CTRL-036", MUST, "CSI 1.13 Volume", needs=[CREATE_DELETE_VOLUME])
+def test_every_volume_has_an_id_of_its_own(csi: CsiTarget) -> None:
+    """Two claims with one id share one disk, and the first deleted takes the other's data along.
+
+    Ten volumes stand for the hundred of the catalogue.
+    """
+    made = [csi.volume(csi.volume_request(required=csi.small_size)).volume_id for _ in range(10)]
+    long = [id for id in made if len(id.encode()) > 128]
+    expect(not long, "a volume_id is not longer than 128 bytes", wanted="<= 128", got=long)
+    expect(
+        len(set(made)) == len(made),
+        "ten names make ten different ids",
+        wanted=f"{len(made)} ids",
+        got=sorted(made),
+    )
+
+
+@case(
+    "CSI-CTRL-067",
+    MUST,
+    "CSI 1.13 Secrets Requirements",
+    needs=[CREATE_DELETE_VOLUME, CREATE_SECRETS],
+)
+def test_secrets_are_checked(csi: CsiTarget) -> None:
+    """Whoever may write a storage class could otherwise make volumes with another's rights."""
+    right = dict(csi.settings.secrets_for("CreateVolume"))
+    wrong = {key: csi.settings.wrong_secrets.get(key, f"not-{right[key]}") for key in right}
+    for what, secrets, code in (
+        ("without its secrets", {}, Code.INVALID_ARGUMENT),
+        ("with wrong secrets", wrong, Code.UNAUTHENTICATED),
+        ("with a malformed key", right | {"not a key": "1"}, Code.INVALID_ARGUMENT),
+    ):
+        request = csi.volume_request()
+        request.ClearField("secrets")
+        request.secrets.update(secrets)
+        expect_status(
+            partial(csi.controller.CreateVolume, request),
+            {code},
+            f"CreateVolume {what} is refused",
+        )
+
+
+@case(
+    "CSI-CTRL-068",
+    SHOULD,
+    "CSI 1.13 CreateVolume",
+    needs=[CREATE_DELETE_VOLUME, AnyOf((LIST_VOLUMES, GET_CAPACITY))],
+    alone=True,
+)
+def test_a_refused_creation_takes_no_space(csi: CsiTarget) -> None:
+    """A claim that cannot be served is tried again for days; each try must not leave a volume."""
+    sized = GET_CAPACITY.unmet(csi) is None
+    before = _available(csi) if sized else 0
+    with makes_no_volume(csi, "a refused CreateVolume"):
+        for request in _impossible(csi):
+            with contextlib.suppress(Refused):
+                made = csi.controller.CreateVolume(request).volume
+                csi.controller.DeleteVolume(csi.delete_request(made.volume_id))
+    if sized:
+        # Others may have volumes for a while; a leak stays.
+        eventually(
+            lambda: _available(csi) >= before, 5.0, "available_capacity is again what it was"
+        )
+
+
+def _available(csi: CsiTarget) -> int:
+    return csi.controller.GetCapacity(csi.capacity_request()).available_capacity
+
+
+def _impossible(csi: CsiTarget) -> Iterator[pb.CreateVolumeRequest]:
+    """Requests that most drivers refuse, at different stages of their work."""
+    yield csi.volume_request(capabilities=[csi.capability(), csi.capability(UNDEFINED)])
+    yield csi.volume_request(limit=1)
+    yield csi.volume_request(source=from_snapshot(csi.unknown_snapshot_id()))
+    yield csi.volume_request(source=from_volume(csi.unknown_volume_id()))
+    request = csi.volume_request()
+    request.mutable_parameters["refimpl-unknown"] = "1"
+    yield request
+    if place := csi.offers.topology:
+        request = csi.volume_request()
+        request.ClearField("accessibility_requirements")
+        request.accessibility_requirements.requisite.add(segments=nowhere(place))
+        yield request

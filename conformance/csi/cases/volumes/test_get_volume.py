@@ -1,0 +1,128 @@
+"""ControllerGetVolume: what the controller knows about one volume."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from conformance.csi.common.pagination import volumes
+from conformance.csi.fault_injection import break_volume, repair_volume
+from conformance.csi.needs import (
+    BREAKABLE,
+    CONTROLLER_CONDITION,
+    CREATE_DELETE_VOLUME,
+    GET_VOLUME,
+    LIST_PUBLISHED_NODES,
+    NODE_ID,
+    PUBLISH_UNPUBLISH_VOLUME,
+    REVISION_1_12,
+    VOLUMES,
+)
+from conformance.csi.target import CsiTarget
+from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.verdict import eventually, expect, expect_status, should
+from refimpl.csi.api import csi_pb2 as pb
+from refimpl.wire.status import Code
+
+_SOURCE = "CSI 1.13 ControllerGetVolume"
+_OLD_SOURCE = "CSI 1.12 ControllerGetVolume"
+
+
+@case("CSI-GV-001", MUST, _SOURCE, needs=[GET_VOLUME, VOLUMES])
+def test_a_volume_is_told_with_its_status_as_the_list_tells_it(csi: CsiTarget) -> None:
+    """Some callers ask for one volume, some read the list: both have to see the same."""
+    volume = csi.lasting_volume
+    told = _get(csi, volume.volume_id)
+    expect(
+        told.volume.volume_id == volume.volume_id and told.HasField("status"),
+        "ControllerGetVolume answers with the volume that was asked for, and a status",
+        wanted=f"volume {volume.volume_id}, status",
+        got=told,
+    )
+    if "controller:LIST_VOLUMES" not in csi.offers:
+        return
+    listed = volumes(csi).find(volume.volume_id)
+    entry = listed.volume if listed else None
+    expect(told.volume == entry, "it is the volume of the list", wanted=entry, got=told.volume)
+    if "controller:LIST_VOLUMES_PUBLISHED_NODES" in csi.offers and listed:
+        nodes = sorted(listed.status.published_node_ids)
+        same = sorted(told.status.published_node_ids)
+        expect(same == nodes, "on the nodes that the list tells", wanted=nodes, got=same)
+
+
+@case("CSI-GV-002", MUST, _SOURCE, needs=[GET_VOLUME])
+def test_a_volume_that_is_not_there_is_not_told(csi: CsiTarget) -> None:
+    """A caller that is told of a volume that is gone keeps its claim for ever."""
+    gone = []
+    if "controller:CREATE_DELETE_VOLUME" in csi.offers:
+        deleted = csi.volume().volume_id
+        csi.controller.DeleteVolume(csi.delete_request(deleted))
+        gone.append(("of a deleted volume", deleted, Code.NOT_FOUND))
+    for what, id, code in (
+        ("without volume_id", "", Code.INVALID_ARGUMENT),
+        ("of an unknown volume", csi.unknown_volume_id(), Code.NOT_FOUND),
+        *gone,
+    ):
+        expect_status(
+            partial(_get, csi, id),
+            {code},
+            f"ControllerGetVolume {what} is refused",
+        )
+
+
+@case(
+    "CSI-GV-003",
+    MUST,
+    _SOURCE,
+    needs=[GET_VOLUME, LIST_PUBLISHED_NODES, PUBLISH_UNPUBLISH_VOLUME, NODE_ID, VOLUMES],
+)
+def test_the_node_that_has_a_volume_is_told(csi: CsiTarget) -> None:
+    """Whoever has to detach by hand reads here from where. Nodes that do not have it are better
+    not told, though CSI lets them be."""
+    volume, node = csi.volume(), csi.offers.node_id
+    csi.attach(volume)
+    nodes = list(_get(csi, volume.volume_id).status.published_node_ids)
+    expect(node in nodes, "a published volume is told with its node", wanted=node, got=nodes)
+    csi.controller.ControllerUnpublishVolume(csi.unpublish_request(volume.volume_id))
+    nodes = list(_get(csi, volume.volume_id).status.published_node_ids)
+    rule = "a volume that was unpublished is told without the node"
+    should(node not in nodes, rule, wanted=f"without {node}", got=nodes)
+
+
+@case(
+    "CSI-GV-004",
+    MUST,
+    _OLD_SOURCE,
+    needs=[REVISION_1_12, GET_VOLUME, CONTROLLER_CONDITION, VOLUMES],
+)
+def test_a_volume_is_told_with_its_condition(csi: CsiTarget) -> None:
+    """An administrator reads the message; a condition without one says only that there is one."""
+    status = _get(csi, csi.volume().volume_id).status
+    expect(
+        status.HasField("volume_condition") and status.volume_condition.message,
+        "with VOLUME_CONDITION ControllerGetVolume tells a condition that has a message",
+        wanted="status.volume_condition with a message",
+        got=status,
+    )
+
+
+@case(
+    "CSI-GV-005",
+    SHOULD,
+    _OLD_SOURCE,
+    needs=[REVISION_1_12, GET_VOLUME, CONTROLLER_CONDITION, CREATE_DELETE_VOLUME, BREAKABLE],
+)
+def test_a_broken_volume_is_told_as_abnormal_until_it_is_repaired(csi: CsiTarget) -> None:
+    """A condition that never changes is worse than none: people rely on it."""
+    id = csi.volume().volume_id
+    break_volume(csi, id)
+    eventually(lambda: _abnormal(csi, id), 3.0, "a broken volume is told as abnormal")
+    repair_volume(csi, id)
+    eventually(lambda: not _abnormal(csi, id), 3.0, "a repaired volume is not told as abnormal")
+
+
+def _get(csi: CsiTarget, volume_id: str) -> pb.ControllerGetVolumeResponse:
+    return csi.controller.ControllerGetVolume(pb.ControllerGetVolumeRequest(volume_id=volume_id))
+
+
+def _abnormal(csi: CsiTarget, volume_id: str) -> bool:
+    return _get(csi, volume_id).status.volume_condition.abnormal

@@ -1,0 +1,121 @@
+"""CreateVolume from another volume."""
+
+from __future__ import annotations
+
+from conformance.csi.common import content
+from conformance.csi.common.copies import (
+    access_types,
+    expect_copied,
+    expect_grown,
+    expect_not_smaller,
+)
+from conformance.csi.common.repeats import expect_same, expect_taken
+from conformance.csi.needs import CLONE_VOLUME, CREATE_DELETE_VOLUME, DATA
+from conformance.csi.requests import from_volume
+from conformance.csi.steps import Mounted
+from conformance.csi.target import CsiTarget
+from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.verdict import expect_status
+from refimpl.csi.api import csi_pb2 as pb
+from refimpl.wire.status import Code
+
+NEEDS = [CREATE_DELETE_VOLUME, CLONE_VOLUME]
+
+
+@case("CSI-CTRL-045", MUST, "CSI 1.13 VolumeContentSource", needs=NEEDS)
+def test_a_volume_can_be_cloned(csi: CsiTarget) -> None:
+    """The provisioner deletes a clone that does not name its source, and tries for ever."""
+    original = csi.lasting_volume
+    source = from_volume(original.volume_id)
+    expect_copied(csi.volume(csi.volume_request(source=source)), source, original.capacity_bytes)
+
+
+@case("CSI-CTRL-046", MUST, "CSI 1.13 CreateVolume", needs=NEEDS)
+def test_a_source_volume_that_does_not_exist_is_not_found(csi: CsiTarget) -> None:
+    """An empty volume instead would pass for a copy."""
+    source = from_volume(csi.unknown_volume_id())
+    expect_status(
+        lambda: csi.controller.CreateVolume(csi.volume_request(source=source)),
+        {Code.NOT_FOUND},
+        "a clone of an unknown volume is refused",
+    )
+
+
+@case("CSI-CTRL-047", MUST, "CSI 1.13 CreateVolume", needs=NEEDS)
+def test_a_repeated_clone_returns_the_same_volume(csi: CsiTarget) -> None:
+    """Copies take longer than callers wait: without this a large clone never comes to an end."""
+    request = csi.volume_request(source=from_volume(csi.lasting_volume.volume_id))
+    expect_same(csi, request, csi.volume(request), "the same clone gives the same volume")
+
+
+@case("CSI-CTRL-048", MUST, "CSI 1.13 CreateVolume", needs=NEEDS)
+def test_a_clone_of_another_size_holds_its_source_or_is_refused(csi: CsiTarget) -> None:
+    """A smaller one cannot hold the data; a larger one has to show its size, if it is made."""
+    original = csi.lasting_volume
+    source = from_volume(original.volume_id)
+    size = original.capacity_bytes or csi.settings.volume_size
+    expect_not_smaller(csi, size, source)
+    if not (csi.no_root or csi.no_mounts or csi.no_data):
+        for block in access_types(csi):
+            expect_grown(csi, lambda volume: from_volume(volume.volume_id), block=block)
+        return
+    larger = csi.volume_request(required=2 * size, source=source)
+    made = expect_status(
+        lambda: csi.controller.CreateVolume(larger),
+        {Code.OK, Code.OUT_OF_RANGE},
+        "a clone larger than its source is made or refused as out of range",
+    )
+    if made is not None:
+        expect_copied(made.volume, source, 2 * size)
+
+
+@case("CSI-CTRL-049", SHOULD, "CSI 1.13 CreateVolume", needs=NEEDS)
+def test_a_clone_stands_for_itself(csi: CsiTarget) -> None:
+    """Test environments are cloned from clones; the first of them is long gone by then."""
+    request = csi.volume_request(required=csi.data_size)
+    first = csi.volume(request)
+    written = content.fresh()
+    if not csi.no_data:
+        _write(csi, first, written)
+    itself = csi.volume_request(
+        request.name, required=csi.data_size, source=from_volume(first.volume_id)
+    )
+    expect_taken(csi, itself, "a volume is no clone of itself: its name is taken")
+    last = first
+    for _ in range(5):
+        source = from_volume(last.volume_id)
+        last = csi.volume(csi.volume_request(required=csi.data_size, source=source))
+        expect_copied(last, source, first.capacity_bytes)
+    expect_status(
+        lambda: csi.controller.DeleteVolume(csi.delete_request(first.volume_id)),
+        {Code.OK, Code.FAILED_PRECONDITION},
+        "a volume that was cloned is deleted, or refused while clones need it",
+    )
+    csi.controller.ValidateVolumeCapabilities(csi.validate_request(last))
+    if not csi.no_data:
+        content.expect_content(
+            csi.mount(last), written, "a clone of clones has the content of the first volume"
+        )
+
+
+@case("CSI-CTRL-050", MUST, "CSI 1.13 VolumeContentSource", needs=[*NEEDS, DATA])
+def test_a_clone_and_its_source_change_apart(csi: CsiTarget) -> None:
+    """A clone is made to try something out; what is tried must not reach the original."""
+    original = csi.volume(csi.volume_request(required=csi.data_size))
+    before, on_source, on_clone = content.fresh(), content.fresh(), content.fresh()
+    _write(csi, original, before)
+    request = csi.volume_request(required=csi.data_size, source=from_volume(original.volume_id))
+    copied = csi.volume(request)
+    source = csi.mount(original)
+    content.write(source, on_source)
+    clone = csi.mount(copied)
+    content.expect_content(clone, before, "a clone has what its source held when it was made")
+    content.write(clone, on_clone)
+    content.expect_content(source, on_source, "what is written to a clone leaves the source alone")
+
+
+def _write(csi: CsiTarget, volume: pb.Volume, written: bytes) -> None:
+    """Publishes, writes, and takes the volume back: what lies on it is on disk."""
+    place: Mounted = csi.mount(volume)
+    content.write(place, written)
+    csi.withdraw(place)

@@ -1,0 +1,71 @@
+"""CreateVolume: the size of a volume as a workload sees it."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from conformance.csi.common import content
+from conformance.csi.needs import BLOCK, CREATE_DELETE_VOLUME, MOUNT, MOUNTS, ROOT
+from conformance.csi.target import CsiTarget
+from conformance.engine.case import MAY, MUST, Need, case
+from conformance.engine.verdict import expect, expect_status, should
+from refimpl.wire.status import Code
+
+GIB = 1 << 30
+NEEDS: list[Need] = [CREATE_DELETE_VOLUME, MOUNTS, ROOT]
+
+
+@case("CSI-CTRL-079", MUST, "CSI 1.13 CreateVolume", needs=[*NEEDS, BLOCK])
+def test_a_block_device_has_the_size_of_its_volume(csi: CsiTarget) -> None:
+    """Databases and virtual machines take the device as it is; a few bytes less break a copy.
+
+    The text is new in 1.13, so a driver of 1.12 is only warned.
+    """
+    rule = "a block device lies in the range its volume was asked for with"
+    judge = expect if csi.revision == "1.13" else should
+    size, block = csi.data_size, csi.capability(block=True)
+    for required, limit in ((size, 0), (size + 5, 0), (0, size), (size, size)):
+        request = csi.volume_request(required=required, limit=limit, capabilities=[block])
+        made = expect_status(
+            partial(csi.controller.CreateVolume, request),
+            {Code.OK, Code.OUT_OF_RANGE},
+            f"a block volume of {required}..{limit or ''} bytes is made or out of range",
+        )
+        if made is None:
+            continue
+        capacity = made.volume.capacity_bytes
+        place = csi.mount(made.volume, capability=block)
+        seen = content.size(place)
+        csi.withdraw(place)
+        judge(
+            seen >= required and (not limit or seen <= limit),
+            rule,
+            wanted=f"{required}..{limit or ''} bytes",
+            got=f"{seen} bytes",
+        )
+        judge(
+            capacity in (0, seen),
+            "a block device is as large as CreateVolume said",
+            wanted=f"{capacity} bytes",
+            got=f"{seen} bytes",
+        )
+
+
+@case("CSI-CTRL-080", MAY, "CSI 1.13 CreateVolume", needs=[*NEEDS, MOUNT])
+def test_a_file_system_takes_little_of_its_volume(csi: CsiTarget) -> None:
+    """Sizes are those of the raw volume, but users plan with them: a tenth is a lot to lose."""
+    mount = csi.capability(block=False)
+    volume = csi.volume(csi.volume_request(required=GIB, capabilities=[mount]))
+    expect(
+        volume.capacity_bytes == 0 or volume.capacity_bytes >= GIB,
+        "the capacity of a mount volume is its raw size",
+        wanted=f"at least {GIB} bytes",
+        got=volume.capacity_bytes,
+    )
+    seen = content.size(csi.mount(volume, capability=mount))
+    expect(
+        seen >= GIB - GIB // 10,
+        "a file system keeps at most a tenth of its volume for itself",
+        wanted=f"at least {GIB - GIB // 10} bytes",
+        got=f"{seen} bytes",
+    )

@@ -1,0 +1,1 @@
+"""What several cases look at: mounts, content, lists, refusals, health."""

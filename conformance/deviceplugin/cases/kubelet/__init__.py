@@ -1,0 +1,1 @@
+"""Kubelets and clients like them, as device plugins see them (DP-KUB)."""

@@ -1,0 +1,1 @@
+"""Device plugins: registration, lists, answers, processes (DP-PLG)."""

@@ -1,0 +1,207 @@
+"""Allocate beside other calls, open streams, changes of health, and callers that leave."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+
+import attrs
+
+from conformance.deviceplugin.plugin import REGISTER_S, Plugin
+from conformance.deviceplugin.plugins.answers import Parts, kept, lacking, own, parts
+from conformance.deviceplugin.plugins.capabilities import ONE_DEVICE, TWO_DEVICES
+from conformance.deviceplugin.plugins.needs import BREAKABLE, MENDABLE, UNPLUGGABLE
+from conformance.deviceplugin.plugins.refusals import survives
+from conformance.deviceplugin.plugins.watch import Watch, listed
+from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.verdict import expect
+from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
+from refimpl.deviceplugin.plugin.inventory import HEALTHY
+from refimpl.wire.status import Refused
+
+ALLOCATE = "device plugin v1beta1, Allocate"
+CALLERS, ROUNDS, FLIPS, HURRIED = 16, 4, 50, 20
+AT_ONCE_S = 0.05
+"""Two connections tell things in an order that is not the plugin's: what came so close together is
+left open."""
+
+
+@case("DP-PLG-047", MUST, ALLOCATE, needs=[TWO_DEVICES])
+def test_parallel_calls_do_not_get_each_others_devices(plugin: Plugin) -> None:
+    """Kubelet admits one pod after the other, but starts containers side by side, and another
+    client may not wait either. Sixteen callers, or as many as there are devices, each with an id of
+    its own and four times."""
+    ids = plugin.ids()[:CALLERS]
+    alone = {id: kept(plugin, id) for id in ids}
+    with ThreadPoolExecutor(len(ids)) as callers:
+        answers = list(callers.map(lambda id: _crossed(plugin, id, alone), ids))
+    found = [said for each in answers for said in each]
+    expect(
+        not found,
+        f"{len(ids)} parallel calls of Allocate are answered as each is answered alone",
+        wanted="each the device that it asked for",
+        got=found,
+    )
+
+
+def _crossed(plugin: Plugin, id: str, alone: dict[str, Parts]) -> list[str]:
+    """What is wrong with the answers to one of the callers."""
+    wrong = []
+    for _ in range(ROUNDS):
+        for answer in plugin.allocate([id]).container_responses:
+            given = parts(answer)
+            others = [each for each in alone if each != id and own(each, alone) & given]
+            wrong += [f"{id!r} got what {other!r} has" for other in others]
+            wrong += filter(None, [lacking(answer, id, alone)])
+    return wrong
+
+
+@case("DP-PLG-048", MUST, ALLOCATE, needs=[ONE_DEVICE])
+def test_open_streams_do_not_keep_allocate_waiting(plugin: Plugin) -> None:
+    """A stream of ListAndWatch stays open for good, one of a kubelet that has died perhaps as well:
+    where each of them takes one of four threads, the plugin is soon silent."""
+    for _ in range(4):
+        plugin.watch()
+    answer = plugin.allocate(plugin.ids()[:1])
+    got = len(answer.container_responses)
+    expect(got == 1, "Allocate is answered while five streams are open", wanted=1, got=got)
+
+
+@case("DP-PLG-049", SHOULD, ALLOCATE, needs=[TWO_DEVICES, BREAKABLE, MENDABLE])
+def test_a_storm_of_health_changes_disturbs_nobody(plugin: Plugin) -> None:
+    """A loose cable makes one device come and go a hundred times a second: the others are to be
+    had all the same, and in the end all streams say the same."""
+    ids = plugin.ids()
+    quiet, stormy = ids[0], ids[-1]
+    watches = [plugin.watch() for _ in range(2)]
+    with ThreadPoolExecutor(1) as weather:
+        storm = weather.submit(_storm, plugin, stormy)
+        while not storm.done():
+            plugin.allocate([quiet])
+        storm.result()
+    # Once more, slowly: then everybody has read all that the storm has left.
+    with plugin.broken(stormy):
+        _until_all_list(plugin, watches, stormy, healthy=False)
+    _until_all_list(plugin, watches, stormy, healthy=True)
+    expect(plugin.ids() == ids, "kubelet has them all again", wanted=ids, got=plugin.ids())
+    wrong = sorted(
+        {
+            f"{id}: {lists.get(id, 'missing')}"
+            for watch in watches
+            for lists in map(listed, watch.lists)
+            for id in ids
+            if id != stormy and lists.get(id) != HEALTHY
+        }
+    )
+    expect(not wrong, "no list leaves the other devices out", wanted="all of them", got=wrong)
+
+
+def _storm(plugin: Plugin, id: str) -> None:
+    for _ in range(FLIPS):
+        plugin.hook("break_device", id)
+        plugin.hook("mend_device", id)
+
+
+def _until_all_list(plugin: Plugin, watches: list[Watch], id: str, *, healthy: bool) -> None:
+    def so() -> bool:
+        told = [*(watch.newest.get(id) == HEALTHY for watch in watches), id in plugin.ids()]
+        return set(told) == {healthy}
+
+    plugin.until(so, f"every stream says that {id} is {'' if healthy else 'not '}healthy")
+
+
+@case("DP-PLG-050", MUST, ALLOCATE, needs=[ONE_DEVICE])
+def test_a_caller_that_leaves_does_no_harm(plugin: Plugin) -> None:
+    """Kubelet is restarted in the middle of a call. What the call had locked must be free again.
+    Twenty calls that are given up after 1 ms, as it is chance how far one gets."""
+    ids = plugin.ids()
+    for _ in range(HURRIED):
+        with contextlib.suppress(Refused):
+            plugin.stub.Allocate(_request(ids), timeout=0.001)
+    survives(plugin, "calls of Allocate that were given up")
+    got = len(plugin.allocate(ids[:1]).container_responses)
+    expect(got == 1, "Allocate is answered after others were given up", wanted=1, got=got)
+
+
+def _request(ids: list[str]) -> pb.AllocateRequest:
+    request = pb.AllocateRequest()
+    request.container_requests.add(devices_ids=ids)
+    return request
+
+
+@attrs.define
+class Asker:
+    """Asks over and over, until it is refused or `enough`; `granted` has beginning and end of each
+    call that was answered."""
+
+    ask: Callable[[], object]
+    granted: list[tuple[float, float]] = attrs.field(factory=list)
+    enough: Event = attrs.field(factory=Event)
+
+    def run(self) -> None:
+        """In a thread of its own."""
+        with contextlib.suppress(Refused):
+            while not self.enough.is_set():
+                began = time.monotonic()
+                self.ask()
+                self.granted.append((began, time.monotonic()))
+
+
+@case("DP-PLG-084", SHOULD, "Kubernetes 1.37 kubelet, Allocate", needs=[ONE_DEVICE, UNPLUGGABLE])
+def test_a_device_stays_listed_until_its_allocate_is_answered(plugin: Plugin) -> None:
+    """Kubelet 1.37 looks the device up when the answer comes, and dies where a list without it came
+    first: the whole node is without kubelet for a moment. To say Unhealthy is safe, and so is to
+    fail the call."""
+    id = plugin.ids()[-1]
+    asker = Asker(lambda: plugin.allocate([id]))
+    with ThreadPoolExecutor(1) as threads, _pulled_out(plugin, id) as pull_out:
+        asking = threads.submit(asker.run)
+        try:
+            plugin.until(lambda: asker.granted or asking.done(), "Allocate is answered")
+            pull_out()
+            dropped = _dropped(plugin, id)
+        finally:
+            asker.enough.set()
+        asking.result()
+    late = [
+        f"{ended - dropped:.2f} s"
+        for began, ended in asker.granted
+        if began < dropped < ended - AT_ONCE_S
+    ]
+    expect(
+        not late,
+        f"no list without {id} comes while an Allocate of it is being answered",
+        wanted="Unhealthy until then, or a refusal",
+        got=f"the answer came {', '.join(late)} after the list",
+    )
+
+
+@contextlib.contextmanager
+def _pulled_out(plugin: Plugin, id: str) -> Iterator[Callable[[], None]]:
+    """Gives what pulls the device out; in the end it is plugged in again where that can be."""
+    pulled: list[str] = []
+
+    def pull_out() -> None:
+        pulled.append(id)
+        plugin.hook("remove_device", id)
+
+    plugin.spoilt = True
+    try:
+        yield pull_out
+    finally:
+        for each in pulled if plugin.target.hooked("add_device") else ():
+            plugin.hook("add_device", each)
+
+
+def _dropped(plugin: Plugin, id: str) -> float:
+    """When kubelet had a list without the device; never, where it is said to be unhealthy."""
+    plugin.kubelet.wait(lambda: id not in plugin.ids(), plugin.target.patience(REGISTER_S))
+    came, known = time.monotonic(), plugin.devices()
+    healthy = id in known and known[id].healthy
+    rule = f"kubelet hears that {id} is gone"
+    expect(not healthy, rule, wanted="another list", got=sorted(known))
+    return math.inf if id in known else came

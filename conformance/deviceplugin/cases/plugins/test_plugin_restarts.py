@@ -1,0 +1,121 @@
+"""What a plugin notices of kubelet's end and start, and of its own socket's end."""
+
+from __future__ import annotations
+
+import functools
+
+from conformance.deviceplugin.plugin import REGISTER_S, Plugin
+from conformance.deviceplugin.plugins.needs import PUSHES
+from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.verdict import expect
+from refimpl.deviceplugin.devicemanager.links import Link
+from refimpl.deviceplugin.kubelet import RestartMode
+
+FILES = 1000
+RESTARTS, BETWEEN_S = 5, 2.0
+SPARE = RESTARTS - 1
+"""Descriptors more than before that are no leak of a server at each restart."""
+
+
+@case("DP-PLG-063", MUST, "Kubernetes 1.37 kubelet, start", needs=[PUSHES])
+def test_a_plugin_comes_back_to_a_restarted_kubelet(plugin: Plugin) -> None:
+    """Kubelet removes all sockets when it starts, and waits for plugins to register."""
+    _comes_back(plugin, "A")
+
+
+@case("DP-PLG-064", SHOULD, "Kubernetes 1.37 kubelet, start", needs=[PUSHES])
+def test_a_plugin_comes_back_when_kubelet_takes_its_time(plugin: Plugin) -> None:
+    """Upgrades keep it away for minutes. The row has two of them between the end of the sockets
+    and the start; a second or two show who gives up."""
+    _comes_back(plugin, "B", gap_s=plugin.quiet_s)
+
+
+@case("DP-PLG-065", SHOULD, "robustness: only kubelet.sock is new", needs=[PUSHES])
+def test_a_new_kubelet_socket_is_enough_to_register_again(plugin: Plugin) -> None:
+    """Where sockets outlive kubelet, the plugin's own tells nothing."""
+    _comes_back(plugin, "C")
+
+
+@case("DP-PLG-066", MUST, "device plugin v1beta1, the plugin's socket", needs=[PUSHES])
+def test_a_plugin_whose_socket_is_removed_registers_again(plugin: Plugin) -> None:
+    """That is the sign that kubelet gives to plugins."""
+    _comes_back(plugin, "D")
+
+
+@case("DP-PLG-067", SHOULD, "robustness: kubelet restarts in a row", needs=[PUSHES])
+def test_after_many_restarts_there_is_one_registration(plugin: Plugin) -> None:
+    """A kubelet that crashes in a loop must not leave a server behind each time. The row has five
+    restarts in 10 s; here the next comes as soon as the plugin is back."""
+    last = plugin.link()
+    before = plugin.at_rest()
+    for _ in range(RESTARTS):
+        plugin.restart_kubelet("A", gap_s=plugin.quiet_s / 10)
+        last = plugin.soon(functools.partial(plugin.later, last), BETWEEN_S) or last
+    plugin.link(what="after the last restart the plugin is registered", deadline_s=REGISTER_S)
+    plugin.stays(lambda: len(plugin.living()) == 1, "there is one registration")
+    wanted, sockets = len(plugin.resources), plugin.sockets()
+    expect(len(sockets) == wanted, "there is one socket a resource", wanted=wanted, got=sockets)
+
+    def more() -> int:
+        now = plugin.process.measures()
+        return max(now.fds - before.fds, 0) if now and before else 0
+
+    plugin.until(lambda: more() <= SPARE, "descriptors are as before the restarts", 10.0)
+
+
+@case("DP-PLG-068", MUST, "robustness: kubelet does not accept yet", needs=[PUSHES])
+def test_a_plugin_waits_for_a_kubelet_that_does_not_accept_yet(plugin: Plugin) -> None:
+    """The socket is there some time before anybody answers at it."""
+    plugin.cleared()
+    plugin.may_exit()
+    plugin.start_kubelet(accepting=False)
+    plugin.start_again()
+    plugin.stays(plugin.process.alive, "while kubelet does not accept, the plugin waits", times=2.5)
+    plugin.thaw_kubelet()
+    plugin.link(what="once kubelet accepts, the plugin is registered", deadline_s=REGISTER_S)
+
+
+@case("DP-PLG-069", SHOULD, "robustness: the directory is replaced", needs=[PUSHES])
+def test_a_plugin_survives_its_directory_or_exits(plugin: Plugin) -> None:
+    """A watch is bound to the directory of old: who only watches that hears nothing any more."""
+    first = plugin.link()
+    plugin.may_exit()
+    plugin.stop_kubelet()
+    plugin.remove_folder()
+    plugin.start_kubelet()
+    plugin.until(
+        lambda: (
+            [each for each in plugin.living() if each is not first] or not plugin.process.alive()
+        ),
+        "after its directory was replaced the plugin registers again, or exits",
+        2 * REGISTER_S,
+    )
+
+
+@case("DP-PLG-070", SHOULD, "robustness: other files in the directory", needs=[PUSHES])
+def test_other_files_are_none_of_its_business(plugin: Plugin) -> None:
+    """Others keep things there, too; a thousand files come and go."""
+    link = plugin.link()
+    calls = len(plugin.arrivals())
+    plugin.spoilt = True
+    for number in range(FILES):
+        path = plugin.folder / f"other-{number}"
+        path.touch()
+        if number % 2:
+            path.unlink()
+    plugin.stays(
+        lambda: not link.ended and len(plugin.arrivals()) == calls,
+        "among other files the plugin stays registered as it is",
+    )
+    plugin.options()
+
+
+def _comes_back(plugin: Plugin, mode: RestartMode, gap_s: float | None = None) -> Link:
+    """Restarts kubelet in that way; the registration that follows."""
+    first = plugin.link()
+    plugin.restart_kubelet(mode, gap_s=gap_s)
+    rule = f"within {REGISTER_S:g} s the plugin is registered again, and its list has come"
+    found = plugin.link(after=first, what=rule, deadline_s=REGISTER_S)
+    name, there = plugin.socket.path.rpartition("/")[2], plugin.sockets()
+    expect(name in there, "its socket is there", wanted=name, got=there)
+    return found

@@ -1,0 +1,108 @@
+"""Several at a time: instances of one plugin, resources of one process."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from conformance.deviceplugin.plugin import Plugin
+from conformance.deviceplugin.plugins.answers import kept
+from conformance.deviceplugin.plugins.capabilities import (
+    ONE_DEVICE,
+    SEVERAL_ENDPOINTS,
+    SEVERAL_RESOURCES,
+)
+from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.verdict import expect
+from refimpl.deviceplugin.devicemanager.links import Link
+from refimpl.wire.endpoint import Endpoint
+
+SURGE = "Kubernetes 1.37 kubelet, several endpoints of a resource"
+
+
+@case("DP-PLG-073", SHOULD, SURGE, needs=[ONE_DEVICE])
+def test_two_instances_serve_side_by_side(plugin: Plugin) -> None:
+    """An update that starts the new pod before it ends the old one leaves no gap, if each has a
+    socket of its own: of two at one name kubelet refuses the second and loses the first."""
+    first, ids = plugin.link(), plugin.ids()[:4]
+    here, there = Endpoint.parse(first.connection.socket), _second(plugin)
+    expect(there != here, "a second instance has a socket of its own", wanted="another", got=there)
+    plugin.link(after=first, what="the second instance is registered and its first list has come")
+    problem = plugin.problem_at(lambda: here, 5.0)
+    expect(not problem, "the first instance goes on serving", wanted="an answer", got=problem)
+    wrong = [
+        f"{id}: {sorted(old ^ new)}"
+        for id in ids
+        if (old := kept(plugin, id, here)) != (new := kept(plugin, id, there))
+    ]
+    expect(not wrong, "both answer Allocate equally", wanted="the same answers", got=wrong)
+
+
+@case("DP-PLG-074", MUST, SURGE, needs=[SEVERAL_ENDPOINTS])
+def test_an_instance_that_ends_leaves_the_socket_of_the_next_alone(plugin: Plugin) -> None:
+    """The end of the old pod takes the new one's socket away, and the node has no devices after
+    every update."""
+    first = plugin.link()
+    second = _second(plugin)
+    if second.path != Endpoint.parse(first.connection.socket).path:
+        plugin.link(after=first, what="the second instance is registered and its list has come")
+    plugin.terminate()
+    problem = plugin.problem_at(lambda: second, 5.0)
+    rule = "the second instance serves after the end of the first"
+    expect(not problem, rule, wanted=f"an answer at {second.path}", got=problem)
+    plugin.stays(lambda: Path(second.path).is_socket(), "the second instance keeps its socket")
+
+
+def _second(plugin: Plugin) -> Endpoint:
+    """Starts a second instance, and says where it serves, whether kubelet takes it or not."""
+    # Names of sockets often have the second of the start in them, which is never the same.
+    plugin.stays(plugin.process.alive, "the first instance runs")
+    links, arrivals = len(plugin.links()), len(plugin.arrivals())
+    plugin.another()
+
+    def serves() -> Endpoint | None:
+        came = [each.socket for each in plugin.arrivals()[arrivals:]]
+        came += [Endpoint.parse(link.connection.socket) for link in plugin.links()[links:]]
+        return came[0] if came else None
+
+    found = plugin.until(serves, "a second instance registers beside the first")
+    assert found is not None
+    return found
+
+
+@case("DP-PLG-082", MUST, "device plugin v1beta1, Register", needs=[SEVERAL_RESOURCES])
+def test_resources_of_one_process_fail_each_for_itself(plugin: Plugin) -> None:
+    """One resource that kubelet does not take, say for its name, must not cost the node the others.
+    Each is registered, and then the one that came first is refused."""
+    plugin.link()
+    plugin.until(lambda: len(plugin.resources) > 1, "each resource is registered")
+    names = plugin.resources
+    for name in names:
+        plugin.until(partial(_serving, plugin, name), f"a list of {name} comes")
+    refused, others = names[0], names[1:]
+    plugin.cleared()
+    plugin.start_kubelet()
+    with plugin.refusing("refused for a while", resource=refused):
+        plugin.start_again()
+        for name in others:
+            plugin.until(
+                partial(_serving, plugin, name),
+                f"{name} is registered while {refused} is refused",
+            )
+        plugin.stays(
+            lambda: all(_serving(plugin, name) for name in others),
+            f"the other resources stay registered while {refused} is refused",
+        )
+    plugin.until(
+        lambda: _serving(plugin, refused) or not plugin.process.alive(),
+        f"{refused} is registered once it is not refused any more",
+        60.0,
+    )
+
+
+def _serving(plugin: Plugin, resource: str) -> list[Link]:
+    return [
+        link
+        for link in plugin.kubelet.links
+        if link.connection.resource == resource and link.lists and not link.ended
+    ]

@@ -1,0 +1,1 @@
+"""Pod resources and the pods API: what a kubelet tells of pods and devices (PR)."""

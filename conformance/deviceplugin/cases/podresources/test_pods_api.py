@@ -1,0 +1,70 @@
+"""The pods of the node, told by kubelet itself on a socket of its own (PR)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import cast
+
+import grpc
+
+from conformance.engine.case import MAY, case
+from conformance.engine.verdict import expect, expect_status, timeout
+from conformance.kubelet.needs import Able, From
+from conformance.kubelet.node import Node
+from refimpl.deviceplugin.api import pods_v1alpha1_pb2 as pb
+from refimpl.deviceplugin.api.pods_v1alpha1_pb2_grpc import PodsStub
+from refimpl.deviceplugin.devicemanager.podbytes import PodNote, from_bytes
+from refimpl.wire.client import Channel
+from refimpl.wire.endpoint import Endpoint
+from refimpl.wire.status import Code
+
+
+@case(
+    "PR-035",
+    MAY,
+    "pods API v1alpha1, on by default since 1.37",
+    needs=[Able("pods"), Able("pods-api"), From("1.37")],
+)
+def test_the_pods_of_the_node_are_told_on_a_socket_of_their_own(node: Node) -> None:
+    """Agents learn of pods without the API server, and of their end before it does."""
+    pod = node.running()
+    socket = Endpoint.parse(node.client.root / "pods-api" / "pods-api.sock")
+    with Channel(socket, journal=node.journal) as channel:
+        stub = PodsStub(cast("grpc.Channel", channel))
+        listed = node.patiently(lambda: stub.ListPods(pb.ListPodsRequest()))
+        _told("ListPods", listed.pods, pod.uid, pod.name)
+        found = node.patiently(lambda: stub.GetPod(pb.GetPodRequest(podUID=pod.uid)))
+        _told("GetPod", [found.pod], pod.uid, pod.name)
+        unknown = pb.GetPodRequest(podUID="refimpl-no-such-uid")
+        expect_status(
+            lambda: node.patiently(lambda: stub.GetPod(unknown)),
+            {Code.NOT_FOUND},
+            "GetPod of an unknown uid is refused",
+        )
+        events = stub.WatchPods(pb.WatchPodsRequest(), timeout=timeout(20))
+        first = []
+        for event in events:
+            if event.type == pb.INITIAL_SYNC_COMPLETE:
+                break
+            expect(event.type == pb.ADDED, "a watch begins with ADDED", wanted="ADDED", got=event)
+            first.append(event.pod)
+        _told("WatchPods", first, pod.uid, pod.name)
+        events.cancel()
+
+
+def _told(rpc: str, pods: Iterable[bytes], uid: str, name: str) -> None:
+    found = [_read(rpc, each) for each in pods]
+    own = [(each.name, each.phase) for each in found if each.uid == uid]
+    expect(
+        own == [(name, "Running")],
+        f"{rpc} tells the pod as it is, once",
+        wanted=f"{name}, Running",
+        got=own or found,
+    )
+
+
+def _read(rpc: str, data: bytes) -> PodNote:
+    try:
+        return from_bytes(data)
+    except ValueError as error:
+        raise AssertionError(f"{rpc}: a pod is the bytes of a core/v1 Pod, but {error}") from error

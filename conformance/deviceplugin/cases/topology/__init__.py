@@ -1,0 +1,1 @@
+"""Placement of devices on NUMA nodes, one case a reference vector (TM)."""

@@ -1,0 +1,1 @@
+"""The reference vectors of device placement: read, asked, and played on a client."""

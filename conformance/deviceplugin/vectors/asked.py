@@ -1,0 +1,128 @@
+"""Vectors of device placement as questions to a client that answers them (see kubelet.topology)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from conformance.deviceplugin.vectors.vectors import (
+    POLICIES,
+    Buckets,
+    Hints,
+    Merge,
+    Stage,
+    split_outcome,
+)
+from conformance.engine.verdict import expect
+
+__all__ = ["Ask", "judge_answers"]
+
+Ask = Callable[[str, Mapping[str, Any]], Any]
+"""A question and its values -> the answer."""
+
+
+def judge_answers(vector: Hints | Merge | Buckets, ask: Ask, minor: int) -> None:
+    """Raises Broken where an answer is not that of Kubernetes 1.`minor`."""
+    match vector:
+        case Hints():
+            _judge_hints(vector, ask, minor)
+        case Merge():
+            _judge_merge(vector, ask, minor)
+        case Buckets():
+            _judge_buckets(vector, ask)
+
+
+def _judge_hints(vector: Hints, ask: Ask, minor: int) -> None:
+    made = _hints_of(vector.stage, ask, vector.reusable)
+    rule = f"hints for {_about(vector.stage, vector.reusable)}"
+    if not vector.masks:
+        wanted = vector.wanted(minor)
+        expect(_same(made, wanted), rule, wanted=wanted, got=_told(made))
+        return
+    preferred = [hint for hint in made or () if hint.endswith("+")]
+    expect(
+        len({*(made or ())}) == vector.masks and _same(preferred, vector.preferred),
+        rule,
+        wanted=f"{vector.masks} hints, of which preferred {vector.preferred}",
+        got=_told(made),
+    )
+
+
+def _judge_merge(vector: Merge, ask: Ask, minor: int) -> None:
+    providers = [
+        {name: _listed(hints) for name, hints in provider.items()} for provider in vector.providers
+    ]
+    if vector.devices:
+        stage = Stage(devices=vector.devices, nodes=vector.nodes, request=vector.request)
+        providers.append({"devices": _hints_of(stage, ask)})
+    for policy in POLICIES:
+        values = {"nodes": vector.nodes, "distances": vector.distances, "options": vector.options}
+        found = ask("merge", {**values, "policy": policy, "providers": providers})
+        hint, admitted = split_outcome(vector.outcome(policy, minor))
+        expect(
+            found["admitted"] == admitted and hint in ("", found["hint"]),
+            f"placement under {policy}, and A for admitted, of {_wishes(providers)}",
+            wanted=vector.outcome(policy, minor),
+            got=f"{found['hint']} {'A' if found['admitted'] else 'R'}",
+        )
+
+
+def _judge_buckets(vector: Buckets, ask: Ask) -> None:
+    providers = [{"cpu": _listed(vector.cpu)}, {"devices": _hints_of(vector.stage, ask)}]
+    values = {"nodes": vector.nodes, "distances": [], "options": {}, "providers": providers}
+    placed = ask("merge", {**values, "policy": "best-effort"})["hint"]
+    admitted = ask("merge", {**values, "policy": "restricted"})["admitted"]
+    expect(
+        placed == vector.hint and admitted == (vector.restricted == "A"),
+        f"placement, and A if restricted admits it, of {_wishes(providers)}",
+        wanted=f"{vector.hint} {vector.restricted}",
+        got=f"{placed} {'A' if admitted else 'R'}",
+    )
+    values = {"devices": vector.devices, "free": vector.stage.free, "hint": placed}
+    found = ask("buckets", values)
+    names = ("aligned", "unaligned", "unplaced")
+    wanted = {name: sorted(getattr(vector, name).split()) for name in names}
+    rule = f"where {_about(vector.stage)} lie after placement {placed}"
+    expect(found == wanted, rule, wanted=wanted, got=found)
+
+
+def _hints_of(stage: Stage, ask: Ask, reusable: str = "") -> list[str] | None:
+    values = {
+        "nodes": stage.nodes,
+        "devices": stage.devices,
+        "unhealthy": stage.unhealthy.split(),
+        "in_use": stage.in_use.split(),
+        "reusable": reusable.split(),
+        "request": stage.request,
+    }
+    made: list[str] | None = ask("hints", values)
+    return made
+
+
+def _about(stage: Stage, reusable: str = "") -> str:
+    told = ", ".join(f"{name} on {nodes or 'none'}" for name, nodes in stage.devices.items())
+    states = {"in use": stage.in_use, "unhealthy": stage.unhealthy, "to be reused": reusable}
+    rest = "".join(f"; {state}: {words}" for state, words in states.items() if words)
+    return f"{stage.request} of {told} (nodes {[*stage.nodes]}{rest})"
+
+
+def _wishes(providers: list[dict[str, list[str] | None]]) -> str:
+    named = [f"{name} {_told(hints)}" for each in providers for name, hints in each.items()]
+    return "; ".join(named) or "no wishes"
+
+
+def _listed(hints: str) -> list[str] | None:
+    if hints == "nil":
+        return None
+    return [] if hints == "none" else hints.split()
+
+
+def _same(made: list[str] | None, wanted: str) -> bool:
+    listed = _listed(wanted)
+    if made is None or listed is None:
+        return made is listed
+    return sorted(made) == sorted(listed)
+
+
+def _told(made: list[str] | None) -> str:
+    return "nil" if made is None else " ".join(made) or "none"

@@ -1,0 +1,1 @@
+"""Parts of the fake kubelet: registration, connections, pods, pod resources, checkpoint."""

@@ -1,0 +1,90 @@
+"""What outlives a kubelet process: its configuration, the node, the pods, and the record."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import Counter
+from collections.abc import Mapping
+
+from attrs import define, field, frozen
+
+from refimpl.deviceplugin.devicemanager.podresources import Others
+from refimpl.deviceplugin.devicemanager.workload import Workload
+from refimpl.deviceplugin.state.capacity import NodeStatus
+from refimpl.deviceplugin.state.endpoints import Clock
+from refimpl.deviceplugin.state.merge import Policy
+from refimpl.deviceplugin.state.order import Order
+from refimpl.deviceplugin.state.scopes import ScopeName, Wishes
+from refimpl.deviceplugin.state.settings import Settings
+from refimpl.registration.attempt import Handler
+from refimpl.wire.faults import Faults
+from refimpl.wire.journal import Journal
+
+__all__ = ["Node", "Setup"]
+
+
+@frozen
+class Setup:
+    """How a kubelet is configured: stays over its restarts. See `FakeKubelet`."""
+
+    settings: Settings
+    clock: Clock
+    policy: Policy
+    scope: ScopeName
+    wishes: Wishes
+    order: Order
+    patience_s: float = math.inf
+    handlers: Mapping[str, Handler] = field(factory=dict)
+    seen_at: str = ""
+
+
+@define(eq=False)
+class Node:
+    """Node and pods as the API server and the runtime have them, and what is recorded of kubelet.
+
+    `notes`: what kubelet would log. `refreshed`: uids of pods whose status a list changed, one
+    entry a list and pod. `counts`: metrics.
+    """
+
+    journal: Journal
+    faults: Faults
+    status: NodeStatus = field(factory=NodeStatus)
+    workload: Workload = field(factory=Workload)
+    others: Others = field(factory=Others)
+    notes: list[str] = field(factory=list)
+    refreshed: list[str] = field(factory=list)
+    counts: Counter[str] = field(factory=Counter)
+    changed: threading.Condition = field(factory=threading.Condition)
+    boots: int = 1
+    events: int = 0
+
+    @property
+    def boot_id(self) -> str:
+        """Another one after each `reboot`."""
+        return f"boot-{self.boots}"
+
+    def reboot(self) -> None:
+        """No container runs any more."""
+        self.boots += 1
+        for run in self.workload:
+            run.running.clear()
+
+    def note(self, sentence: str) -> None:
+        """Takes a sentence for the log."""
+        with self.changed:
+            self.notes.append(sentence)
+            del self.notes[:-1000]
+            self.touch()
+
+    def touch(self) -> None:
+        """Has those who wait look again."""
+        with self.changed:
+            self.events += 1
+            self.changed.notify_all()
+
+    def wait(self, seen: int, timeout_s: float) -> bool:
+        """Waits for an event after number `seen`; False if none comes in time."""
+        # What is waited for is looked at outside, because it may want locks of its own.
+        with self.changed:
+            return self.changed.wait_for(lambda: self.events != seen, max(timeout_s, 0.0))

@@ -1,0 +1,1 @@
+"""Parts of the fake device plugin: devices, service, registration, personas."""

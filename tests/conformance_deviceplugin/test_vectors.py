@@ -1,0 +1,69 @@
+"""The vectors of device placement as they are read: their notation, their stages, their rules."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+from conformance.deviceplugin.vectors import vectors
+from conformance.deviceplugin.vectors.vectors import Merge, Request, Selection, Stage, Start
+from conformance.kubelet import topology
+from refimpl.deviceplugin.profiles import settings_of
+
+STAGES = vectors.stages()
+
+
+def _made(stage: Stage, release: str) -> str:
+    values = {
+        "nodes": stage.nodes,
+        "devices": stage.devices,
+        "unhealthy": stage.unhealthy.split(),
+        "in_use": stage.in_use.split(),
+        "reusable": (),
+        "request": stage.request,
+    }
+    made = topology.answer("hints", values, settings_of(release))
+    return "nil" if made is None else " ".join(made) or "none"
+
+
+@pytest.mark.parametrize("stage", STAGES, ids=lambda stage: f"{len(stage.nodes)} {stage.hints}")
+def test_a_stage_makes_the_hints_that_it_stands_for(stage: Stage) -> None:
+    """In the releases that it is for; else a case would blame a client for the stage."""
+    assert _made(stage, "1.37") == stage.hints
+    older = _made(stage, "1.35")
+    assert (older == stage.hints) == (stage.since == "1.0")
+
+
+def test_every_id_has_a_rule_and_no_rule_is_left_over() -> None:
+    """A rule is a sentence without marks, because it becomes the name of a function."""
+    rules = vectors.rules()
+    assert set(rules) == set(vectors.vectors())
+    for id, rule in rules.items():
+        assert rule.rule.replace(" ", "").isalnum(), id
+        assert len(rule.why.split()) > 5, id
+    assert len({rule.rule for rule in rules.values()}) == len(rules)
+
+
+def test_vectors_of_a_kind_are_found_by_their_first_row() -> None:
+    """TM-064 has three rows, TM-040 two."""
+    assert vectors.of_kind(Start) == ["TM-040"]
+    assert vectors.of_kind(Request, Selection) == [f"TM-{number:03}" for number in range(49, 66)]
+
+
+def test_notation() -> None:
+    """Hints and outcomes."""
+    assert vectors.nodes_in("{0,12}+") == [0, 12]
+    assert vectors.nodes_in("nil-") is None
+    assert vectors.all_nodes((0, 2)) == "{0,2}-"
+    assert vectors.split_outcome("{0,1}- R") == ("{0,1}-", False)
+    assert vectors.split_outcome("A") == ("", True)
+
+
+def test_older_releases_have_other_hints_and_outcomes() -> None:
+    """Where a row says so, and for best-effort only."""
+    [row] = vectors.vectors()["TM-068"]
+    assert isinstance(row, Merge)
+    told = partial(row.outcome, "best-effort")
+    assert (told(35), told(36)) == ("{0,1}- A", "{1}- A")
+    assert row.outcome("restricted", 35) == row.outcome("restricted", 37) == "R"

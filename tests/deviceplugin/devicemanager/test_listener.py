@@ -1,0 +1,172 @@
+"""The listening socket before a server: what callers see of it, and what is left of it."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from refimpl.deviceplugin.devicemanager.listener import Gate
+from refimpl.wire.endpoint import Endpoint, EndpointError, probe
+from tests.deviceplugin.scripted_kubelet import until
+
+
+class Echo:
+    """Says back what it hears, until the caller ends."""
+
+    def __init__(self, path: Path) -> None:
+        self.endpoint = Endpoint.parse(path)
+        self._listener = socket.socket(socket.AF_UNIX)
+        self._listener.bind(str(path))
+        self._listener.listen()
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def close(self) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+
+    def _run(self) -> None:
+        while True:
+            try:
+                peer, _ = self._listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._answer, args=[peer], daemon=True).start()
+
+    @staticmethod
+    def _answer(peer: socket.socket) -> None:
+        with peer:
+            while data := peer.recv(1 << 16):
+                peer.sendall(data)
+
+
+@pytest.fixture
+def echo(folder: Path) -> Iterator[Echo]:
+    running = Echo(folder / "back")
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def gate(folder: Path, echo: Echo) -> Iterator[Gate]:
+    made = Gate(Endpoint.parse(folder / "front"), echo.endpoint)
+    yield made
+    made.close()
+
+
+def caller(gate: Gate) -> socket.socket:
+    peer = socket.socket(socket.AF_UNIX)
+    peer.settimeout(30)
+    peer.connect(gate.front.path)
+    return peer
+
+
+def test_bytes_go_through_in_both_directions(gate: Gate) -> None:
+    """And so does the end of one of them."""
+    gate.open()
+    with caller(gate) as peer:
+        sent = bytes(range(256)) * 4000
+        threading.Thread(target=lambda: (peer.sendall(sent), peer.shutdown(1))).start()
+        got = b"".join(iter(lambda: peer.recv(1 << 16), b""))
+    assert got == sent
+
+
+def test_before_it_accepts_callers_connect_and_wait(gate: Gate) -> None:
+    """What they said is not lost."""
+    gate.open(accepting=False)
+    with caller(gate) as peer:
+        peer.sendall(b"hello")
+        peer.settimeout(0.05)
+        with pytest.raises(TimeoutError):
+            peer.recv(5)
+        peer.settimeout(30)
+        gate.resume()
+        assert peer.recv(5) == b"hello"
+        gate.pause()
+        peer.sendall(b"again")
+        peer.settimeout(0.05)
+        with pytest.raises(TimeoutError):
+            peer.recv(5)
+        peer.settimeout(30)
+        gate.resume()
+        assert peer.recv(5) == b"again"
+
+
+def test_closing_cuts_connections_and_leaves_the_file(gate: Gate) -> None:
+    """As the kernel does for a process that dies."""
+    gate.open()
+    with caller(gate) as peer:
+        peer.sendall(b"x")
+        assert peer.recv(1) == b"x"
+        gate.close()
+        assert peer.recv(1) == b""
+    gate.close()
+    assert probe(gate.front) == "stale"
+
+
+def test_connections_are_counted_while_they_are_open(gate: Gate) -> None:
+    """From when they are let in until both ends are gone."""
+    gate.open()
+    with caller(gate) as peer:
+        peer.sendall(b"x")
+        assert peer.recv(1) == b"x"
+        assert gate.connections == 1
+    until(lambda: not gate.connections)
+
+
+def test_closing_ends_a_gate_that_never_accepted(gate: Gate) -> None:
+    """Nobody waits for it."""
+    gate.open(accepting=False)
+    with caller(gate):
+        gate.close()
+    assert probe(gate.front) == "stale"
+
+
+def test_a_caller_is_cut_off_where_nobody_serves_behind(folder: Path) -> None:
+    """Rather than left waiting."""
+    gate = Gate(Endpoint.parse(folder / "front"), Endpoint.parse(folder / "nobody"))
+    gate.open()
+    try:
+        with caller(gate) as peer:
+            assert peer.recv(1) == b""
+    finally:
+        gate.close()
+
+
+def test_a_live_socket_is_not_taken_over(gate: Gate, echo: Echo) -> None:
+    """A stale one is."""
+    gate.open()
+    second = Gate(gate.front, echo.endpoint)
+    with pytest.raises(EndpointError, match="live"):
+        second.open()
+    gate.close()
+    second.open()
+    assert probe(second.front) == "live"
+    second.close()
+
+
+def test_a_place_that_cannot_be_bound_is_named(folder: Path, echo: Echo) -> None:
+    """For instance below a file."""
+    (folder / "file").touch()
+    gate = Gate(Endpoint.parse(folder / "file" / "front"), echo.endpoint)
+    with pytest.raises(EndpointError, match="front"):
+        gate.open()
+
+
+def test_a_deaf_gate_lets_nobody_in_and_keeps_who_is_in(gate: Gate) -> None:
+    """Until it is opened again, over its own socket."""
+    gate.open()
+    with caller(gate) as peer:
+        peer.sendall(b"x")
+        assert peer.recv(1) == b"x"
+        gate.deafen()
+        assert probe(gate.front) == "stale"
+        peer.sendall(b"y")
+        assert peer.recv(1) == b"y"
+    gate.open()
+    with caller(gate) as peer:
+        peer.sendall(b"z")
+        assert peer.recv(1) == b"z"
