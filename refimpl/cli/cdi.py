@@ -97,8 +97,8 @@ def list_(directories: tuple[str, ...], policy: str, as_json: bool) -> None:
     """
     registry = _registry(directories, policy)
     for entry in registry.resolve(registry.names):
-        found = {"name": entry.name, "path": entry.path, "priority": entry.priority}
-        click.echo(json.dumps(found) if as_json else f"{entry.name:40}  {entry.path}")
+        record = {"name": entry.name, "path": entry.path, "priority": entry.priority}
+        click.echo(json.dumps(record) if as_json else f"{entry.name:40}  {entry.path}")
     for problems in registry.problems.values():
         for problem in problems:
             click.echo(problem, err=True)
@@ -175,13 +175,13 @@ def inject(
 
     if in_place and config == "-":
         raise Usage("--in-place changes a file; give its path instead of -")
-    given = _config(config)
+    config_value = _config(config)
     registry = _registry(directories, policy)
     try:
-        found = injected(registry, given, names, choices=CHOICES[profile])
+        result = injected(registry, config_value, names, choices=CHOICES[profile])
     except (Unresolved, InjectError) as error:
         raise click.ClickException(str(error)) from error
-    text = json.dumps(found, indent=2, ensure_ascii=False, default=float) + "\n"
+    text = json.dumps(result, indent=2, ensure_ascii=False, default=float) + "\n"
     if in_place:
         _replace(Path(config), text)
     else:
@@ -207,8 +207,8 @@ def _registry(directories: tuple[str, ...], policy: str) -> Registry:
     for directory in directories:
         if not os.path.isdir(directory):
             raise Usage(f"--dir {directory}: there is no such directory")
-    found = scan(directories or DEFAULT, policy)  # type: ignore[arg-type]
-    return Registry(found.files, found.errors)
+    listing = scan(directories or DEFAULT, policy)  # type: ignore[arg-type]
+    return Registry(listing.files, listing.errors)
 
 
 def _judged(file: SpecFile) -> dict[str, Any]:
@@ -231,8 +231,8 @@ def _resolved(entry: Entry) -> dict[str, Any]:
 def _shown(entry: Entry) -> str:
     import yaml
 
-    found = _resolved(entry)
-    parts = {name: found[name] for name in ("containerEdits", "spec")}
+    record = _resolved(entry)
+    parts = {name: record[name] for name in ("containerEdits", "spec")}
     if not parts["spec"]["containerEdits"]:
         del parts["spec"]
     text = yaml.safe_dump(parts, sort_keys=False, allow_unicode=True)
@@ -263,8 +263,8 @@ def _replace(path: Path, text: str) -> None:
         raise Usage(f"{path} cannot be written: {error.strerror}") from error
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" + "s" * (number != 1)
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + "s" * (number != 1)
 
 
 def _end(fine: bool) -> None:

@@ -43,8 +43,8 @@ def command() -> None:
     """Check network configurations; install fake plugins."""
 
 
-for each in (cni_plugins.install, cni_plugins.journal, cni_plugins.knobs):
-    command.add_command(each)
+for subcommand in (cni_plugins.install, cni_plugins.journal, cni_plugins.knobs):
+    command.add_command(subcommand)
 
 
 @command.command(epilog=LINT_EPILOG)
@@ -88,6 +88,6 @@ def _folders(cni_path: str) -> list[Path]:
     return folders
 
 
-def _paint(text: str, what: str) -> str:
+def _paint(text: str, style: str) -> str:
     """The text in the colours of what it is; click leaves them out where no terminal reads."""
-    return click.style(text, **STYLES[what])  # type: ignore[arg-type]
+    return click.style(text, **STYLES[style])  # type: ignore[arg-type]

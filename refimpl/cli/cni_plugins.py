@@ -66,14 +66,14 @@ def install(
         "kernel": os.path.abspath(kernel) if kernel else None,
         "versions": list(versions) or None,
     }
-    given = {key: value for key, value in settings.items() if value is not None}
+    changes = {key: value for key, value in settings.items() if value is not None}
     for word in plugins or DEFAULT:
         name, mark, kind = word.partition("=")
         if not mark:
             raise Usage(f"--plugin {word}: write NAME=KIND, such as bridge=recorder")
         try:
             Path(folder).mkdir(parents=True, exist_ok=True)
-            click.echo(make(folder, name, kind, **given))
+            click.echo(make(folder, name, kind, **changes))
         except PluginError as error:
             raise Usage(str(error)) from error
         except OSError as error:

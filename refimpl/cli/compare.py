@@ -66,7 +66,7 @@ def _sides(names: Sequence[str]) -> list[_Side]:
     sides = []
     for letter, name in zip(_LETTERS, names, strict=False):
         digest = Digest.of(load(name))
-        sides.append(_Side(letter, name, digest, {done.id: done for done in digest.cases}))
+        sides.append(_Side(letter, name, digest, {case.id: case for case in digest.cases}))
     ran = [set(side.cases) for side in sides if side.cases]
     if len(ran) > 1 and not any(one & two for one in ran for two in ran if one is not two):
         kinds = ", ".join(f"{side.letter} is {side.digest.run.interface}" for side in sides)
@@ -85,35 +85,35 @@ def _legend(side: _Side) -> str:
 
 def _rows(sides: Sequence[_Side]) -> list[list[CaseDone | None]]:
     """For each case with more than one outcome, what became of it on every side."""
-    ids = dict.fromkeys(done.id for side in sides for done in side.digest.cases)
+    ids = dict.fromkeys(case.id for side in sides for case in side.digest.cases)
     rows = [[side.cases.get(id) for side in sides] for id in ids]
-    differing = [row for row in rows if len({done.outcome for done in row if done}) > 1]
+    differing = [row for row in rows if len({case.outcome for case in row if case}) > 1]
     return sorted(differing, key=_place)
 
 
 def _place(row: Sequence[CaseDone | None]) -> tuple[str, str]:
-    done = next(done for done in row if done)
-    return done.section, done.id
+    case = next(case for case in row if case)
+    return case.section, case.id
 
 
 def _table(sides: Sequence[_Side], rows: Sequence[Sequence[CaseDone | None]]) -> list[str]:
     from conformance.engine.reports.text import one_line
 
-    shown = [next(done for done in row if done) for row in rows]
-    width = max(len(done.id) for done in shown)
+    cases = [next(case for case in row if case) for row in rows]
+    width = max(len(case.id) for case in cases)
     letters = "".join(f"{side.letter:<7}" for side in sides)
     room = max(shutil.get_terminal_size().columns - width - len(letters) - 9, 20)
     lines = [f"{'':<{width}}  {letters}".rstrip()]
-    for done, row in zip(shown, rows, strict=True):
-        outcomes = "".join(f"{found.outcome if found else _ABSENT:<7}" for found in row)
-        title = one_line(done.title, room)
-        lines.append(f"{done.id:<{width}}  {outcomes}{done.level:<6} {title}")
+    for case, row in zip(cases, rows, strict=True):
+        outcomes = "".join(f"{cell.outcome if cell else _ABSENT:<7}" for cell in row)
+        title = one_line(case.title, room)
+        lines.append(f"{case.id:<{width}}  {outcomes}{case.level:<6} {title}")
     return lines
 
 
 def _missing(side: _Side, sides: Sequence[_Side]) -> str:
     """A line on the cases that ran elsewhere and not here, empty when there are none."""
-    ids = dict.fromkeys(done.id for other in sides for done in other.digest.cases)
+    ids = dict.fromkeys(case.id for compared in sides for case in compared.digest.cases)
     missing = [id for id in ids if id not in side.cases]
     if not missing:
         return ""

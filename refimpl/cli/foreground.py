@@ -52,11 +52,11 @@ def interruption() -> Iterator[Callable[[], None]]:
     with waiting, signalled:
         signalled.setblocking(False)
         wakeup = signal.set_wakeup_fd(signalled.fileno(), warn_on_full_buffer=False)
-        before = {number: signal.signal(number, lambda *_: None) for number in _SIGNALS}
+        handlers = {number: signal.signal(number, lambda *_: None) for number in _SIGNALS}
         try:
             yield lambda: _wait(waiting)
         finally:
-            for number, handler in before.items():
+            for number, handler in handlers.items():
                 signal.signal(number, handler)
             signal.set_wakeup_fd(wakeup)
 

@@ -19,11 +19,11 @@ def command(iface: str, as_json: bool) -> None:
     from conformance.engine.options import BadOption
 
     try:
-        found = cases.all_cases(iface)
+        entries = cases.all_cases(iface)
     except BadOption as error:
         raise Usage(str(error)) from error
-    for case in found:
-        click.echo(json.dumps(cases.record(case)) if as_json else _line(cases.record(case)))
+    for entry in entries:
+        click.echo(json.dumps(cases.record(entry)) if as_json else _line(cases.record(entry)))
 
 
 def _line(record: dict[str, Any]) -> str:

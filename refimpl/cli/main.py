@@ -47,9 +47,9 @@ class Group(click.Group):
         """The click command of that name, or None."""
         if cmd_name not in COMMANDS:
             return None
-        found = importlib.import_module(f"refimpl.cli.{cmd_name}").command
-        assert isinstance(found, click.Command)
-        return found
+        subcommand = importlib.import_module(f"refimpl.cli.{cmd_name}").command
+        assert isinstance(subcommand, click.Command)
+        return subcommand
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

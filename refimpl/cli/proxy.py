@@ -64,16 +64,16 @@ def command(
 
     _load_schemas()
     with ExitStack() as stack, refusals(ValueError):
-        here, there = Endpoint.parse(listen), Endpoint.parse(upstream)
+        listening, server = Endpoint.parse(listen), Endpoint.parse(upstream)
         journal = opened_journal(journal_file)
         stack.callback(journal.close)
         faults = loaded_faults(faults_file, journal)
         _refuse_crashes(faults)
-        _reach(there, wait_s)
-        proxy = Proxy(there, journal=journal, faults=faults, allow_remote=allow_remote)
+        _reach(server, wait_s)
+        proxy = Proxy(server, journal=journal, faults=faults, allow_remote=allow_remote)
         wait = stack.enter_context(interruption())
         stack.callback(proxy.stop)
-        endpoint = proxy.start(here)
+        endpoint = proxy.start(listening)
         if control is not None:
             stack.enter_context(Control(control, journal=journal, faults=faults))
         click.echo(f"ready {endpoint}")
@@ -84,7 +84,7 @@ def _load_schemas() -> None:
     """Imports every generated module, so that the proxy can decode what it knows."""
     import refimpl
 
-    packages = [each.name for each in pkgutil.iter_modules(refimpl.__path__) if each.ispkg]
+    packages = [module.name for module in pkgutil.iter_modules(refimpl.__path__) if module.ispkg]
     for path in (f"refimpl.{package}.api" for package in packages):
         if importlib.util.find_spec(path) is not None:
             for module in pkgutil.iter_modules(importlib.import_module(path).__path__):

@@ -33,10 +33,10 @@ def command(events: str, verbose: int, **files: str | None) -> None:
     stream = load(events)
     from conformance.engine import reports
 
-    wanted = {kind: name for kind, name in files.items() if name}
-    for kind, name in wanted.items():
+    outputs = {kind: name for kind, name in files.items() if name}
+    for kind, name in outputs.items():
         _write(name, getattr(reports, kind)(stream), f"--{kind}")
-    if not wanted:
+    if not outputs:
         from conformance.engine.reports import console, digest
         from conformance.engine.terminal import make_console
 

@@ -46,7 +46,7 @@ Examples:
 @click.argument("interface", metavar="IFACE", type=click.Choice(list(FLOWS)), required=False)
 @click.argument("target", required=False)
 @click.option("--flow", metavar="NAME", help="What to play; --list names the flows.")
-@click.option("--list", "listed", is_flag=True, help="Name the flows and end.")
+@click.option("--list", "list_flows", is_flag=True, help="Name the flows and end.")
 @click.option("-v", "--verbose", is_flag=True, help="Print environments and documents, too.")
 @click.option("--profile", metavar="NAME", help="Which runtime to play.  [strict]")
 @click.option("--cni-path", metavar="DIRS", help="Where plugins are.  [$CNI_PATH, /opt/cni/bin]")
@@ -61,7 +61,7 @@ def command(
     interface: str | None,
     target: str | None,
     flow: str | None,
-    listed: bool,
+    list_flows: bool,
     verbose: bool,
     **options: Any,
 ) -> int:
@@ -71,17 +71,17 @@ def command(
     socket. Exit code 0: all went well, 1: a plugin failed or kubelet refused, 4: the flow cannot be
     played like this, 6: nobody answers.
     """
-    if listed:
+    if list_flows:
         _list([interface] if interface else list(FLOWS))
         return 0
     if not (interface and target):
         raise Usage("name the interface and its target, such as: run cni net.conflist --flow pod")
     if flow not in FLOWS[interface]:
         raise Usage(f"--flow {flow or '(none)'}: choose one of {', '.join(FLOWS[interface])}")
-    given = {name: value for name, value in options.items() if value not in (None, ())}
-    if given and interface != "cni":
-        raise Usage(f"--{next(iter(given)).replace('_', '-')}: an option of cni")
-    return 0 if _player(interface)(target, flow, verbose=verbose, **given) else 1
+    chosen = {name: value for name, value in options.items() if value not in (None, ())}
+    if chosen and interface != "cni":
+        raise Usage(f"--{next(iter(chosen)).replace('_', '-')}: an option of cni")
+    return 0 if _player(interface)(target, flow, verbose=verbose, **chosen) else 1
 
 
 def _list(interfaces: list[str]) -> None:
@@ -92,5 +92,5 @@ def _list(interfaces: list[str]) -> None:
 
 def _player(interface: str) -> Callable[..., bool]:
     module, _, name = PLAYERS[interface].partition(":")
-    found: Callable[..., bool] = getattr(importlib.import_module(module), name)
-    return found
+    player: Callable[..., bool] = getattr(importlib.import_module(module), name)
+    return player

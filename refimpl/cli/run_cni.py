@@ -73,7 +73,7 @@ def play(target: str, flow: str, *, verbose: bool = False, **options: Any) -> bo
 def _step(name: str, act: Callable[[], object]) -> bool:
     """One step; its failure on stderr. A step that was not called says why."""
     try:
-        said = act()
+        skipped = act()
     except FAILURES as error:
         for line in _lines(error):
             click.echo(f"{name}: {line}", err=True)
@@ -82,7 +82,9 @@ def _step(name: str, act: Callable[[], object]) -> bool:
         raise
     except (ConfigError, ValueError, OSError) as error:
         raise Usage(f"{name}: {error}") from error
-    for reason in [said] if isinstance(said, str) else said if isinstance(said, list) else []:
+    for reason in (
+        [skipped] if isinstance(skipped, str) else skipped if isinstance(skipped, list) else []
+    ):
         if reason:
             click.echo(f"{name}: not called: {reason}")
     return True
@@ -90,8 +92,8 @@ def _step(name: str, act: Callable[[], object]) -> bool:
 
 def _lines(error: BaseException) -> Iterator[str]:
     if isinstance(error, BaseExceptionGroup):
-        for each in error.exceptions:
-            yield from _lines(each)
+        for part in error.exceptions:
+            yield from _lines(part)
         return
     yield str(error)
     yield from getattr(error, "__notes__", ())
@@ -104,9 +106,9 @@ def _pod(stage: Stage) -> Steps:
     """ADD and what follows it; nothing follows an ADD that failed."""
     network = PodNetwork(stage.runtime, stage.networks)
     pod = Pod(id=stage.container_id, netns=stage.netns, name="refimpl", uid=stage.container_id)
-    done: list[object] = []
-    yield "add", lambda: done.append(network.setup(pod))
-    if done:
+    results: list[object] = []
+    yield "add", lambda: results.append(network.setup(pod))
+    if results:
         yield "check", partial(network.check, pod)
         yield "status", network.status
         yield "del", partial(network.teardown, pod)
@@ -139,10 +141,10 @@ def _del(stage: Stage) -> Steps:
 
 def _gc(stage: Stage) -> Steps:
     runtime = stage.runtime
-    known = [each.attachment.pair for each in runtime.kept]
+    pairs = [record.attachment.pair for record in runtime.kept]
     # cnitool names no attachments, so that all go; nobody else does that to a node unasked.
     everything = runtime.profile.name == "libcni" and not stage.valid
-    valid = None if everything else stage.valid or known
+    valid = None if everything else stage.valid or pairs
     for network in stage.networks:
         yield "gc", partial(runtime.gc, network, valid)
 
@@ -177,7 +179,7 @@ def _stage(target: str, flow: str, verbose: bool, options: dict[str, Any]) -> It
             ifname=options.get("ifname", "eth0"),
             args=_args(options.get("args", "")),
             capability_args=_object(options.get("cap_args", "{}")),
-            valid=[_pair(each) for each in options.get("valid", ())],
+            valid=[_pair(pair) for pair in options.get("valid", ())],
         )
 
 
@@ -214,12 +216,12 @@ def _networks(target: Path, runtime: Runtime) -> tuple[NetworkList, ...]:
     try:
         if not target.is_dir():
             return (config.load(target),)
-        found = discovery.find(target, runtime)
+        discovered = discovery.find(target, runtime)
     except (ConfigError, OSError) as error:
         raise Usage(str(error)) from error
-    for sentence in found.skipped:
+    for sentence in discovered.skipped:
         click.echo(f"skipped {sentence}", err=True)
-    return found.networks
+    return discovered.networks
 
 
 def _container_id(netns: str, flow: str, runtime: Runtime) -> str:
@@ -232,62 +234,62 @@ def _container_id(netns: str, flow: str, runtime: Runtime) -> str:
     return f"{prefix}-{hashlib.sha512(os.fsencode(netns)).hexdigest()[:20]}"
 
 
-def _args(given: str) -> list[tuple[str, str]]:
+def _args(argument: str) -> list[tuple[str, str]]:
     try:
-        return contract.parse_args(given)
+        return contract.parse_args(argument)
     except ShapeError as error:
         raise Usage(f"--args: {error}") from error
 
 
-def _object(given: str) -> dict[str, Any]:
+def _object(argument: str) -> dict[str, Any]:
     try:
-        found = json.loads(given)
+        value = json.loads(argument)
     except ValueError as error:
         raise Usage(f"--cap-args: {error}") from error
-    if not isinstance(found, dict):
+    if not isinstance(value, dict):
         raise Usage('--cap-args: write an object, such as {"mac": "02:00:00:00:00:01"}')
-    return found
+    return value
 
 
-def _pair(given: str) -> tuple[str, str]:
-    container_id, slash, ifname = given.partition("/")
+def _pair(argument: str) -> tuple[str, str]:
+    container_id, slash, ifname = argument.partition("/")
     if not (container_id and slash and ifname):
-        raise Usage(f"--valid {given}: write CONTAINER-ID/INTERFACE")
+        raise Usage(f"--valid {argument}: write CONTAINER-ID/INTERFACE")
     return container_id, ifname
 
 
 def _printer(verbose: bool) -> Callable[[Exec], None]:
-    def show(made: Exec) -> None:
-        name = Path(made.plugin).name
-        took = f"{made.outcome.duration_s * 1000:.0f} ms"
-        click.echo(f"{made.request.verb:<7} {name:<14} {took:>8}  {_summary(made)}")
+    def show(record: Exec) -> None:
+        name = Path(record.plugin).name
+        took = f"{record.outcome.duration_s * 1000:.0f} ms"
+        click.echo(f"{record.request.verb:<7} {name:<14} {took:>8}  {_summary(record)}")
         if verbose:
-            for line in _details(made):
+            for line in _details(record):
                 click.echo(f"    {line}")
 
     return show
 
 
-def _summary(made: Exec) -> str:
+def _summary(record: Exec) -> str:
     """What the plugin answered, in one line."""
-    outcome = made.outcome
+    outcome = record.outcome
     if not outcome.ok:
         return f"{outcome.ending.name}: {outcome.error or text(outcome.stdout or outcome.stderr)}"
     try:
         document = outcome.document
-        if made.request.verb != "ADD" or not isinstance(document, dict):
+        if record.request.verb != "ADD" or not isinstance(document, dict):
             return "ok" if document is None else text(outcome.stdout, 100)
         result = contract.decode(document, str(document.get("cniVersion", "")), lenient=True)
     except ShapeError:
         return text(outcome.stdout, 100)
-    named = [each.name for each in result.interfaces if each.sandbox]
-    return " ".join([*named, *(each.address for each in result.ips)]) or "ok"
+    names = [interface.name for interface in result.interfaces if interface.sandbox]
+    return " ".join([*names, *(ip.address for ip in result.ips)]) or "ok"
 
 
-def _details(made: Exec) -> Sequence[str]:
-    ours = sorted(made.request.env.items())
-    env = [f"{key}={value}" for key, value in ours if key.startswith("CNI_")]
-    outcome = made.outcome
-    streams = (("<", made.request.stdin), (">", outcome.stdout), ("2>", outcome.stderr))
+def _details(record: Exec) -> Sequence[str]:
+    variables = sorted(record.request.env.items())
+    env = [f"{key}={value}" for key, value in variables if key.startswith("CNI_")]
+    outcome = record.outcome
+    streams = (("<", record.request.stdin), (">", outcome.stdout), ("2>", outcome.stderr))
     documents = [f"{mark} {text(data, 4000)}" for mark, data in streams if data.strip()]
     return [*env, *documents]

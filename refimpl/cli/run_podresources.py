@@ -37,8 +37,8 @@ def _pods(client: PodResourcesClient, verbose: bool) -> Iterator[str]:
     for pod in client.pods():
         for container in pod.containers:
             whom = f"{pod.namespace}/{pod.name} {container.name}"
-            found = [f"{whom}  {line}" for line in _devices(devices_of(container.devices))]
-            yield from found or ([f"{whom}  no device"] if verbose else ())
+            lines = [f"{whom}  {line}" for line in _devices(devices_of(container.devices))]
+            yield from lines or ([f"{whom}  no device"] if verbose else ())
 
 
 def _allocatable(client: PodResourcesClient) -> Iterator[str]:
@@ -48,8 +48,8 @@ def _allocatable(client: PodResourcesClient) -> Iterator[str]:
         yield f"cpu  {','.join(map(str, sorted(reply.cpu_ids)))}"
 
 
-def _devices(found: Devices) -> Iterator[str]:
-    for resource, devices in sorted(found.items()):
+def _devices(held: Devices) -> Iterator[str]:
+    for resource, devices in sorted(held.items()):
         for id, nodes in sorted(devices.items()):
             where = f"  NUMA {','.join(map(str, sorted(nodes)))}" if nodes else ""
             yield f"{resource}  {id}{where}"

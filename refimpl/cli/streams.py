@@ -19,14 +19,14 @@ def load(name: str) -> list[Event]:
 
     try:
         if name == "-":
-            found = events.read(io.BytesIO(sys.stdin.buffer.read()))
+            stream = events.read(io.BytesIO(sys.stdin.buffer.read()))
         else:
-            found = events.read(Path(name))
+            stream = events.read(Path(name))
     except OSError as error:
         raise Usage(f"{name}: {error.strerror}; name the events.jsonl of a run") from error
     except events.UnreadableStream as error:
         raise Usage(f"{error}; name the events.jsonl of a run") from error
-    run = next((event for event in found if isinstance(event, events.Run)), None)
+    run = next((event for event in stream if isinstance(event, events.Run)), None)
     if run is None:
         raise Usage(f"{name}: holds no run record; name the events.jsonl of a run")
     if run.schema > events.SCHEMA:
@@ -34,4 +34,4 @@ def load(name: str) -> list[Event]:
             f"{name}: written in schema {run.schema} by version {run.suite}; "
             f"this version reads schema {events.SCHEMA}: upgrade it"
         )
-    return found
+    return stream

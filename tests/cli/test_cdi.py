@@ -32,10 +32,10 @@ GPU0, GPU1 = "vendor.com/gpu=0", "vendor.com/gpu=1"
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A directory with two devices."""
-    made = tmp_path / "cdi"
-    made.mkdir()
-    (made / "gpu.yaml").write_text(GPU)
-    return made
+    directory = tmp_path / "cdi"
+    directory.mkdir()
+    (directory / "gpu.yaml").write_text(GPU)
+    return directory
 
 
 @pytest.fixture
@@ -50,10 +50,10 @@ def config(tmp_path: Path) -> Path:
 def test_help_fits_a_terminal_and_has_examples(refimpl: Command) -> None:
     """Of the group and of each command."""
     for words in ((), ("validate",), ("list",), ("resolve",), ("inject",)):
-        done = refimpl("cdi", *words, "--help")
-        assert done.returncode == 0
-        assert "Examples:" in done.stdout
-        assert all(len(line) <= 80 for line in done.stdout.splitlines())
+        result = refimpl("cdi", *words, "--help")
+        assert result.returncode == 0
+        assert "Examples:" in result.stdout
+        assert all(len(line) <= 80 for line in result.stdout.splitlines())
 
 
 def test_the_choices_are_those_of_the_library() -> None:
@@ -64,9 +64,9 @@ def test_the_choices_are_those_of_the_library() -> None:
 
 def test_sound_files_are_fine(refimpl: Command, folder: Path) -> None:
     """A directory stands for its files."""
-    done = refimpl("cdi", "validate", str(folder))
-    assert (done.returncode, done.stdout) == (0, "")
-    assert done.said == "1 file, 0 errors, 0 warnings"
+    result = refimpl("cdi", "validate", str(folder))
+    assert (result.returncode, result.stdout) == (0, "")
+    assert result.said == "1 file, 0 errors, 0 warnings"
 
 
 def test_findings_have_their_place_and_make_it_fail(refimpl: Command, folder: Path) -> None:
@@ -74,11 +74,11 @@ def test_findings_have_their_place_and_make_it_fail(refimpl: Command, folder: Pa
     broken, odd = folder / "broken.yaml", folder / "odd.yaml"
     broken.write_text(GPU.replace("GPU=0", "GPU"))
     odd.write_text(GPU.replace('"0"', "0"))
-    done = refimpl("cdi", "validate", str(broken), str(odd))
-    assert done.returncode == 1
-    assert f"{broken}:4:38: error: 'GPU' is no environment variable; write" in done.stdout
-    assert f"{odd}:4:10: warning: name is 0" in done.stdout
-    assert done.said == "2 files, 1 error, 1 warning"
+    result = refimpl("cdi", "validate", str(broken), str(odd))
+    assert result.returncode == 1
+    assert f"{broken}:4:38: error: 'GPU' is no environment variable; write" in result.stdout
+    assert f"{odd}:4:10: warning: name is 0" in result.stdout
+    assert result.said == "2 files, 1 error, 1 warning"
     assert refimpl("cdi", "validate", str(odd)).returncode == 0
     assert refimpl("cdi", "validate", str(odd), "--policy", "strict").returncode == 1
 
@@ -86,11 +86,11 @@ def test_findings_have_their_place_and_make_it_fail(refimpl: Command, folder: Pa
 def test_findings_are_data_for_programs(refimpl: Command, folder: Path) -> None:
     """One object a file."""
     (folder / "broken.yaml").write_text("kind: a/b\n")
-    done = refimpl("cdi", "validate", str(folder), "--json")
-    broken, sound = map(json.loads, done.stdout.splitlines())
+    result = refimpl("cdi", "validate", str(folder), "--json")
+    broken, sound = map(json.loads, result.stdout.splitlines())
     assert (sound["ok"], sound["findings"]) == (True, [])
     assert broken["ok"] is False
-    assert {each["rule"] for each in broken["findings"]} == {"required", "no-devices"}
+    assert {finding["rule"] for finding in broken["findings"]} == {"required", "no-devices"}
     assert {"level", "pointer", "file", "line", "column", "text", "hint", "source"} < set(
         broken["findings"][0]
     )
@@ -98,9 +98,9 @@ def test_findings_are_data_for_programs(refimpl: Command, folder: Path) -> None:
 
 def test_devices_are_listed_with_their_files(refimpl: Command, folder: Path) -> None:
     """Sorted by name."""
-    done = refimpl("cdi", "list", "--dir", str(folder))
-    assert (done.returncode, done.stderr) == (0, "")
-    assert [line.split() for line in done.stdout.splitlines()] == [
+    result = refimpl("cdi", "list", "--dir", str(folder))
+    assert (result.returncode, result.stderr) == (0, "")
+    assert [line.split() for line in result.stdout.splitlines()] == [
         [GPU0, str(folder / "gpu.yaml")],
         [GPU1, str(folder / "gpu.yaml")],
     ]
@@ -117,30 +117,30 @@ def test_a_problem_of_one_file_is_told_beside_the_devices_of_others(
 ) -> None:
     """On stderr, so that the list stays a list."""
     (folder / "broken.yaml").write_text("{")
-    done = refimpl("cdi", "list", "--dir", str(folder))
-    assert done.returncode == 1
-    assert len(done.stdout.splitlines()) == 2
-    assert f"{folder / 'broken.yaml'}:" in done.stderr
+    result = refimpl("cdi", "list", "--dir", str(folder))
+    assert result.returncode == 1
+    assert len(result.stdout.splitlines()) == 2
+    assert f"{folder / 'broken.yaml'}:" in result.stderr
 
 
 def test_a_name_is_resolved_to_its_edits(refimpl: Command, folder: Path) -> None:
     """For people as YAML, for programs as JSON."""
-    done = refimpl("cdi", "resolve", GPU0, "--dir", str(folder))
-    assert done.returncode == 0
-    assert done.stdout.startswith(f"{GPU0}  {folder / 'gpu.yaml'}\n  containerEdits:\n")
-    assert "- DRIVER=1\n" in done.stdout
-    found = json.loads(refimpl("cdi", "resolve", GPU0, "--dir", str(folder), "--json").stdout)
-    assert found["containerEdits"]["env"] == ["GPU=0"]
-    assert found["spec"] == {"containerEdits": {"env": ["DRIVER=1"]}}
+    result = refimpl("cdi", "resolve", GPU0, "--dir", str(folder))
+    assert result.returncode == 0
+    assert result.stdout.startswith(f"{GPU0}  {folder / 'gpu.yaml'}\n  containerEdits:\n")
+    assert "- DRIVER=1\n" in result.stdout
+    record = json.loads(refimpl("cdi", "resolve", GPU0, "--dir", str(folder), "--json").stdout)
+    assert record["containerEdits"]["env"] == ["GPU=0"]
+    assert record["spec"] == {"containerEdits": {"env": ["DRIVER=1"]}}
 
 
 def test_what_cannot_be_resolved_is_told_with_its_reason(refimpl: Command, folder: Path) -> None:
     """The others are shown all the same."""
-    done = refimpl("cdi", "resolve", "gpu", GPU0, "a/b=c", "--dir", str(folder))
-    assert done.returncode == 1
-    assert done.stdout.startswith(GPU0)
-    assert "'gpu' is no qualified device name" in done.stderr
-    assert "a/b=c: no file defines the kind a/b (known: vendor.com/gpu)" in done.stderr
+    result = refimpl("cdi", "resolve", "gpu", GPU0, "a/b=c", "--dir", str(folder))
+    assert result.returncode == 1
+    assert result.stdout.startswith(GPU0)
+    assert "'gpu' is no qualified device name" in result.stderr
+    assert "a/b=c: no file defines the kind a/b (known: vendor.com/gpu)" in result.stderr
 
 
 def test_the_later_directory_wins(refimpl: Command, folder: Path, tmp_path: Path) -> None:
@@ -149,25 +149,25 @@ def test_the_later_directory_wins(refimpl: Command, folder: Path, tmp_path: Path
     later.mkdir()
     (later / "x.yaml").write_text(GPU)
     for order in ((folder, later), (later, folder)):
-        words = [word for each in order for word in ("--dir", str(each))]
+        words = [word for directory in order for word in ("--dir", str(directory))]
         assert f"{order[1]}/" in refimpl("cdi", "resolve", GPU0, *words).stdout
 
 
 def test_a_config_is_printed_with_the_device(refimpl: Command, folder: Path, config: Path) -> None:
     """The file stays as it was; null's numbers are the same on every Linux."""
-    before = config.read_bytes()
-    done = refimpl("cdi", "inject", str(config), GPU0, "--dir", str(folder))
-    assert (done.returncode, done.stderr) == (0, "")
-    found = json.loads(done.stdout)
-    assert found["process"]["env"] == ["A=b", "DRIVER=1", "GPU=0"]
-    assert [each["major"] for each in found["linux"]["devices"]] == [1]
-    assert config.read_bytes() == before
+    original = config.read_bytes()
+    result = refimpl("cdi", "inject", str(config), GPU0, "--dir", str(folder))
+    assert (result.returncode, result.stderr) == (0, "")
+    record = json.loads(result.stdout)
+    assert record["process"]["env"] == ["A=b", "DRIVER=1", "GPU=0"]
+    assert [finding["major"] for finding in record["linux"]["devices"]] == [1]
+    assert config.read_bytes() == original
 
 
 def test_a_config_is_changed_in_place(refimpl: Command, folder: Path, config: Path) -> None:
     """With the mode it had, and nothing left beside it."""
-    done = refimpl("cdi", "inject", str(config), GPU0, "--dir", str(folder), "--in-place")
-    assert (done.returncode, done.stdout) == (0, "")
+    result = refimpl("cdi", "inject", str(config), GPU0, "--dir", str(folder), "--in-place")
+    assert (result.returncode, result.stdout) == (0, "")
     assert json.loads(config.read_text())["process"]["env"] == ["A=b", "DRIVER=1", "GPU=0"]
     assert stat.S_IMODE(config.stat().st_mode) == 0o640
     assert {path.name for path in config.parent.iterdir()} == {"cdi", "config.json"}
@@ -178,27 +178,27 @@ def test_a_config_may_come_from_stdin(
 ) -> None:
     """As a filter."""
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"{}")))
-    done = refimpl("cdi", "inject", "-", GPU0, "--dir", str(folder), "--profile", "practice")
-    assert json.loads(done.stdout)["process"] == {"env": ["DRIVER=1", "GPU=0"]}
+    result = refimpl("cdi", "inject", "-", GPU0, "--dir", str(folder), "--profile", "practice")
+    assert json.loads(result.stdout)["process"] == {"env": ["DRIVER=1", "GPU=0"]}
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [("a/b=c", "no file defines the kind"), (GPU1, "/dev/no-such-node of the host")],
 )
 def test_a_failed_injection_changes_nothing(
-    refimpl: Command, folder: Path, config: Path, name: str, said: str
+    refimpl: Command, folder: Path, config: Path, name: str, message: str
 ) -> None:
     """All or none."""
-    before = config.read_bytes()
-    done = refimpl("cdi", "inject", str(config), GPU0, name, "--dir", str(folder), "--in-place")
-    assert (done.returncode, done.stdout) == (1, "")
-    assert said in done.said
-    assert config.read_bytes() == before
+    original = config.read_bytes()
+    result = refimpl("cdi", "inject", str(config), GPU0, name, "--dir", str(folder), "--in-place")
+    assert (result.returncode, result.stdout) == (1, "")
+    assert message in result.said
+    assert config.read_bytes() == original
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("validate",), "Missing argument"),
         (("validate", "/no/such/file"), "/no/such/file: there is no such file"),
@@ -210,16 +210,16 @@ def test_a_failed_injection_changes_nothing(
         (("nothing",), "No such command"),
     ],
 )
-def test_a_wrong_call_ends_with_4(refimpl: Command, words: tuple[str, ...], said: str) -> None:
+def test_a_wrong_call_ends_with_4(refimpl: Command, words: tuple[str, ...], message: str) -> None:
     """On stderr."""
-    done = refimpl("cdi", *words)
-    assert (done.returncode, done.stdout) == (4, "")
-    assert said in done.said
+    result = refimpl("cdi", *words)
+    assert (result.returncode, result.stdout) == (4, "")
+    assert message in result.said
 
 
 def test_a_config_that_is_no_json_is_a_wrong_call(refimpl: Command, config: Path) -> None:
     """With its line and column."""
     config.write_text("{,")
-    done = refimpl("cdi", "inject", str(config), GPU0)
-    assert done.returncode == 4
-    assert f"{config}:1:2:" in done.said
+    result = refimpl("cdi", "inject", str(config), GPU0)
+    assert result.returncode == 4
+    assert f"{config}:1:2:" in result.said

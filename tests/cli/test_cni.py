@@ -35,41 +35,41 @@ def plugin(folder: Path, reply: str) -> Path:
 
 def test_a_clean_file_ends_with_0(refimpl: Command, conf: Path) -> None:
     """One line says that it was looked at."""
-    done = refimpl("cni", "lint", str(conf))
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == "0 errors, 0 warnings, 0 info\n"
+    result = refimpl("cni", "lint", str(conf))
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout == "0 errors, 0 warnings, 0 info\n"
 
 
 def test_a_folder_is_summed_up(refimpl: Command, conf: Path) -> None:
     """What each runtime does with it."""
-    done = refimpl("cni", "lint", str(conf.parent))
-    assert done.returncode == 0
-    assert "uses 10-n.conflist (sorts first)" in done.stdout
+    result = refimpl("cni", "lint", str(conf.parent))
+    assert result.returncode == 0
+    assert "uses 10-n.conflist (sorts first)" in result.stdout
 
 
 def test_an_error_ends_with_1(refimpl: Command, conf: Path) -> None:
     """So that a pipeline stops."""
     conf.write_text("{}")
-    done = refimpl("cni", "lint", str(conf))
-    assert done.returncode == 1
-    assert f"{conf}\n  1:1 error CNI-CFG-002\n" in done.stdout
+    result = refimpl("cni", "lint", str(conf))
+    assert result.returncode == 1
+    assert f"{conf}\n  1:1 error CNI-CFG-002\n" in result.stdout
 
 
 def test_a_warning_alone_ends_with_0(refimpl: Command, conf: Path) -> None:
     """It works, though not as meant."""
     conf.write_text(json.dumps({**LIST, "disableCheck": "true"}))
-    done = refimpl("cni", "lint", str(conf))
-    assert done.returncode == 0
-    assert "warning CNI-CFG-009" in done.stdout
+    result = refimpl("cni", "lint", str(conf))
+    assert result.returncode == 0
+    assert "warning CNI-CFG-009" in result.stdout
 
 
 def test_several_paths_are_one_report(refimpl: Command, conf: Path) -> None:
     """Files and folders together."""
     broken = conf.parent.parent / "other.conf"
     broken.write_text("[")
-    done = refimpl("cni", "lint", str(conf), str(broken), "--json")
-    report = json.loads(done.stdout)
-    assert done.returncode == 1
+    result = refimpl("cni", "lint", str(conf), str(broken), "--json")
+    report = json.loads(result.stdout)
+    assert result.returncode == 1
     assert [checked["path"] for checked in report["checked"]] == [
         str(conf.parent),
         str(broken.parent),
@@ -103,9 +103,9 @@ def test_the_plugin_is_asked_for_its_versions(refimpl: Command, conf: Path, tmp_
     folder = plugin(tmp_path / "bin", json.dumps(reply)).parent
     assert refimpl("cni", "lint", str(conf), "--cni-path", str(folder)).returncode == 0
     plugin(folder, json.dumps({**reply, "supportedVersions": ["0.4.0"]}))
-    done = refimpl("cni", "lint", str(conf), "--cni-path", f"{tmp_path}:{folder}")
-    assert done.returncode == 1
-    assert "error CNI-CFG-017" in done.stdout
+    result = refimpl("cni", "lint", str(conf), "--cni-path", f"{tmp_path}:{folder}")
+    assert result.returncode == 1
+    assert "error CNI-CFG-017" in result.stdout
 
 
 @pytest.mark.parametrize("reply", ["no document", "{}"])
@@ -114,22 +114,22 @@ def test_a_plugin_that_tells_no_versions_is_a_warning(
 ) -> None:
     """It may be something else altogether."""
     folder = plugin(tmp_path / "bin", reply).parent
-    done = refimpl("cni", "lint", str(conf), "--cni-path", str(folder))
-    assert done.returncode == 0
-    assert "warning CNI-CFG-017" in done.stdout
+    result = refimpl("cni", "lint", str(conf), "--cni-path", str(folder))
+    assert result.returncode == 0
+    assert "warning CNI-CFG-017" in result.stdout
 
 
 def test_a_plugin_that_fails_is_a_warning(refimpl: Command, conf: Path, tmp_path: Path) -> None:
     """How it ended is told."""
     path = plugin(tmp_path / "bin", "")
     path.write_text("#!/bin/sh\nexit 3\n")
-    done = refimpl("cni", "lint", str(conf), "--cni-path", str(path.parent))
-    assert done.returncode == 0
-    assert "exit 3" in done.stdout
+    result = refimpl("cni", "lint", str(conf), "--cni-path", str(path.parent))
+    assert result.returncode == 0
+    assert "exit 3" in result.stdout
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (("cni", "lint"), "FILE|DIR"),
         (("cni", "lint", "/nonexistent/x.conf"), "no such file"),
@@ -138,19 +138,21 @@ def test_a_plugin_that_fails_is_a_warning(refimpl: Command, conf: Path, tmp_path
         (("cni", "nope"), "nope"),
     ],
 )
-def test_what_cannot_begin_ends_with_4(refimpl: Command, words: tuple[str, ...], told: str) -> None:
+def test_what_cannot_begin_ends_with_4(
+    refimpl: Command, words: tuple[str, ...], message: str
+) -> None:
     """One sentence on stderr."""
-    done = refimpl(*words)
-    assert done.returncode == 4
-    assert told in done.said
+    result = refimpl(*words)
+    assert result.returncode == 4
+    assert message in result.said
 
 
 @pytest.mark.parametrize("words", [("cni", "--help"), ("cni", "lint", "--help")])
 def test_help_has_examples(refimpl: Command, words: tuple[str, ...]) -> None:
     """The quickest way to a first run."""
-    done = refimpl(*words)
-    assert done.returncode == 0
-    assert "refimpl cni lint /etc/cni/net.d" in done.stdout
+    result = refimpl(*words)
+    assert result.returncode == 0
+    assert "refimpl cni lint /etc/cni/net.d" in result.stdout
 
 
 def test_help_imports_no_lint() -> None:
@@ -159,5 +161,7 @@ def test_help_imports_no_lint() -> None:
         "import sys, refimpl.cli.cni; "
         "print([name for name in sys.modules if name.startswith('refimpl.cni')])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert result.stdout == "[]\n"

@@ -20,16 +20,16 @@ def run(*words: str | Path) -> Result:
 def test_installed_plugins_answer_and_their_calls_are_on_record(tmp_path: Path) -> None:
     """What a runtime did is read back without a line of Python."""
     calls = tmp_path / "calls.jsonl"
-    made = run("install", tmp_path / "bin", "--plugin", "bridge=interface", "--journal", calls)
-    (plugin,) = made.output.split()
+    installed = run("install", tmp_path / "bin", "--plugin", "bridge=interface", "--journal", calls)
+    (plugin,) = installed.output.split()
     env = {"CNI_COMMAND": "VERSION", "OTHER": "1"}
-    asked = b'{"cniVersion":"1.0.0"}'
-    done = subprocess.run([plugin], env=env, input=asked, capture_output=True, check=True)
-    assert json.loads(done.stdout)["cniVersion"] == "1.0.0"
-    told = run("journal", calls, "-v").output
-    assert "bridge" in told
-    assert "VERSION" in told
-    assert "and 1 variables of the runtime's own" in told
+    request = b'{"cniVersion":"1.0.0"}'
+    process = subprocess.run([plugin], env=env, input=request, capture_output=True, check=True)
+    assert json.loads(process.stdout)["cniVersion"] == "1.0.0"
+    printed = run("journal", calls, "-v").output
+    assert "bridge" in printed
+    assert "VERSION" in printed
+    assert "and 1 variables of the runtime's own" in printed
     (record,) = map(json.loads, run("journal", calls, "--json").output.splitlines())
     assert record["stdin"] == {"cniVersion": "1.0.0"}
     assert record["status"] == 0
@@ -39,15 +39,15 @@ def test_faults_are_read_from_a_file(tmp_path: Path) -> None:
     """A runtime's author wants a plugin that fails on the second ADD, not a framework."""
     faults = tmp_path / "faults.yaml"
     faults.write_text("- {verb: VERSION, do: error, code: 11, msg: later}\n")
-    made = run("install", tmp_path, "--plugin", "x=recorder", "--faults", faults)
-    (plugin,) = made.output.split()
+    installed = run("install", tmp_path, "--plugin", "x=recorder", "--faults", faults)
+    (plugin,) = installed.output.split()
     env = {"CNI_COMMAND": "VERSION"}
-    done = subprocess.run([plugin], env=env, input=b"{}", capture_output=True, check=False)
-    assert json.loads(done.stdout)["code"] == 11
+    process = subprocess.run([plugin], env=env, input=b"{}", capture_output=True, check=False)
+    assert json.loads(process.stdout)["code"] == 11
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["install", "DIR", "--plugin", "bridge"], "write NAME=KIND"),
         (["install", "DIR", "--plugin", "a=b"], "there is no kind 'b'"),
@@ -58,11 +58,11 @@ def test_faults_are_read_from_a_file(tmp_path: Path) -> None:
         (["journal", "/nowhere"], "no such file"),
     ],
 )
-def test_what_cannot_be_is_said(tmp_path: Path, words: list[str], said: str) -> None:
+def test_what_cannot_be_is_said(tmp_path: Path, words: list[str], message: str) -> None:
     """Usage errors, never a traceback."""
-    done = run(*[str(tmp_path) if word == "DIR" else word for word in words])
-    assert done.exit_code == 4
-    assert said in " ".join(done.output.split())
+    result = run(*[str(tmp_path) if word == "DIR" else word for word in words])
+    assert result.exit_code == 4
+    assert message in " ".join(result.output.split())
 
 
 @pytest.mark.parametrize("text", ["{verb: ADD}", "- ADD", "- {do: flyy}", ": :", "- {"])
@@ -70,8 +70,8 @@ def test_faults_that_are_none_are_refused(tmp_path: Path, text: str) -> None:
     """Before a plugin is made that does nothing of it."""
     faults = tmp_path / "faults.yaml"
     faults.write_text(text)
-    done = run("install", tmp_path / "bin", "--faults", faults)
-    assert done.exit_code == 4
+    result = run("install", tmp_path / "bin", "--faults", faults)
+    assert result.exit_code == 4
 
 
 def test_a_file_that_is_no_journal_is_refused(tmp_path: Path) -> None:
@@ -83,6 +83,6 @@ def test_a_file_that_is_no_journal_is_refused(tmp_path: Path) -> None:
 
 def test_every_knob_is_listed() -> None:
     """With a line each, at 80 columns."""
-    told = run("knobs").output
-    assert "hold-stdout" in told
-    assert all(len(line) <= 80 for line in told.splitlines())
+    printed = run("knobs").output
+    assert "hold-stdout" in printed
+    assert all(len(line) <= 80 for line in printed.splitlines())

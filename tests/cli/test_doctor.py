@@ -18,10 +18,10 @@ BROKEN = Check("disk", False, "0 MiB free", "sockets", "free some space", needed
 
 def test_this_machine_is_examined(refimpl: Command) -> None:
     """Whatever it has; every check has its line."""
-    done = refimpl("doctor")
-    assert done.returncode in (0, 1)
+    result = refimpl("doctor")
+    assert result.returncode in (0, 1)
     names = [check.name for check in doctor.examine()]
-    lines = done.stdout.splitlines()
+    lines = result.stdout.splitlines()
     assert [name for name in names if any(line[9:].startswith(name) for line in lines)] == names
 
 
@@ -42,11 +42,11 @@ def test_only_what_is_needed_makes_it_fail(
 ) -> None:
     """What is missing says what is lost without it, and what to do; nothing is wider than 80."""
     monkeypatch.setattr(doctor, "examine", lambda: iter(checks))
-    done = refimpl("doctor")
-    assert done.returncode == code
-    lines = done.stdout.splitlines()
+    result = refimpl("doctor")
+    assert result.returncode == code
+    lines = result.stdout.splitlines()
     assert [line.split()[0] for line in lines if line[0] != " "] == marks
     assert all(len(line) <= 80 for line in lines)
     for check in checks:
-        assert (f"without it: {check.allows}" in done.stdout) == (not check.good)
-        assert check.good or f"to do: {check.advice[:20]}" in done.stdout
+        assert (f"without it: {check.allows}" in result.stdout) == (not check.good)
+        assert check.good or f"to do: {check.advice[:20]}" in result.stdout

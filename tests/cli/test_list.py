@@ -14,10 +14,10 @@ Command = Callable[..., Any]  # see conftest.py
 
 def test_every_case_has_a_line(refimpl: Command) -> None:
     """Id, level and rule, in the order of the ids."""
-    done = refimpl("list", "csi")
-    assert (done.returncode, done.stderr) == (0, "")
-    listed = [line.split()[:2] for line in done.stdout.splitlines()]
-    assert listed == [[entry.case.id, entry.case.level.name] for entry in cases.all_cases("csi")]
+    result = refimpl("list", "csi")
+    assert (result.returncode, result.stderr) == (0, "")
+    rows = [line.split()[:2] for line in result.stdout.splitlines()]
+    assert rows == [[entry.case.id, entry.case.level.name] for entry in cases.all_cases("csi")]
 
 
 def test_all_interfaces_are_listed_unless_one_is_named(refimpl: Command) -> None:
@@ -43,6 +43,6 @@ def test_json_has_the_fields_that_scripts_read(refimpl: Command) -> None:
 
 def test_an_unknown_interface_is_a_usage_error(refimpl: Command) -> None:
     """It names those there are."""
-    done = refimpl("list", "csy")
-    assert (done.returncode, done.stdout) == (4, "")
-    assert "'csy': there is csi" in done.said
+    result = refimpl("list", "csy")
+    assert (result.returncode, result.stdout) == (4, "")
+    assert "'csy': there is csi" in result.said

@@ -35,10 +35,10 @@ def test_every_command_is_there_and_explains_itself(refimpl: Command) -> None:
     """`--help` of each, on at most 100 columns."""
     for name in module.COMMANDS:
         assert isinstance(importlib.import_module(f"refimpl.cli.{name}").command, click.Command)
-        done = refimpl(name, "--help")
-        assert done.returncode == 0
-        assert done.stdout.startswith(f"Usage: refimpl {name}")
-        assert all(len(line) <= 100 for line in done.stdout.splitlines()), name
+        result = refimpl(name, "--help")
+        assert result.returncode == 0
+        assert result.stdout.startswith(f"Usage: refimpl {name}")
+        assert all(len(line) <= 100 for line in result.stdout.splitlines()), name
 
 
 def test_the_help_lists_the_commands_in_the_order_they_are_met(refimpl: Command) -> None:
@@ -57,13 +57,13 @@ def test_the_version_is_told(refimpl: Command) -> None:
 @pytest.mark.parametrize("words", [(), ("tset",), ("--no-such-option",), ("list", "a", "b")])
 def test_a_wrong_call_ends_with_4(refimpl: Command, words: tuple[str, ...]) -> None:
     """On stderr, with how it is to be called; stdout is for results."""
-    done = refimpl(*words)
-    assert (done.returncode, done.stdout) == (4, "")
-    assert "Usage: refimpl" in done.stderr
+    result = refimpl(*words)
+    assert (result.returncode, result.stdout) == (4, "")
+    assert "Usage: refimpl" in result.stderr
 
 
 @pytest.mark.parametrize(
-    ("error", "code", "said"),
+    ("error", "code", "message"),
     [
         (Usage("no such file"), 4, "no such file"),
         (TargetUnreachable("nobody listens"), 6, "nobody listens"),
@@ -76,11 +76,11 @@ def test_each_way_to_fail_has_its_exit_code(
     capsys: pytest.CaptureFixture[str],
     error: BaseException,
     code: int,
-    said: str,
+    message: str,
 ) -> None:
     """Scripts rely on them."""
     assert ended(monkeypatch, error) == code
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_a_fault_of_ours_is_no_verdict_on_a_target(

@@ -93,7 +93,7 @@ def test_a_port_may_stand_before_a_socket(behind: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("upstream", "says"),
+    ("upstream", "message"),
     [
         ("nobody.sock", "there is no such file"),
         ("file", "the file is no socket"),
@@ -101,19 +101,19 @@ def test_a_port_may_stand_before_a_socket(behind: Path) -> None:
     ],
 )
 def test_an_upstream_that_is_not_there_is_exit_code_6(
-    upstream: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    upstream: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One sentence instead of a proxy before nothing."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file").write_text("")
     result = CliRunner().invoke(command, ["front.sock", upstream, "--wait", "0"])
     assert result.exit_code == 6
-    assert says in result.stderr
+    assert message in result.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("words", "message"),
     [
         (["unix://x/y", "behind.sock"], "write unix:/// with three slashes"),
         (["front.sock", "ctl:x"], "is of no known form"),
@@ -128,7 +128,7 @@ def test_an_upstream_that_is_not_there_is_exit_code_6(
 )
 def test_a_wrong_word_is_one_sentence(
     words: list[str],
-    says: str,
+    message: str,
     behind: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -139,7 +139,7 @@ def test_a_wrong_word_is_one_sentence(
     result = CliRunner().invoke(command, words)
     assert isinstance(result.exception, SystemExit), result.exception
     assert result.exit_code in (2, 4)  # click's own findings become 4 in the program
-    assert says in result.stderr
+    assert message in result.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == [behind.name, "crash.yaml"]
 
 

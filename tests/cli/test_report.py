@@ -81,7 +81,7 @@ def test_a_killed_run_has_a_summary_too(stream: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         (b"", "holds no run record"),
         (b"hello\nworld\n", "line 1: no event of ours"),
@@ -91,14 +91,14 @@ def test_a_killed_run_has_a_summary_too(stream: Path) -> None:
     ],
 )
 def test_a_file_that_is_no_stream_is_a_usage_error(
-    tmp_path: Path, content: bytes, told: str
+    tmp_path: Path, content: bytes, message: str
 ) -> None:
     """Exit code 4 and a sentence that names the file and what to give instead."""
     path = tmp_path / "other.jsonl"
     path.write_bytes(content)
     result = report(path, "--badge", "-")
     assert result.exit_code == 4
-    assert told in result.output
+    assert message in result.output
     assert str(path) in result.output
 
 

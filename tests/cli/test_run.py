@@ -42,8 +42,8 @@ class Node:
     @property
     def options(self) -> list[str]:
         """The options that keep everything inside the folder."""
-        named = {"--cni-path": "bin", "--cache-dir": "cache", "--netns": "ns"}
-        return [word for name, place in named.items() for word in (name, str(self.base / place))]
+        folders = {"--cni-path": "bin", "--cache-dir": "cache", "--netns": "ns"}
+        return [word for name, place in folders.items() for word in (name, str(self.base / place))]
 
     @property
     def calls(self) -> list[str]:
@@ -59,25 +59,25 @@ class Node:
 
 @pytest.fixture
 def node(tmp_path: Path) -> Node:
-    """See Node."""
+    """A node whose two plugins write down their calls and answer ADD with RESULT."""
     (tmp_path / "bin").mkdir()
     for name in ("one", "two"):
         (tmp_path / "bin" / name).write_text(PLUGIN)
         (tmp_path / "bin" / name).chmod(0o755)
-    listed = {"cniVersion": "1.1.0", "name": "net", "plugins": [{"type": "one"}, {"type": "two"}]}
-    (tmp_path / "net.conflist").write_text(json.dumps(listed))
+    network = {"cniVersion": "1.1.0", "name": "net", "plugins": [{"type": "one"}, {"type": "two"}]}
+    (tmp_path / "net.conflist").write_text(json.dumps(network))
     (tmp_path / "ns").touch()
     (tmp_path / "calls").touch()
-    made = Node(tmp_path)
-    made.answers("ADD", RESULT)
-    return made
+    node = Node(tmp_path)
+    node.answers("ADD", RESULT)
+    return node
 
 
 def test_the_flows_are_named(refimpl: Command) -> None:
     """Of all interfaces, or of one."""
-    done = refimpl("run", "--list")
-    assert done.returncode == 0
-    assert [line.split()[:2] for line in done.stdout.splitlines()] == [
+    result = refimpl("run", "--list")
+    assert result.returncode == 0
+    assert [line.split()[:2] for line in result.stdout.splitlines()] == [
         [interface, name] for interface, flows in FLOWS.items() for name in flows
     ]
     assert refimpl("run", "cni", "--list").stdout.startswith("cni  pod ")
@@ -91,9 +91,9 @@ def test_every_flow_can_be_played() -> None:
 
 def test_a_pod_lives_and_every_exec_is_a_line(refimpl: Command, node: Node) -> None:
     """Verb, plugin, milliseconds, what was answered."""
-    done = refimpl("run", "cni", node.config, "--flow", "pod", *node.options)
-    assert (done.returncode, done.stderr) == (0, "")
-    lines = [line.split() for line in done.stdout.splitlines()]
+    result = refimpl("run", "cni", node.config, "--flow", "pod", *node.options)
+    assert (result.returncode, result.stderr) == (0, "")
+    lines = [line.split() for line in result.stdout.splitlines()]
     assert [f"{words[1]} {words[0]}" for words in lines] == node.calls
     assert node.calls == [
         *("one ADD", "two ADD", "one CHECK", "two CHECK"),
@@ -109,17 +109,19 @@ def test_the_profile_shows_in_the_calls(refimpl: Command, node: Node) -> None:
     words = ("--flow", "pod", "--profile", "ocicni", *node.options)
     assert refimpl("run", "cni", node.config, *words).returncode == 0
     words = ("--flow", "pod", "--profile", "go-cni", *node.options)
-    done = refimpl("run", "cni", node.config, *words)
-    assert done.returncode == 1
-    assert "loopback ADD: no regular file of that name" in done.stderr
-    assert "CHECK" not in done.stdout
+    result = refimpl("run", "cni", node.config, *words)
+    assert result.returncode == 1
+    assert "loopback ADD: no regular file of that name" in result.stderr
+    assert "CHECK" not in result.stdout
 
 
 def test_add_check_and_del_find_each_other(refimpl: Command, node: Node) -> None:
     """Three commands, one attachment: the id comes from the namespace."""
     for flow in ("add", "check", "del"):
-        done = refimpl("run", "cni", node.config, "--flow", flow, *node.options, "--ifname", "net1")
-        assert (done.returncode, done.stderr) == (0, "")
+        result = refimpl(
+            "run", "cni", node.config, "--flow", flow, *node.options, "--ifname", "net1"
+        )
+        assert (result.returncode, result.stderr) == (0, "")
     words = [line.split() for line in (node.base / "calls").read_text().splitlines()]
     assert len({word[2] for word in words}) == 1
     assert {word[3] for word in words} == {"net1"}
@@ -129,15 +131,15 @@ def test_add_check_and_del_find_each_other(refimpl: Command, node: Node) -> None
 def test_add_prints_the_result(refimpl: Command, node: Node) -> None:
     """As cnitool does; with arguments and capabilities as it takes them."""
     words = ("--args", "A=1;B=2", "--cap-args", '{"mac": "x"}', "--container-id", "c1")
-    done = refimpl("run", "cni", node.config, "--flow", "add", *words, *node.options)
-    assert json.loads(done.stdout[done.stdout.index("{") :]) == RESULT
+    result = refimpl("run", "cni", node.config, "--flow", "add", *words, *node.options)
+    assert json.loads(result.stdout[result.stdout.index("{") :]) == RESULT
     assert "one ADD c1 eth0 A=1;B=2" in (node.base / "calls").read_text()
 
 
 def test_verbose_shows_environment_and_documents(refimpl: Command, node: Node) -> None:
     """All that is needed to repeat a call by hand."""
-    done = refimpl("run", "cni", node.config, "--flow", "status", "-v", *node.options)
-    lines = [line.strip() for line in done.stdout.splitlines()]
+    result = refimpl("run", "cni", node.config, "--flow", "status", "-v", *node.options)
+    lines = [line.strip() for line in result.stdout.splitlines()]
     assert "CNI_COMMAND=STATUS" in lines
     assert '< {"cniVersion":"1.1.0","name":"net","type":"one"}' in lines
 
@@ -146,19 +148,19 @@ def test_a_failing_plugin_is_exit_code_1_with_its_error(refimpl: Command, node: 
     """And with what was done about it."""
     node.answers("ADD", {"cniVersion": "1.1.0", "code": 7, "msg": "no subnet"}, 1)
     node.answers("DEL", {"cniVersion": "1.1.0", "code": 100, "msg": "stuck"}, 1)
-    done = refimpl("run", "cni", node.config, "--flow", "pod", *node.options)
-    assert done.returncode == 1
-    assert "exit 1: no subnet (code 7 INVALID_CONFIG)" in done.stdout
-    assert "add: one ADD: no subnet (code 7 INVALID_CONFIG)" in done.stderr
-    assert "the DEL that followed failed, too, and has to be repeated" in done.stderr
+    result = refimpl("run", "cni", node.config, "--flow", "pod", *node.options)
+    assert result.returncode == 1
+    assert "exit 1: no subnet (code 7 INVALID_CONFIG)" in result.stdout
+    assert "add: one ADD: no subnet (code 7 INVALID_CONFIG)" in result.stderr
+    assert "the DEL that followed failed, too, and has to be repeated" in result.stderr
     assert node.calls == ["one ADD", "two DEL"]
 
 
 def test_a_pod_that_fails_its_check_is_detached(refimpl: Command, node: Node) -> None:
     """What was attached is never left behind."""
     node.answers("CHECK", {"cniVersion": "1.1.0", "code": 7, "msg": "gone"}, 1)
-    done = refimpl("run", "cni", node.config, "--flow", "pod", *node.options)
-    assert done.returncode == 1
+    result = refimpl("run", "cni", node.config, "--flow", "pod", *node.options)
+    assert result.returncode == 1
     assert node.calls[-2:] == ["two DEL", "one DEL"]
 
 
@@ -167,9 +169,9 @@ def test_gc_keeps_what_is_known_unless_told_otherwise(refimpl: Command, node: No
     add = ("--flow", "add", "--container-id", "c1", *node.options)
     assert refimpl("run", "cni", node.config, *add).returncode == 0
     results = node.base / "cache" / "results"
-    for words, left in (((), 1), (("--valid", "c1/eth0"), 1), (("--valid", "c2/eth0"), 0)):
-        done = refimpl("run", "cni", node.config, "--flow", "gc", *words, *node.options)
-        assert (done.returncode, len(list(results.iterdir()))) == (0, left)
+    for words, remaining in (((), 1), (("--valid", "c1/eth0"), 1), (("--valid", "c2/eth0"), 0)):
+        result = refimpl("run", "cni", node.config, "--flow", "gc", *words, *node.options)
+        assert (result.returncode, len(list(results.iterdir()))) == (0, remaining)
     assert refimpl("run", "cni", node.config, *add).returncode == 0
     libcni = ("--flow", "gc", "--profile", "libcni", *node.options)
     assert refimpl("run", "cni", node.config, *libcni).returncode == 0
@@ -180,14 +182,14 @@ def test_a_folder_is_read_as_the_profile_reads_it(refimpl: Command, node: Node) 
     """What is left out is said on stderr."""
     (node.base / "a.conf").write_text("{")
     words = ("--flow", "status", *node.options)
-    done = refimpl("run", "cni", str(node.base), *words)
-    assert (done.returncode, node.calls) == (0, ["one STATUS", "two STATUS"])
-    assert "skipped" in done.stderr
+    result = refimpl("run", "cni", str(node.base), *words)
+    assert (result.returncode, node.calls) == (0, ["one STATUS", "two STATUS"])
+    assert "skipped" in result.stderr
     assert refimpl("run", "cni", str(node.base), *words, "--profile", "go-cni").returncode == 4
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["run"], "name the interface and its target"),
         (["run", "csi", "x"], "'csi' is not"),
@@ -203,14 +205,14 @@ def test_a_folder_is_read_as_the_profile_reads_it(refimpl: Command, node: Node) 
     ],
 )
 def test_what_cannot_be_played_is_usage(
-    refimpl: Command, node: Node, words: list[str], said: str
+    refimpl: Command, node: Node, words: list[str], message: str
 ) -> None:
     """Exit code 4 and a sentence, and nothing was called."""
     words = [word.format(config=node.config) for word in words]
     where = ["--cache-dir", str(node.base / "cache")] if "--flow" in words else []
-    done = refimpl(*words, *where)
-    assert said in done.said
-    assert done.returncode == (1 if said == "is not there" else 4)
+    result = refimpl(*words, *where)
+    assert message in result.said
+    assert result.returncode == (1 if message == "is not there" else 4)
     assert node.calls == []
 
 
@@ -220,15 +222,15 @@ def test_without_a_namespace_one_is_made_and_gone_afterwards(node: Node) -> None
     if reason:
         pytest.skip(reason)
     command = [sys.executable, "-m", "refimpl", "run", "cni", node.config, "--flow", "pod", "-v"]
-    done = subprocess.run(
+    result = subprocess.run(
         [*command, "--cni-path", str(node.base / "bin")],
         capture_output=True,
         text=True,
         timeout=60,
         check=False,
     )
-    assert (done.returncode, done.stderr) == (0, "")
-    (netns,) = {line.strip() for line in done.stdout.splitlines() if "CNI_NETNS=" in line}
+    assert (result.returncode, result.stderr) == (0, "")
+    (netns,) = {line.strip() for line in result.stdout.splitlines() if "CNI_NETNS=" in line}
     assert netns.startswith("CNI_NETNS=/run/netns/")
     assert not Path(netns.partition("=")[2]).exists()
 
@@ -236,5 +238,7 @@ def test_without_a_namespace_one_is_made_and_gone_afterwards(node: Node) -> None
 def test_the_list_costs_no_import_of_the_runtime() -> None:
     """`refimpl run --list` and `--help` answer at once."""
     code = "import sys, refimpl.cli.run; print([m for m in sys.modules if 'refimpl.cni' in m])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert result.stdout == "[]\n"

@@ -33,26 +33,26 @@ def kubelet() -> Iterator[FakeKubelet]:
 def test_devices_of_pods_are_a_line_each(refimpl: Command, kubelet: FakeKubelet) -> None:
     """With the container that has it; the others when asked for."""
     socket = str(kubelet.pod_resources)
-    done = refimpl("run", "podresources", socket, "--flow", "list")
-    (held,) = kubelet.allocated("a", "main", GPU)
-    node = held[-1]
-    assert done.stdout == f"default/a main  {GPU}  {held}  NUMA {node}\n"
-    done = refimpl("run", "podresources", socket, "--flow", "list", "-v")
-    assert done.stdout.splitlines()[1] == "default/b main  no device"
+    result = refimpl("run", "podresources", socket, "--flow", "list")
+    (device,) = kubelet.allocated("a", "main", GPU)
+    node = device[-1]
+    assert result.stdout == f"default/a main  {GPU}  {device}  NUMA {node}\n"
+    result = refimpl("run", "podresources", socket, "--flow", "list", "-v")
+    assert result.stdout.splitlines()[1] == "default/b main  no device"
 
 
 def test_all_that_can_be_had_is_a_line_each(refimpl: Command, kubelet: FakeKubelet) -> None:
     """Given to a pod or not."""
     socket = kubelet.pod_resources.path
-    done = refimpl("run", "podresources", socket, "--flow", "allocatable")
-    assert done.stdout == f"{GPU}  gpu-0  NUMA 0\n{GPU}  gpu-1  NUMA 1\n"
+    result = refimpl("run", "podresources", socket, "--flow", "allocatable")
+    assert result.stdout == f"{GPU}  gpu-0  NUMA 0\n{GPU}  gpu-1  NUMA 1\n"
 
 
 def test_what_cannot_be_asked_is_told(refimpl: Command, tmp_path: Path) -> None:
     """4 for words that make no sense, 6 where nobody answers."""
     words = ("run", "podresources", str(tmp_path / "a.txt"), "--flow", "list")
-    done = refimpl(*words, "--profile", "x")
-    assert (done.returncode, "--profile: an option of cni" in done.said) == (4, True)
+    result = refimpl(*words, "--profile", "x")
+    assert (result.returncode, "--profile: an option of cni" in result.said) == (4, True)
     (tmp_path / "a.txt").touch()
-    done = refimpl(*words)
-    assert (done.returncode, "a.txt" in done.said) == (6, True)
+    result = refimpl(*words)
+    assert (result.returncode, "a.txt" in result.said) == (6, True)
