@@ -47,17 +47,9 @@ def _edited(call: Call, document: Document, failed: bool) -> Document:
         document["code"] = fault.get("code", 9)
     if failed and call.breach("no-msg"):
         document["msg"] = ""
-    if fault := call.breach("wrong-version"):
-        document["cniVersion"] = fault.get("version") or _another(call.version)
-    if call.breach("no-version"):
-        document.pop("cniVersion", None)
     if fault := call.breach("edit"):
         _edit(document, fault)
     return _floats(document) if call.breach("float-numbers") else document
-
-
-def _another(version: str) -> str:
-    return "0.4.0" if version == "1.0.0" else "1.0.0"
 
 
 def _edit_result(call: Call, document: Document) -> None:
@@ -119,14 +111,6 @@ def _streams(call: Call, answer: Executed, failed: bool) -> Executed:
         out, err = b"", err + out
     if failed and call.verb == "ADD" and (fault := call.breach("result-then-error")) is not None:
         out = dumps(fault.get("result", {"cniVersion": call.version})) + b"\n" + out
-    if call.breach("both-streams"):
-        err += out
-    if call.breach("two-documents"):
-        out += out
-    if call.breach("empty-stdout"):
-        out = b""
-    if call.breach("garbage"):
-        out = b"\xff\xfe{not json\x00"
     if fault := call.breach("noise-before"):
         out = str(fault.get("text", "starting up\n")).encode() + out
     if fault := call.breach("noise-after"):

@@ -139,8 +139,6 @@ def delete(call: Call) -> None:
         "not a namespace",
     ):
         raise Failure(CHANGED, f"{call.netns} is gone")
-    if call.breach("forget") or call.breach("forget-rules"):
-        return
     key = [call.name, call.container_id, call.ifname]
     _keep(call, lambda rule: rule.split()[1:4] != key)
 

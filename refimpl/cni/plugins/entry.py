@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import os
-
 from . import answer, faults, journal
 from .codec import parse_object
 from .delegate import execute
@@ -169,14 +167,7 @@ def _version(call: Call, versions: tuple[str, ...]) -> dict[str, Any]:
         shown = [*reversed(versions), versions[-1]]
     if call.breach("version-empty"):
         shown = []
-    if fault := call.breach("version-side-effect"):
-        _leave(fault["folder"], "version")
     return {"cniVersion": asked, "supportedVersions": shown}
-
-
-def _leave(folder: str, name: str) -> None:
-    with open(os.path.join(folder, name), "wb"):
-        pass
 
 
 def _early_faults(call: Call) -> None:
@@ -184,10 +175,6 @@ def _early_faults(call: Call) -> None:
         raise Failure(
             fault.get("code", 999), fault.get("msg", "told to fail"), fault.get("details", "")
         )
-    if (fault := call.breach("id-as-filename")) and call.verb in ("ADD", "DEL", "CHECK"):
-        name = call.environ.get("CNI_CONTAINERID", "")
-        if name:
-            _leave(fault["folder"], name)
 
 
 def _late_faults(call: Call) -> None:

@@ -52,7 +52,7 @@ def add(call: Call) -> dict[str, Any]:
         used = store.entries()
         key = (call.container_id, call.ifname)
         mine = [name for name, owner in used.values() if owner == key]
-        if mine and not call.breach("add-twice"):
+        if mine:
             raise Failure(EXISTS, f"container {key[0]} has {mine[0]} for {key[1]}; DEL it first")
         result["ips"] = _reserve(call, store, sets, wanted, set(used))
     call.point("reserve")
@@ -156,7 +156,7 @@ def delete(call: Call) -> None:
         parse(call.config)
     if call.breach("del-makes-store"):
         store.make()
-    if not store.exists() or call.breach("no-release") or call.breach("forget"):
+    if not store.exists() or call.breach("no-release"):
         return
     key = (call.container_id, call.ifname)
     with store:

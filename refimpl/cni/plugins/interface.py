@@ -48,13 +48,7 @@ def add(call: Call) -> dict[str, Any]:
                 kernel.remove_link(state, kernel.namespace(state, call.netns) or {}, call.ifname)
         raise failure
     call.point("start")
-    try:
-        given = _addresses(call)
-    except Failure:
-        if call.breach("half-made"):
-            with kernel.Change(path) as state:
-                links.attach(call, state, {})
-        raise
+    given = _addresses(call)
     try:
         call.point("ipam")
         document = _attached(call, path, given)
@@ -116,8 +110,7 @@ def check_mac(where: str, mac: object) -> None:
 
 
 def _ipam(call: Call) -> str:
-    kind = call.config.get("ipam", {}).get("type", "")
-    return "" if call.breach("no-ipam-needed") else str(kind)
+    return str(call.config.get("ipam", {}).get("type", ""))
 
 
 def _addresses(call: Call) -> Inner:
@@ -161,8 +154,6 @@ def delete(call: Call) -> None:
     """Undoes ADD as far as anything is left: the link first, whatever IPAM says. Raises Failure
     when IPAM does, after the link is gone."""
     spaces.refuse_own(call)
-    if call.breach("forget"):
-        return
     state = spaces.look(call)
     kind = kernel.state_of(state, call.netns)
     _broken_deletes(call, state, kind)
@@ -218,11 +209,6 @@ def check(call: Call) -> None:
     if call.breach("check-needs-ipam") and not _ipam(call):
         raise Failure(DELEGATE, "no plugin name provided")
     result = previous(call)
-    if call.breach("check-changes"):
-        with kernel.Change(spaces.kernel_path(call)) as changed:
-            space = kernel.namespace(changed, call.netns)
-            if space and call.ifname in space["links"]:
-                space["links"][call.ifname]["up"] = True
     check_attachment(call, spaces.look(call), result)
     if _ipam(call) and not call.breach("check-ignores-ipam"):
         delegate.ask(call, _ipam(call))
@@ -231,7 +217,7 @@ def check(call: Call) -> None:
 def gc(call: Call) -> None:
     """Removes what is no longer valid of this network, IPAM's part included. Raises Failure."""
     pairs = valid_pairs(call)
-    if call.breach("gc-nothing") or call.breach("forget"):
+    if call.breach("gc-nothing"):
         return
     failure = None
     if _ipam(call) and not call.breach("gc-not-forwarded"):

@@ -192,8 +192,7 @@ def detach(call: Call, state: dict[str, Any]) -> None:
         ours = link and link.get("owner") == call.container_id
         if space and (ours or call.breach("del-foreign-link")):
             kernel.remove_link(state, space, call.ifname)
-        if link is not None or not call.breach("forget-host-link"):
-            kernel.remove_link(state, host, host_name(call))
+        kernel.remove_link(state, host, host_name(call))
     key = [call.name, call.container_id, call.ifname]
     host["rules"] = [
         rule

@@ -160,12 +160,8 @@ def tell_twice(rig: Rig) -> Callable[..., tuple[Any, Any]]:
 
     def tell(plugin: str, knob: str, arguments: dict[str, Any], story: Any) -> tuple[Any, Any]:
         twin = Rig(rig.folder / "broken")
-        given = dict(arguments)
-        if "folder" in given:
-            (twin.folder / given["folder"]).mkdir(exist_ok=True)
-            given["folder"] = str(twin.folder / given["folder"])
         healthy = story(Story(rig, plugin))
-        twin.fault(plugin, knob, **given)
+        twin.fault(plugin, knob, **arguments)
         return healthy, story(Story(twin, plugin))
 
     return tell

@@ -6,7 +6,6 @@ import itertools
 
 import pytest
 
-VERSIONS = ("0.1.0", "0.2.0", "0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0")
 PAIR = "cni.dev/valid-attachments"
 
 

@@ -139,13 +139,13 @@ def test_the_override_allows_the_own_namespace(rig, value) -> None:
     ("fault", "code"),
     [
         ({"do": "exit", "status": 1}, 102),
-        ({"do": "garbage"}, 102),
+        ({"do": "stdout", "text": "{not json"}, 102),
         ({"do": "stdout", "text": "{}"}, 102),
         ({"do": "signal"}, 102),
         ({"do": "error", "code": 11}, 11),
         ({"do": "code", "code": 0}, 102),
         ({"do": "index-out-of-range"}, 102),
-        ({"do": "wrong-version", "version": "7.0.0"}, 102),
+        ({"do": "edit", "pointer": "/cniVersion", "value": "7.0.0"}, 102),
     ],
 )
 def test_a_failing_ipam_is_undone_once_and_leaves_nothing(rig, fault, code) -> None:

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-VERSIONS = ("0.1.0", "0.2.0", "0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0")
-
 
 def test_del_leaves_nothing_and_can_be_repeated(rig) -> None:
     """A runtime repeats a DEL until it knows that it worked."""

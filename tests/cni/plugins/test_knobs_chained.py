@@ -15,16 +15,6 @@ RICH = {"cniVersion": "1.1.0", "x": 1, "ips": [{"address": "10.1.0.2/24", "y": 2
 PLAIN = {"cniVersion": "1.1.0", "ips": [{"address": "10.1.0.2/24"}]}
 
 
-def rules(what=lambda s: len(s.rig.host.snapshot().namespaces["host"].rules), **change):
-    def tell(s):
-        s.chain(runtimeConfig=PORTS)
-        conf = {"cniVersion": "1.1.0", "name": "net", **change}
-        s.rig.call("portmap", "DEL", conf)
-        return what(s)
-
-    return tell
-
-
 def rules_gone(s):
     result = s.chain(runtimeConfig=PORTS).document
     conf = {"cniVersion": "1.1.0", "name": "net", "runtimeConfig": PORTS}
@@ -75,7 +65,6 @@ STORIES = {
     "silent-change": ("portmap", {}, changed_macs, [False, False, True], [False, False, False]),
     "needs-runtime-config": ("portmap", {}, passed(PLAIN, what=lambda a: a.code), 0, 7),
     "late-validation": ("portmap", {}, late, (7, 1500), (7, 1300)),
-    "forget-rules": ("portmap", {}, rules(), 0, 2),
     "check-misses-rules": ("portmap", {}, rules_gone, 103, 0),
 }
 

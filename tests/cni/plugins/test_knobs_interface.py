@@ -117,14 +117,6 @@ def remaining_address(**env):
     return after_del(lambda s: len(s.rig.reserved()), **env)
 
 
-def brought_up(s):
-    conf = {"prevResult": s.added()}
-    s.rig.host.set_down(s.rig.netns, "eth0")
-    s.rig.host.snapshot()
-    s.do("CHECK", change=conf)
-    return s.rig.host.links(s.rig.netns)["eth0"].up
-
-
 def mac_changed_later(s):
     result = s.added()
     s.rig.host.set_mac(s.rig.netns, "eth0", "02:00:00:00:00:01")
@@ -171,12 +163,6 @@ def foreign_link(s):
     return "eth0" in s.rig.host.links(s.rig.netns)
 
 
-def half_made(s):
-    s.rig.fault("host-local", "exit", "ADD", status=1)
-    s.do("ADD")
-    return "eth0" in s.rig.host.links(s.rig.netns)
-
-
 def no_address(s):
     configure(s.rig.bin / "rec", answers={"ADD": {"result": {"cniVersion": "1.1.0"}}})
     return s.code("ADD", conf=s.rig.conf(ipam={"type": "rec"}))
@@ -209,7 +195,6 @@ STORIES = {
     "drop-link-on-failure": ("bridge", {}, stranger, (100, True), (100, False)),
     "rollback-frees-first": ("bridge", {}, repeated, 2, 0),
     "leak": ("bridge", {}, ipam_fails, (False, ["ADD", "DEL"]), (False, ["ADD"])),
-    "half-made": ("bridge", {}, half_made, False, True),
     "down-link": ("bridge", {}, link(lambda found, _: found.up), True, False),
     "wrong-mac": (
         "bridge",
@@ -238,13 +223,6 @@ STORIES = {
     "host-sandbox": ("bridge", {}, lambda s: "sandbox" in s.added()["interfaces"][0], False, True),
     "no-address-accepted": ("bridge", {}, no_address, 102, 0),
     "accept-junk-ipam": ("bridge", {}, junk_ipam, 102, 0),
-    "no-ipam-needed": (
-        "bridge",
-        {},
-        lambda s: s.added() and s.rig.verbs("host-local"),
-        ["ADD"],
-        [],
-    ),
     "path-reversed": (
         "bridge",
         {},
@@ -263,13 +241,6 @@ STORIES = {
     "swallow-stderr": ("bridge", {}, talking_ipam, True, False),
     "swallow-code": ("bridge", {}, failing_delegate("STATUS", 51), 51, 999),
     "swallow-error": ("bridge", {}, failing_delegate("STATUS", 51), 51, 0),
-    "forget": (
-        "bridge",
-        {},
-        after_del(lambda s: "eth0" in s.rig.host.links(s.rig.netns)),
-        False,
-        True,
-    ),
     "forget-ipam": ("bridge", {}, remaining_address(), 0, 2),
     "forget-ipam-without-netns": ("bridge", {}, remaining_address(CNI_NETNS=""), 0, 2),
     "forget-link": (
@@ -278,13 +249,6 @@ STORIES = {
         after_del(lambda s: "eth0" in s.rig.host.links(s.rig.netns)),
         False,
         True,
-    ),
-    "forget-host-link": (
-        "bridge",
-        {},
-        after_del(lambda s: len(s.rig.host.links()), CNI_NETNS=""),
-        1,
-        3,
     ),
     "del-once": ("bridge", {}, twice, 0, 102),
     "del-needs-netns": ("bridge", {}, lambda s: s.code("DEL", CNI_NETNS=""), 0, 102),
@@ -306,7 +270,6 @@ STORIES = {
     "check-ignores-ipam": ("bridge", {}, checked(lambda s: shutil.rmtree(s.rig.store)), 103, 0),
     "check-needs-ipam": ("bridge", {}, no_ipam("CHECK"), 0, 102),
     "check-own-mac": ("bridge", {}, mac_changed_later, 0, 103),
-    "check-changes": ("bridge", {}, brought_up, False, True),
     "skip": (
         "bridge",
         {"what": "route"},

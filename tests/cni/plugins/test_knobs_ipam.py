@@ -128,7 +128,6 @@ STORIES = {
     "del-by-case": ("host-local", {}, several("DEL"), REST, ["c10/eth0", "c10/eth1"]),
     "del-makes-store": ("host-local", {}, with_folder(lambda s: s.do("DEL")), False, True),
     "no-release": ("host-local", {}, several("DEL"), REST, ALL),
-    "add-twice": ("host-local", {}, lambda s: (s.code("ADD"), s.code("ADD")), (0, 100), (0, 0)),
     "check-by-id": ("host-local", {}, reservation_moved, 103, 0),
     "gc-everything": ("host-local", {}, several({PAIR: VALID}), ["c1/eth0"], []),
     "gc-by-prefix": (

@@ -9,21 +9,6 @@ from refimpl.cni.plugins import knobs
 SUPPORTED = ["0.1.0", "0.2.0", "0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0"]
 
 
-def file_named_by(name):
-    def tell(s):
-        place = s.rig.folder / "ids"
-        place.mkdir(exist_ok=True)
-        s.do("ADD", CNI_CONTAINERID=name)
-        return [p.name for p in place.iterdir()]
-
-    return tell
-
-
-def version_side_effect(s):
-    s.do("VERSION")
-    return (s.rig.folder / "version").exists()
-
-
 # knob: (plugin, arguments, what is told, what comes of it in health, and broken)
 STORIES = {
     "one-missing-variable": (
@@ -54,7 +39,6 @@ STORIES = {
         4,
         0,
     ),
-    "id-as-filename": ("bridge", {"folder": "ids"}, file_named_by("abc"), [], ["abc"]),
     "no-ifname-check": (
         "bridge",
         {},
@@ -116,7 +100,6 @@ STORIES = {
         "1.1.0",
     ),
     "version-strict": ("bridge", {}, lambda s: s.rig.call("bridge", "VERSION", b"junk").code, 0, 6),
-    "version-side-effect": ("bridge", {"folder": ""}, version_side_effect, False, True),
     "version-lies": (
         "bridge",
         {},
