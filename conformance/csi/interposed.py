@@ -12,12 +12,12 @@ from conformance.engine.ledger import LedgerChannel
 from refimpl.csi.kubelet import Driver
 from refimpl.wire.client import Channel
 from refimpl.wire.endpoint import Endpoint
-from refimpl.wire.faults import Faults, Rule
+from refimpl.wire.faults import FaultRule, Faults
 from refimpl.wire.proxy import Proxy
 
 
 @contextlib.contextmanager
-def interposed(csi: CsiTarget, *rules: Rule) -> Iterator[Driver]:
+def interposed(csi: CsiTarget, *rules: FaultRule) -> Iterator[Driver]:
     """The driver behind a proxy that obeys these fault rules, until the block ends.
 
     Calls are recorded, and what they make is undone, as for calls to the driver itself.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["PluginMutant"]
 
 _SERVICE = "refimpl.deviceplugin.plugin.serving:DevicePluginService"
-_CALL = "refimpl.wire.client_call:UnaryReply.__call__"
+_CALL = "refimpl.wire.client_call:UnaryCall.__call__"
 _RPCS = (
     "GetDevicePluginOptions",
     "ListAndWatch",

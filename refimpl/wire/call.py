@@ -32,20 +32,22 @@ class Call:
         "_callbacks",
         "_context",
         "_endings",
+        "_notified",
         "_over",
         "_pool",
         "_stopped",
-        "_told",
         "deadline_s",
         "method",
     )
 
     def __init__(self, method: str, context: grpc.ServicerContext, pool: Pool) -> None:
-        left = context.time_remaining()
+        remaining = context.time_remaining()
         self.method = method
-        self.deadline_s = left if left is not None and left < _NO_DEADLINE_S else None
+        self.deadline_s = (
+            remaining if remaining is not None and remaining < _NO_DEADLINE_S else None
+        )
         self._context, self._pool = context, pool
-        self._over = self._stopped = self._told = False
+        self._over = self._stopped = self._notified = False
         self._callbacks: list[Callable[[], object]] = []
         self._endings: list[Callable[[], object]] = []
 
@@ -73,10 +75,10 @@ class Call:
         It is not called for a call that ends by itself. It must not block.
         """
         with _CALLBACKS:
-            first, told = not self._callbacks, self._told
-            if not told:
+            first, already = not self._callbacks, self._notified
+            if not already:
                 self._callbacks.append(callback)
-        if told:
+        if already:
             callback()
         elif first and not self._context.add_callback(self._ended):
             self._ended()
@@ -86,10 +88,10 @@ class Call:
         been sent, or nobody waits for one any more. It must not block.
         """
         with _CALLBACKS:
-            told = self._told
-            if not told:
+            already = self._notified
+            if not already:
                 self._endings.append(callback)
-        if told:
+        if already:
             callback()
         elif len(self._endings) == 1 and not self._context.add_callback(self._ended):
             self._ended()
@@ -113,7 +115,7 @@ class Call:
 
     def _ended(self) -> None:
         with _CALLBACKS:
-            self._told = True
+            self._notified = True
             callbacks, self._callbacks = self._callbacks, []
             endings, self._endings = self._endings, []
         for callback in [*([] if self._over else callbacks), *endings]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import grpc
 
-from refimpl.wire.client_call import Replies, StreamReply, UnaryReply
+from refimpl.wire.client_call import Replies, StreamCall, UnaryCall
 from refimpl.wire.endpoint import RECEIVE_BYTES, Endpoint
 from refimpl.wire.journal import Entry, Journal
 from refimpl.wire.reach import obstacle
@@ -41,13 +41,13 @@ def timeout_factor() -> float:
 
     Raises ValueError for anything that is not a positive number.
     """
-    given = os.environ.get("REFIMPL_TIMEOUT_FACTOR") or "1"
+    text = os.environ.get("REFIMPL_TIMEOUT_FACTOR") or "1"
     try:
-        factor = float(given)
+        factor = float(text)
     except ValueError:
         factor = math.nan
     if not 0 < factor < math.inf:
-        raise ValueError(f"REFIMPL_TIMEOUT_FACTOR={given!r} is not a number above 0, such as 2.5")
+        raise ValueError(f"REFIMPL_TIMEOUT_FACTOR={text!r} is not a number above 0, such as 2.5")
     return factor
 
 
@@ -85,10 +85,10 @@ class Channel(grpc.Channel):
         seconds = timeout_s * self._factor
         deadline = time.monotonic() + seconds
         left = seconds
-        while (found := obstacle(self.endpoint, max(left, _POLL_S))) is not None:
+        while (hindrance := obstacle(self.endpoint, max(left, _POLL_S))) is not None:
             left = deadline - time.monotonic() - _POLL_S
-            if not found.passing or left <= 0:
-                raise Unreachable(f"{self.endpoint}: {found.reason}")
+            if not hindrance.passing or left <= 0:
+                raise Unreachable(f"{self.endpoint}: {hindrance.reason}")
             time.sleep(_POLL_S)
         self._wait_connected(max(deadline - time.monotonic(), _POLL_S), seconds)
 
@@ -99,9 +99,9 @@ class Channel(grpc.Channel):
         response_deserializer: Any = None,
         _registered_method: bool = False,
     ) -> Any:
-        """One request, one reply; see grpc.Channel."""
+        """The callable of a method that takes one request and gives one reply."""
         invoke: Any = self._channel.unary_unary(method)
-        return UnaryReply(self, method, invoke, request_serializer, response_deserializer, False)
+        return UnaryCall(self, method, invoke, request_serializer, response_deserializer, False)
 
     def unary_stream(
         self,
@@ -110,9 +110,9 @@ class Channel(grpc.Channel):
         response_deserializer: Any = None,
         _registered_method: bool = False,
     ) -> Any:
-        """One request, any number of replies; see grpc.Channel."""
+        """The callable of a method that takes one request and streams replies."""
         invoke: Any = self._channel.unary_stream(method)
-        return StreamReply(self, method, invoke, request_serializer, response_deserializer, False)
+        return StreamCall(self, method, invoke, request_serializer, response_deserializer, False)
 
     def stream_unary(
         self,
@@ -121,9 +121,9 @@ class Channel(grpc.Channel):
         response_deserializer: Any = None,
         _registered_method: bool = False,
     ) -> Any:
-        """Any number of requests, one reply; see grpc.Channel."""
+        """The callable of a method that takes a stream of requests and gives one reply."""
         invoke: Any = self._channel.stream_unary(method)
-        return UnaryReply(self, method, invoke, request_serializer, response_deserializer, True)
+        return UnaryCall(self, method, invoke, request_serializer, response_deserializer, True)
 
     def stream_stream(
         self,
@@ -132,16 +132,16 @@ class Channel(grpc.Channel):
         response_deserializer: Any = None,
         _registered_method: bool = False,
     ) -> Any:
-        """Any number of requests and of replies; see grpc.Channel."""
+        """The callable of a method that streams requests and replies."""
         invoke: Any = self._channel.stream_stream(method)
-        return StreamReply(self, method, invoke, request_serializer, response_deserializer, True)
+        return StreamCall(self, method, invoke, request_serializer, response_deserializer, True)
 
     def subscribe(self, callback: Callback, try_to_connect: bool = False) -> None:
-        """See grpc.Channel."""
+        """Has the callback called with the connection's present state and each later one."""
         self._channel.subscribe(callback, try_to_connect)
 
     def unsubscribe(self, callback: Callback) -> None:
-        """See grpc.Channel."""
+        """Ends what `subscribe` began for this callback."""
         self._channel.unsubscribe(callback)
 
     def close(self) -> None:
@@ -156,8 +156,8 @@ class Channel(grpc.Channel):
 
     def seconds(self, timeout: float | None) -> float | None:
         """The deadline of a call that was given this timeout; None for none."""
-        given = self._deadline_s if timeout is None else timeout
-        return None if given == math.inf else given * self._factor
+        asked_s = self._deadline_s if timeout is None else timeout
+        return None if asked_s == math.inf else asked_s * self._factor
 
     def record(self, entry: Entry) -> None:
         """Hands a call that has ended to the journal and the observers."""
@@ -166,12 +166,16 @@ class Channel(grpc.Channel):
         for observe in self._observers:
             observe(entry)
 
-    def _wait_connected(self, left: float, seconds: float) -> None:
+    def _wait_connected(self, timeout_s: float, seconds: float) -> None:
         # gRPC's own way of waiting leaves a thread in the channel, for which `close` waits 0.2 s.
         core = getattr(self._channel, "_channel", None)
-        own = all(hasattr(core, name) for name in _LOOKS)
+        watchable = all(hasattr(core, name) for name in _LOOKS)
         try:
-            connected = _seen_ready(core, left) if own else self._told_ready(left)
+            connected = (
+                _ready_by_watching(core, timeout_s)
+                if watchable
+                else self._ready_by_future(timeout_s)
+            )
         except ValueError as error:  # what grpc raises for a channel that is closed meanwhile
             raise Unreachable(f"{self.endpoint}: the connection was closed by us") from error
         if not connected:
@@ -180,19 +184,19 @@ class Channel(grpc.Channel):
                 f" {seconds:g} s"
             )
 
-    def _told_ready(self, left: float) -> bool:
+    def _ready_by_future(self, timeout_s: float) -> bool:
         ready = grpc.channel_ready_future(self._channel)
         try:
-            ready.result(timeout=left)
+            ready.result(timeout=timeout_s)
         except grpc.FutureTimeoutError:
             ready.cancel()
             return False
         return True
 
 
-def _seen_ready(core: Any, left: float) -> bool:
+def _ready_by_watching(core: Any, timeout_s: float) -> bool:
     """Watches the connection itself; whoever waits has to poll, too (see polling)."""
-    deadline = time.time() + left
+    deadline = time.time() + timeout_s
     while (state := core.check_connectivity_state(True)) != _READY:
         if time.time() > deadline:
             return False

@@ -13,7 +13,7 @@ from google.protobuf.message import DecodeError, Message
 from refimpl.wire.journal import STREAM_KEEP, Entry
 from refimpl.wire.status import Code, Refused
 
-__all__ = ["Caller", "Replies", "StreamReply", "UnaryReply"]
+__all__ = ["Caller", "Replies", "StreamCall", "UnaryCall"]
 
 _DETAILS = "grpc-status-details-bin"
 _CODES = {status: Code(status.value[0]) for status in grpc.StatusCode}
@@ -50,7 +50,7 @@ class Replies:
         self._call.cancel()
 
 
-class _Outgoing:
+class _ClientCall:
     def __init__(
         self,
         caller: Caller,
@@ -72,17 +72,17 @@ class _Outgoing:
             deadline_s=seconds,
         )
 
-    def _payload(self, request: Any, entry: Entry, sent: deque[bytes]) -> Any:
+    def _payload(self, request: Any, entry: Entry, requests: deque[bytes]) -> Any:
         if self._streams:
-            return (self._encode(each, entry, sent) for each in request)
-        return self._encode(request, entry, sent)
+            return (self._encode(message, entry, requests) for message in request)
+        return self._encode(request, entry, requests)
 
-    def _encode(self, message: Any, entry: Entry, sent: deque[bytes]) -> bytes:
+    def _encode(self, message: Any, entry: Entry, requests: deque[bytes]) -> bytes:
         # The bytes are kept, not the message: its owner may change it for the next call.
         data: bytes = message if self._serialize is None else self._serialize(message)
         if isinstance(message, Message):
             entry.request_type = type(message)
-        sent.append(data)
+        requests.append(data)
         return data
 
     def _decode(self, data: bytes, entry: Entry) -> Any:
@@ -115,7 +115,7 @@ class _Outgoing:
         self._caller.record(entry)
 
 
-class UnaryReply(_Outgoing):
+class UnaryCall(_ClientCall):
     """Calls a method that gives one reply."""
 
     def __call__(self, request: Any, timeout: float | None = None, **options: Any) -> Any:
@@ -128,20 +128,20 @@ class UnaryReply(_Outgoing):
         """Returns the reply and grpc's call, which knows the trailers."""
         seconds = self._caller.seconds(timeout)
         entry, began = self._entry(seconds), time.perf_counter()
-        sent, got = deque[bytes](maxlen=STREAM_KEEP), deque[bytes]()
+        requests, replies = deque[bytes](maxlen=STREAM_KEEP), deque[bytes]()
         refused = None
         try:
-            payload = self._payload(request, entry, sent)
+            payload = self._payload(request, entry, requests)
             data, call = self._invoke.with_call(payload, timeout=seconds, **options)
             if data is None:
                 raise _no_reply(self._method, seconds, time.perf_counter() - began)
-            got.append(data)
+            replies.append(data)
             reply = self._decode(data, entry)
         except grpc.RpcError as error:
             refused = _refusal(error, self._method, seconds)
         except Refused as error:
             refused = error
-        self._finish(entry, began, (sent.copy(), got), refused)
+        self._finish(entry, began, (requests.copy(), replies), refused)
         if refused is not None:
             raise refused from None
         return reply, call
@@ -154,28 +154,28 @@ def _no_reply(method: str, seconds: float | None, passed: float) -> Refused:
     return Refused(code, f"{method} ended with OK and without a reply, which gRPC does not allow")
 
 
-class StreamReply(_Outgoing):
+class StreamCall(_ClientCall):
     """Calls a method that gives any number of replies."""
 
     def __call__(self, request: Any, timeout: float | None = None, **options: Any) -> Replies:
         """Opens the stream; options are those of grpc."""
         seconds = self._caller.seconds(timeout)
-        entry, sent = self._entry(seconds), deque[bytes](maxlen=STREAM_KEEP)
-        payload = self._payload(request, entry, sent)
+        entry, requests = self._entry(seconds), deque[bytes](maxlen=STREAM_KEEP)
+        payload = self._payload(request, entry, requests)
         call = self._invoke(payload, timeout=seconds, **options)
-        replies = self._receive(call, entry, sent, seconds)
+        replies = self._receive(call, entry, requests, seconds)
         next(replies)  # into its `try`, so that it also records a stream that nobody reads
         return Replies(call, replies)
 
     def _receive(
-        self, call: Any, entry: Entry, sent: deque[bytes], seconds: float | None
+        self, call: Any, entry: Entry, requests: deque[bytes], seconds: float | None
     ) -> Iterator[Any]:
-        began, got = time.perf_counter(), deque[bytes](maxlen=STREAM_KEEP)
+        began, replies = time.perf_counter(), deque[bytes](maxlen=STREAM_KEEP)
         refused: Refused | None = Refused(Code.CANCELLED, "the stream was not read to its end")
         try:
             yield None
             for data in call:
-                got.append(data)
+                replies.append(data)
                 yield self._decode(data, entry)
             refused = None
         except grpc.RpcError as error:
@@ -184,7 +184,7 @@ class StreamReply(_Outgoing):
             refused = error
         finally:
             call.cancel()
-            self._finish(entry, began, (sent.copy(), got), refused)
+            self._finish(entry, began, (requests.copy(), replies), refused)
         if refused is not None:
             raise refused
 

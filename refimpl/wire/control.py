@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 
 from refimpl.wire.endpoint import Endpoint, bound
-from refimpl.wire.faults import FaultError, Faults, Rule, cut_connections
+from refimpl.wire.faults import FaultError, FaultRule, Faults, cut_connections
 from refimpl.wire.faults.config import read_rules
-from refimpl.wire.http import Answer, AnswerError, Asked, Listener
+from refimpl.wire.http import HttpAnswer, HttpError, HttpListener, HttpRequest
 from refimpl.wire.journal import Journal
 
 __all__ = ["Control", "Route"]
@@ -41,15 +41,15 @@ class Control:
         self.journal, self.faults = journal, faults
         self.routes: dict[str, Route] = dict(routes or {})
         self._wanted = Endpoint.parse(endpoint) if isinstance(endpoint, str) else endpoint
-        self._running: Listener | None = None
-        self._built_in: dict[str, Callable[[Asked], Answer]] = {
+        self._running: HttpListener | None = None
+        self._built_in: dict[str, Callable[[HttpRequest], HttpAnswer]] = {
             "GET /": lambda _: {"routes": sorted({*self._built_in, *self.routes})},
             "GET /healthz": lambda _: {"status": "ok"},
             "GET /journal": self._calls,
             "DELETE /journal": self._forget,
             "GET /faults": lambda _: self.faults.to_dict(),
-            "PUT /faults": lambda asked: {"ids": self.faults.replace(_rules(asked))},
-            "POST /faults": lambda asked: {"ids": self.faults.add(*_rules(asked))},
+            "PUT /faults": lambda request: {"ids": self.faults.replace(_rules(request))},
+            "POST /faults": lambda request: {"ids": self.faults.add(*_rules(request))},
             "DELETE /faults": self._remove,
         }
 
@@ -63,7 +63,7 @@ class Control:
         if self._running is not None:
             raise RuntimeError(f"the control endpoint {self._wanted} is open: stop it first")
         with bound(self._wanted):
-            self._running = Listener(self._wanted, self.answer)
+            self._running = HttpListener(self._wanted, self.answer)
         self._running.thread.start()
         return self._running.endpoint
 
@@ -83,34 +83,36 @@ class Control:
     def __exit__(self, *_exception: object) -> None:
         self.stop()
 
-    def answer(self, asked: Asked) -> Answer:
+    def answer(self, request: HttpRequest) -> HttpAnswer:
         """What a request is answered with. Raises AnswerError, or what a route refuses with."""
-        name = f"{asked.method} {asked.path}"
+        name = f"{request.method} {request.path}"
         if name in self.routes:
-            return self.routes[name](_object(asked.body))
+            return self.routes[name](_object(request.body))
         if name.startswith("DELETE /faults/"):
             name = "DELETE /faults"
         if name in self._built_in:
-            return self._built_in[name](asked)
-        there = sorted({*self._built_in, *self.routes})
-        methods = [each.partition(" ")[0] for each in there if each.endswith(f" {asked.path}")]
+            return self._built_in[name](request)
+        routes = sorted({*self._built_in, *self.routes})
+        methods = [
+            route.partition(" ")[0] for route in routes if route.endswith(f" {request.path}")
+        ]
         status = HTTPStatus.METHOD_NOT_ALLOWED if methods else HTTPStatus.NOT_FOUND
-        raise AnswerError(status, f"{name} is no route here (there are: {', '.join(there)})")
+        raise HttpError(status, f"{name} is no route here (there are: {', '.join(routes)})")
 
-    def _calls(self, asked: Asked) -> Iterator[bytes]:
-        unknown = ", ".join(asked.query.keys() - {"method", "since"})
+    def _calls(self, request: HttpRequest) -> Iterator[bytes]:
+        unknown = ", ".join(request.query.keys() - {"method", "since"})
         if unknown:
             raise ValueError(f"/journal takes no {unknown}: method=GLOB and since=SEQ are known")
-        since = int(asked.query.get("since", "0"))
-        calls = self.journal.calls(asked.query.get("method", "*"))
+        since = int(request.query.get("since", "0"))
+        calls = self.journal.calls(request.query.get("method", "*"))
         return (_ENCODER.encode(call.to_dict()) + b"\n" for call in calls if call.seq > since)
 
-    def _forget(self, _asked: Asked) -> dict[str, Any]:
+    def _forget(self, _request: HttpRequest) -> dict[str, Any]:
         self.journal.clear()
         return {}
 
-    def _remove(self, asked: Asked) -> dict[str, Any]:
-        id = asked.path.removeprefix("/faults").strip("/")
+    def _remove(self, request: HttpRequest) -> dict[str, Any]:
+        id = request.path.removeprefix("/faults").strip("/")
         if id:
             self.faults.remove(id)
         else:
@@ -118,12 +120,12 @@ class Control:
         return {}
 
 
-def _rules(asked: Asked) -> list[Rule]:
+def _rules(request: HttpRequest) -> list[FaultRule]:
     try:
-        return read_rules(asked.body)
+        return read_rules(request.body)
     except FaultError as error:
         # curl's -d takes the line ends away, and sends this type.
-        hint = " (with curl, use --data-binary instead of -d)" if asked.form else ""
+        hint = " (with curl, use --data-binary instead of -d)" if request.form else ""
         raise FaultError(f"{error}{hint}") from error
 
 

@@ -54,18 +54,18 @@ class Endpoint:
 
         Raises EndpointError.
         """
-        given = os.fspath(text)
-        match = _SCHEME.match(given)
-        if match is None or given.startswith(("/", ".")):
-            return _unix(given, given)
-        scheme, rest = match[1].lower(), match[2]
+        raw = os.fspath(text)
+        match = _SCHEME.match(raw)
+        if match is None or raw.startswith(("/", ".")):
+            return _unix(raw, raw)
+        scheme, address = match[1].lower(), match[2]
         if scheme == "unix":
-            return _unix(given, _unix_path(given, rest))
-        if scheme == "tcp" and rest.startswith("//"):
-            return cls("tcp", "", *_host_port(given, rest[2:]))
-        if scheme == "dns" and rest.startswith("///"):
-            return cls("dns", "", *_host_port(given, rest[3:]))
-        raise EndpointError(_unknown_form(given))
+            return _unix(raw, _unix_path(raw, address))
+        if scheme == "tcp" and address.startswith("//"):
+            return cls("tcp", "", *_host_port(raw, address[2:]))
+        if scheme == "dns" and address.startswith("///"):
+            return cls("dns", "", *_host_port(raw, address[3:]))
+        raise EndpointError(_unknown_form(raw))
 
     @property
     def target(self) -> str:
@@ -122,54 +122,54 @@ def bound(endpoint: Endpoint, *, allow_remote: bool = False) -> Iterator[None]:
         return
     with _directory_lock(endpoint):
         _make_room(endpoint)
-        before = os.umask(0o177)
+        umask = os.umask(0o177)
         try:
             yield
         finally:
-            os.umask(before)
+            os.umask(umask)
 
 
-def _unix(given: str, path: str) -> Endpoint:
+def _unix(raw: str, path: str) -> Endpoint:
     if not path:
-        raise EndpointError(f"endpoint {given!r} is empty: {_FORMS}")
+        raise EndpointError(f"endpoint {raw!r} is empty: {_FORMS}")
     if "\0" in path:
-        raise EndpointError(f"endpoint {given!r} has a NUL byte in its path: remove it")
+        raise EndpointError(f"endpoint {raw!r} has a NUL byte in its path: remove it")
     absolute = os.path.abspath(path)
     if path.endswith("/"):
-        raise EndpointError(f"endpoint {given!r} names a directory: add the socket's file name")
+        raise EndpointError(f"endpoint {raw!r} names a directory: add the socket's file name")
     size = len(os.fsencode(absolute))
     if size > SUN_PATH:
         raise EndpointError(
-            f"endpoint {given!r}: its path has {size} bytes, a unix socket's path has at most"
+            f"endpoint {raw!r}: its path has {size} bytes, a unix socket's path has at most"
             f" {SUN_PATH} (unix(7)): use a shorter directory, or a link to it"
         )
     return Endpoint("unix", absolute)
 
 
-def _unix_path(given: str, rest: str) -> str:
-    if not rest.startswith("//"):
-        return rest
-    if not rest.startswith("///"):
+def _unix_path(raw: str, address: str) -> str:
+    if not address.startswith("//"):
+        return address
+    if not address.startswith("///"):
         raise EndpointError(
-            f"endpoint {given!r} has a host where none can be: write unix:/// with three slashes"
+            f"endpoint {raw!r} has a host where none can be: write unix:/// with three slashes"
             " before an absolute path"
         )
-    return rest[2:]
+    return address[2:]
 
 
-def _host_port(given: str, text: str) -> tuple[str, int]:
+def _host_port(raw: str, text: str) -> tuple[str, int]:
     match = _HOST_PORT.match(text)
     if match is None:
-        raise EndpointError(f"endpoint {given!r}: {text!r} is not host:port ([v6]:port for IPv6)")
+        raise EndpointError(f"endpoint {raw!r}: {text!r} is not host:port ([v6]:port for IPv6)")
     if int(match[2]) > 65535:
-        raise EndpointError(f"endpoint {given!r}: port {match[2]} is above 65535")
+        raise EndpointError(f"endpoint {raw!r}: port {match[2]} is above 65535")
     return match[1].strip("[]"), int(match[2])
 
 
-def _unknown_form(given: str) -> str:
-    if _HOST_PORT.match(given):
-        return f"endpoint {given!r} may be a host or a file: write tcp://{given} or ./{given}"
-    return f"endpoint {given!r} is of no known form: {_FORMS}"
+def _unknown_form(raw: str) -> str:
+    if _HOST_PORT.match(raw):
+        return f"endpoint {raw!r} may be a host or a file: write tcp://{raw} or ./{raw}"
+    return f"endpoint {raw!r} is of no known form: {_FORMS}"
 
 
 def _probe_socket(path: str, timeout_s: float) -> State:
@@ -244,17 +244,17 @@ def _take(lock: int, endpoint: Endpoint) -> None:
 
 
 def _make_room(endpoint: Endpoint) -> None:
-    found = probe(endpoint) if endpoint.kind == "unix" or endpoint.port else "absent"
-    if found == "live":
+    state = probe(endpoint) if endpoint.kind == "unix" or endpoint.port else "absent"
+    if state == "live":
         raise EndpointError(
             f"endpoint {endpoint}: another server listens there; a live socket is never taken"
             " over: stop that server, or use another endpoint"
         )
-    if found == "not a socket":
+    if state == "not a socket":
         raise EndpointError(
             f"endpoint {endpoint}: the path exists and is no socket: remove it, or use another path"
         )
-    if found == "stale":
+    if state == "stale":
         with contextlib.suppress(FileNotFoundError):
             os.unlink(endpoint.path)
 

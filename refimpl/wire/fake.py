@@ -69,10 +69,10 @@ class Fake:
     def endpoint(self) -> Endpoint:
         """Where it listens, or will; raises RuntimeError where only `start` can tell."""
         running = self._server.endpoint if self._server else None
-        found = running or self._wanted
-        if found is None:
+        endpoint = running or self._wanted
+        if endpoint is None:
             raise RuntimeError(f"{type(self).__name__} has no endpoint before it is started")
-        return found
+        return endpoint
 
     def start(self) -> Endpoint:
         """Serves; returns the endpoint, with the port that was chosen for TCP port 0.

@@ -22,7 +22,7 @@ from refimpl.wire.endpoint import Endpoint, EndpointError
 from refimpl.wire.faults.document import LARGEST_TEXT
 from refimpl.wire.status import Refused
 
-__all__ = ["Answer", "AnswerError", "Asked", "Listener"]
+__all__ = ["HttpAnswer", "HttpError", "HttpListener", "HttpRequest"]
 
 IDLE_S = 30.0
 """How long a caller may say nothing before its connection is closed."""
@@ -30,7 +30,7 @@ IDLE_S = 30.0
 LARGEST_BODY = LARGEST_TEXT
 """Bytes of a request: a file of rules is the largest there is."""
 
-Answer = dict[str, Any] | Iterator[bytes]
+HttpAnswer = dict[str, Any] | Iterator[bytes]
 """One JSON object, or lines of JSON."""
 
 _DISCARDED = 16 * 1024 * 1024  # of a body that is too large, read so that the answer is seen
@@ -38,7 +38,7 @@ _ENCODER = msgspec.json.Encoder()
 
 
 @attrs.frozen
-class Asked:
+class HttpRequest:
     """One request: what it names, and what came with it; `form` as curl's -d labels a body."""
 
     method: str
@@ -48,7 +48,7 @@ class Asked:
     form: bool
 
 
-class AnswerError(Exception):
+class HttpError(Exception):
     """The status and the sentence that the caller gets."""
 
     def __init__(self, status: HTTPStatus, sentence: str) -> None:
@@ -61,36 +61,36 @@ def _refusals() -> Iterator[None]:
     """Turns what a route raises into the status it stands for."""
     try:
         yield
-    except AnswerError:
+    except HttpError:
         raise
     except Refused as error:
-        raise AnswerError(HTTPStatus.CONFLICT, str(error)) from error
+        raise HttpError(HTTPStatus.CONFLICT, str(error)) from error
     except LookupError as error:
         sentence = str(error.args[0]) if error.args else "not found"  # KeyError quotes itself
-        raise AnswerError(HTTPStatus.NOT_FOUND, sentence) from error
+        raise HttpError(HTTPStatus.NOT_FOUND, sentence) from error
     except ValueError as error:
-        raise AnswerError(HTTPStatus.BAD_REQUEST, str(error)) from error
+        raise HttpError(HTTPStatus.BAD_REQUEST, str(error)) from error
     except Exception as error:  # whoever steers must get an answer, and stderr the traceback
         traceback.print_exc()
         sentence = f"refimpl: bug: {type(error).__name__}: {error}"
-        raise AnswerError(HTTPStatus.INTERNAL_SERVER_ERROR, sentence) from error
+        raise HttpError(HTTPStatus.INTERNAL_SERVER_ERROR, sentence) from error
 
 
-class Listener(socketserver.ThreadingMixIn, socketserver.TCPServer):
+class HttpListener(socketserver.ThreadingMixIn, socketserver.TCPServer):
     """The listening socket, of either family; a thread for each connection."""
 
     daemon_threads = True
     allow_reuse_address = True
     _inode = 0
 
-    def __init__(self, endpoint: Endpoint, answer: Callable[[Asked], Answer]) -> None:
+    def __init__(self, endpoint: Endpoint, answer: Callable[[HttpRequest], HttpAnswer]) -> None:
         self.answer = answer
         unix = endpoint.kind == "unix"
         inet = socket.AF_INET6 if ":" in endpoint.host else socket.AF_INET
         self.address_family = socket.AF_UNIX if unix else inet
         address: Any = endpoint.path if unix else (endpoint.host, endpoint.port)
         try:
-            super().__init__(address, _Exchange)
+            super().__init__(address, _RequestHandler)
         except OSError as error:
             raise EndpointError(
                 f"control endpoint {endpoint} cannot be bound: {error.strerror or error}"
@@ -116,20 +116,20 @@ class Listener(socketserver.ThreadingMixIn, socketserver.TCPServer):
             traceback.print_exc()
 
 
-class _Exchange(http.server.BaseHTTPRequestHandler):
+class _RequestHandler(http.server.BaseHTTPRequestHandler):
     """One request and its answer; the connection ends with it."""
 
     protocol_version = "HTTP/1.1"
     server_version = "refimpl"
     timeout = IDLE_S
-    server: Listener
+    server: HttpListener
 
     def do_GET(self) -> None:
         """Answers a request of any method."""
         try:
             with _refusals():
-                answer = self.server.answer(self._asked())
-        except AnswerError as error:
+                answer = self.server.answer(self._read_request())
+        except HttpError as error:
             self._send(error.status, {"error": str(error)})
             return
         if isinstance(answer, dict):
@@ -147,38 +147,38 @@ class _Exchange(http.server.BaseHTTPRequestHandler):
     def log_message(self, *_words: object) -> None:
         """Says nothing: who steers gets an answer, and stderr is for what nobody asked for."""
 
-    def _asked(self) -> Asked:
+    def _read_request(self) -> HttpRequest:
         body = self._body()  # read in any case: who still sends does not see an answer
         self._refuse_web_pages()
         url = urllib.parse.urlsplit(self.path)
         query = dict(urllib.parse.parse_qsl(url.query, keep_blank_values=True))
         path = "/" + urllib.parse.unquote(url.path).strip("/")
         form = self.headers.get_content_type() == "application/x-www-form-urlencoded"
-        return Asked(self.command, path, query, body, form)
+        return HttpRequest(self.command, path, query, body, form)
 
     def _refuse_web_pages(self) -> None:
         """A browser sends Origin, and after a rebound name a Host that is not ours."""
         host = urllib.parse.urlsplit(f"//{self.headers.get('Host', '')}").hostname
-        here = {"localhost", "127.0.0.1", "::1", self.server.endpoint.host}
-        foreign = self.server.endpoint.kind != "unix" and host not in here
+        names = {"localhost", "127.0.0.1", "::1", self.server.endpoint.host}
+        foreign = self.server.endpoint.kind != "unix" and host not in names
         if foreign or "Origin" in self.headers:
-            raise AnswerError(HTTPStatus.FORBIDDEN, "the control endpoint is not for web pages")
+            raise HttpError(HTTPStatus.FORBIDDEN, "the control endpoint is not for web pages")
 
     def _body(self) -> bytes:
         if "Transfer-Encoding" in self.headers:
-            raise AnswerError(HTTPStatus.LENGTH_REQUIRED, "send the body with a Content-Length")
-        given = self.headers.get("Content-Length", "0")
-        if not (given.isascii() and given.isdecimal()):
-            raise AnswerError(HTTPStatus.BAD_REQUEST, f"Content-Length: {given!r} is no number")
-        length = int(given)
+            raise HttpError(HTTPStatus.LENGTH_REQUIRED, "send the body with a Content-Length")
+        text = self.headers.get("Content-Length", "0")
+        if not (text.isascii() and text.isdecimal()):
+            raise HttpError(HTTPStatus.BAD_REQUEST, f"Content-Length: {text!r} is no number")
+        length = int(text)
         if length > LARGEST_BODY:
             self.rfile.read(min(length, _DISCARDED))
             sentence = f"the body has {length} bytes, at most {LARGEST_BODY} are read"
-            raise AnswerError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, sentence)
+            raise HttpError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, sentence)
         body = self.rfile.read(length)
         if len(body) < length:
             sentence = f"the body ended after {len(body)} of {length} bytes"
-            raise AnswerError(HTTPStatus.BAD_REQUEST, sentence)
+            raise HttpError(HTTPStatus.BAD_REQUEST, sentence)
         return body
 
     def _send(self, status: HTTPStatus, answer: dict[str, Any]) -> None:

@@ -50,26 +50,26 @@ class Method:
         )
 
     def _implementation(self) -> Callable[[Message, Call], Any]:
-        found = getattr(self._service, self.name, None)
-        if found is None:
+        implementation = getattr(self._service, self.name, None)
+        if implementation is None:
             raise Refused(Code.UNIMPLEMENTED, f"{self.path} is not implemented by this server")
-        return found  # type: ignore[no-any-return]
+        return implementation  # type: ignore[no-any-return]
 
     def _decode(self, data: bytes) -> Message:
         try:
             return self._request_type.FromString(data)
         except DecodeError:
-            wanted = self._request_type.DESCRIPTOR.full_name
+            expected = self._request_type.DESCRIPTOR.full_name
             raise Refused(
                 Code.INVALID_ARGUMENT,
-                f"the request of {self.path} ({len(data)} bytes) is no {wanted}:"
+                f"the request of {self.path} ({len(data)} bytes) is no {expected}:"
                 " send a message of that type",
             ) from None
 
     def _encode(self, reply: object) -> bytes:
         if not isinstance(reply, self._reply_type):
-            wanted = self._reply_type.DESCRIPTOR.full_name
-            raise TypeError(f"{self.name} returned {type(reply).__name__}, not {wanted}")
+            expected = self._reply_type.DESCRIPTOR.full_name
+            raise TypeError(f"{self.name} returned {type(reply).__name__}, not {expected}")
         return reply.SerializeToString()
 
     def _refusal(self, error: BaseException, entry: Entry) -> Refused:
@@ -120,8 +120,8 @@ class UnaryMethod(Method):
         return reply
 
     def _faulty(self, request: Message, call: Call, actions: Sequence[Action]) -> bytes:
-        held = any(isinstance(action, Delay | Hang) for action in actions)
-        with call.waiting() if held else nullcontext():
+        waits = any(isinstance(action, Delay | Hang) for action in actions)
+        with call.waiting() if waits else nullcontext():
             for action in actions:
                 action.before(call)
         reply = self._implementation()(request, call)
@@ -139,9 +139,9 @@ class Unknown:
     def serve(self, _requests: Iterator[bytes], context: grpc.ServicerContext) -> NoReturn:
         """Refuses before any request is read, so that it fits calls of every kind."""
         call = Call(self._path, context, self._serving.pool)
-        here = ", ".join(self._serves)
+        services = ", ".join(self._serves)
         refused = Refused(
-            Code.UNIMPLEMENTED, f"no service here has {self._path}; this server has {here}"
+            Code.UNIMPLEMENTED, f"no service here has {self._path}; this server has {services}"
         )
         self._serving.journal.add(
             Entry(

@@ -16,7 +16,7 @@ from refimpl.wire.endpoint import Endpoint, EndpointError, bound
 from refimpl.wire.faults import Faults
 from refimpl.wire.journal import Journal
 from refimpl.wire.pool import Pool
-from refimpl.wire.proxy_call import Relay, Route
+from refimpl.wire.proxy_call import ProxyCall, ProxyRoute
 
 __all__ = ["Proxy"]
 
@@ -108,7 +108,7 @@ class Proxy:
         self.stop()
 
     def _listen(self, endpoint: Endpoint, pool: Pool, channel: grpc.Channel) -> _Running:
-        route = Route(self.journal, self.faults, pool, channel, endpoint)
+        route = ProxyRoute(self.journal, self.faults, pool, channel, endpoint)
         server = grpc.server(cast(Any, pool), handlers=[_Handlers(route)], options=_LISTENING)
         with bound(endpoint, allow_remote=self._allow_remote):
             try:
@@ -131,11 +131,11 @@ class _Running:
 class _Handlers(grpc.GenericRpcHandler):
     """One way for every method: on the wire all kinds of RPC are streams both ways."""
 
-    def __init__(self, route: Route) -> None:
+    def __init__(self, route: ProxyRoute) -> None:
         self._route = route
 
     def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler[bytes, bytes]:
-        def relay(requests: Iterator[bytes], context: grpc.ServicerContext) -> Iterator[bytes]:
-            return Relay(self._route, details.method, requests, context).serve()
+        def serve(requests: Iterator[bytes], context: grpc.ServicerContext) -> Iterator[bytes]:
+            return ProxyCall(self._route, details.method, requests, context).serve()
 
-        return grpc.stream_stream_rpc_method_handler(relay)
+        return grpc.stream_stream_rpc_method_handler(serve)

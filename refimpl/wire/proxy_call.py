@@ -26,7 +26,7 @@ from refimpl.wire.journal import STREAM_KEEP, Entry, Journal
 from refimpl.wire.pool import Pool
 from refimpl.wire.status import Code, Refused
 
-__all__ = ["Relay", "Route"]
+__all__ = ["ProxyCall", "ProxyRoute"]
 
 _STATUS = {Code(status.value[0]): status for status in grpc.StatusCode}
 _OF_EACH_HOP = {"user-agent"}  # grpc sets its own whatever it is given
@@ -35,7 +35,7 @@ Metadata = Iterable[tuple[str, str | bytes]]
 
 
 @define(eq=False)
-class Route:
+class ProxyRoute:
     """What the calls of one proxy share: where they come in, and the channel they leave by."""
 
     journal: Journal
@@ -46,7 +46,7 @@ class Route:
 
 
 @frozen
-class _Known:
+class _Schema:
     """What the schemas of this process say of a method; None where they do not have it."""
 
     request: type[Message] | None = None
@@ -55,17 +55,17 @@ class _Known:
 
 
 @functools.lru_cache(maxsize=1024)
-def _look_up(path: str) -> _Known:
+def _look_up(path: str) -> _Schema:
     service, _, name = path.strip("/").rpartition("/")
     try:
-        found = descriptor_pool.Default().FindServiceByName(service).methods_by_name[name]
+        method = descriptor_pool.Default().FindServiceByName(service).methods_by_name[name]
     except KeyError:
-        return _Known()
-    types = GetMessageClass(found.input_type), GetMessageClass(found.output_type)
-    return _Known(*types, one_request=not found.client_streaming)
+        return _Schema()
+    types = GetMessageClass(method.input_type), GetMessageClass(method.output_type)
+    return _Schema(*types, one_request=not method.client_streaming)
 
 
-class Relay:
+class ProxyCall:
     """Passes one call on, whatever its kind; see `Proxy`.
 
     On the wire all kinds are streams both ways. Where the schema says that there is one request,
@@ -73,7 +73,7 @@ class Relay:
     """
 
     def __init__(
-        self, route: Route, path: str, requests: Iterator[bytes], context: grpc.ServicerContext
+        self, route: ProxyRoute, path: str, requests: Iterator[bytes], context: grpc.ServicerContext
     ) -> None:
         self._route, self._path, self._context = route, path, context
         self._known = _look_up(path)
@@ -138,13 +138,13 @@ class Relay:
         self._context.set_details(message)
 
     def _open(self, first: list[bytes]) -> Any:
-        left = None if self._call.deadline_s is None else self._context.time_remaining()
+        remaining = None if self._call.deadline_s is None else self._context.time_remaining()
         metadata = _passing(self._context.invocation_metadata())
         channel: Any = self._route.channel
         invoke = (channel.unary_stream if first else channel.stream_stream)(self._path)
         requests: Any = first[0] if first else self._fed()
         try:
-            self._upstream = invoke(requests, timeout=left, metadata=metadata)
+            self._upstream = invoke(requests, timeout=remaining, metadata=metadata)
         finally:
             self._opened.set()
         self._call.on_cancel(self._upstream.cancel)

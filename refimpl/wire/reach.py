@@ -83,31 +83,33 @@ def _connect(endpoint: Endpoint, timeout_s: float) -> socket.socket:
 
 
 def _greet(peer: socket.socket, deadline: float, timeout_s: float) -> Obstacle | None:
-    got = b""
+    received = b""
     try:
         with contextlib.suppress(ConnectionError):  # it may have spoken before it hung up
             peer.sendall(_PREFACE)
-        while len(got) < _FRAME_HEADER:
+        while len(received) < _FRAME_HEADER:
             peer.settimeout(max(deadline - time.monotonic(), 0.001))
-            more = peer.recv(_FRAME_HEADER - len(got))
+            more = peer.recv(_FRAME_HEADER - len(received))
             if not more:
                 break
-            got += more
+            received += more
     except TimeoutError:
-        if not got:
+        if not received:
             silent = f"it accepts connections but sent nothing within {timeout_s:g} s"
             return Obstacle(f"{silent}: it hangs, or is no gRPC server", True)
     except ConnectionError:
         pass  # what it said until then counts
-    return _judge(got)
+    return _judge(received)
 
 
-def _judge(got: bytes) -> Obstacle | None:
-    if len(got) == _FRAME_HEADER and got[3] == _SETTINGS_TYPE and not any(got[5:]):
+def _judge(received: bytes) -> Obstacle | None:
+    if len(received) == _FRAME_HEADER and received[3] == _SETTINGS_TYPE and not any(received[5:]):
         return None
     for start, reason in _FINAL.items():
-        if got.startswith(start):
+        if received.startswith(start):
             return Obstacle(f"it {reason}", False)
-    if not got:
+    if not received:
         return Obstacle("it closes the connection at once: it is no gRPC server", True)
-    return Obstacle(f"it does not speak gRPC: it answers HTTP/2's greeting with {got!r}", False)
+    return Obstacle(
+        f"it does not speak gRPC: it answers HTTP/2's greeting with {received!r}", False
+    )

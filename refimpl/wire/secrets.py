@@ -81,13 +81,13 @@ def _source(descriptor: Descriptor, reveal: bool, names: dict[str, Any]) -> str:
     for field in descriptor.fields:
         name, render = field.name, _render_field(field, reveal)
         names[f"r{field.number}"] = render
-        shown = "value" if render is None else f"r{field.number}(value)"
+        rendered = "value" if render is None else f"r{field.number}(value)"
         value = f"getattr(message, {name!r})" if keyword.iskeyword(name) else f"message.{name}"
         if field.has_presence:
             lines += [f" if message.HasField({name!r}):", f"  value = {value}"]
         else:
             lines += [f" value = {value}", " if value:"]
-        lines.append(f"  out[{name!r}] = {shown}")
+        lines.append(f"  out[{name!r}] = {rendered}")
     return "\n".join([*lines, " return out"])
 
 
@@ -96,26 +96,26 @@ def _render_field(field: FieldDescriptor, reveal: bool) -> Render | None:
         return _mask_map if _is_map(field) else _mask_list if field.is_repeated else _mask
     if _is_map(field):
         return _render_map(field, reveal)
-    one = _render_one(field, reveal)
+    render = _render_one(field, reveal)
     if not field.is_repeated:
-        return one
-    return list if one is None else lambda values: [one(value) for value in values]
+        return render
+    return list if render is None else lambda values: [render(value) for value in values]
 
 
 def _render_map(field: FieldDescriptor, reveal: bool) -> Render:
     assert field.message_type is not None
     keys, values = (field.message_type.fields_by_name[name] for name in ("key", "value"))
-    one = _render_one(values, reveal)
-    if one is None and keys.type == FieldDescriptor.TYPE_STRING:
+    render_value = _render_one(values, reveal)
+    if render_value is None and keys.type == FieldDescriptor.TYPE_STRING:
         return dict
-    render = one or (lambda value: value)
+    render = render_value or (lambda value: value)
     return lambda entries: {str(key): render(value) for key, value in entries.items()}
 
 
 def _render_one(field: FieldDescriptor, reveal: bool) -> Render | None:
     if field.message_type is not None:
-        known = _WELL_KNOWN.get(field.message_type.full_name)
-        return known or _compiled(field.message_type, reveal)
+        well_known = _WELL_KNOWN.get(field.message_type.full_name)
+        return well_known or _compiled(field.message_type, reveal)
     if field.enum_type is not None:
         names = {value.number: value.name for value in field.enum_type.values}
         return lambda number: names.get(number, number)

@@ -54,7 +54,8 @@ class Server:
         self.journal = Journal() if journal is None else journal
         self.faults = Faults() if faults is None else faults
         self._services = dict(services)
-        for method in (each for service in services for each in service.methods):
+        methods = [method for service in services for method in service.methods]
+        for method in methods:
             if method.client_streaming:
                 raise TypeError(f"{method.full_name}: streams of requests cannot be served")
         self._unary_threads, self._stream_threads = unary_threads, stream_threads
@@ -132,9 +133,9 @@ class _Handlers(grpc.GenericRpcHandler):
                 self._add(method, service)
 
     def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler[bytes, bytes]:
-        found = self._table.get(details.method)
-        if found is not None:
-            return found
+        handler = self._table.get(details.method)
+        if handler is not None:
+            return handler
         unknown = Unknown(details.method, self._names, self._serving)
         return grpc.stream_unary_rpc_method_handler(unknown.serve)
 

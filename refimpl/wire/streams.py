@@ -25,11 +25,11 @@ class StreamMethod(Method):
         began = time.perf_counter()
         call = Call(self.path, context, self._serving.pool)
         entry = self._entry(call, data)
-        sent: deque[bytes] = deque(maxlen=STREAM_KEEP)
+        replies_sent: deque[bytes] = deque(maxlen=STREAM_KEEP)
         actions: list[Action] = []
         refused: Refused | None = None
         try:
-            yield from self._replies(data, call, actions, sent)
+            yield from self._replies(data, call, actions, replies_sent)
             refused = call.ending() if call.cancelled() else None
         except GeneratorExit:
             refused = call.ending()
@@ -38,14 +38,14 @@ class StreamMethod(Method):
             refused = self._refusal(error, entry)
         finally:
             call.finish()
-            entry.replies_are(*sent)
+            entry.replies_are(*replies_sent)
             entry.duration_s = time.perf_counter() - began
             self._record(entry, actions, refused)
         if refused is not None:
             abort(context, refused)
 
     def _replies(
-        self, data: bytes, call: Call, actions: list[Action], sent: deque[bytes]
+        self, data: bytes, call: Call, actions: list[Action], replies_sent: deque[bytes]
     ) -> Iterator[bytes]:
         request = self._decode(data)
         actions.extend(self._serving.faults.decide(self.path, request))
@@ -56,5 +56,5 @@ class StreamMethod(Method):
             for action in actions:
                 replies = action.stream(call, replies)
             for reply in replies:
-                sent.append(self._encode(reply))
-                yield sent[-1]
+                replies_sent.append(self._encode(reply))
+                yield replies_sent[-1]

@@ -44,16 +44,16 @@ def serve() -> Iterator[Callable[..., Any]]:
 
 def test_a_call_knows_its_caller(serve: Callable[..., Any]) -> None:
     """Method, address, deadline and headers, as the caller sent them."""
-    seen: list[Call] = []
+    calls: list[Call] = []
     facts: list[Any] = []
 
     def probe(_request: Any, call: Call) -> Any:
-        seen.append(call)
+        calls.append(call)
         facts.extend([call.peer, dict(call.metadata)["x-run"], call.cancelled()])
         return csi_pb2.ProbeResponse()
 
     serve(probe)(REQUEST, timeout=WAIT_S, metadata=(("x-run", "7"),))
-    (call,) = seen
+    (call,) = calls
     assert call.method == "/csi.v1.Identity/Probe"
     assert call.deadline_s == pytest.approx(WAIT_S, abs=5)
     assert facts[0].startswith("ipv4:127.0.0.1:")
@@ -62,14 +62,14 @@ def test_a_call_knows_its_caller(serve: Callable[..., Any]) -> None:
 
 def test_a_call_without_a_deadline_says_so(serve: Callable[..., Any]) -> None:
     """Judging a client means telling "none" from "very long"."""
-    left: list[float | None] = []
+    remaining: list[float | None] = []
 
     def probe(_request: Any, call: Call) -> Any:
-        left.append(call.deadline_s)
+        remaining.append(call.deadline_s)
         return csi_pb2.ProbeResponse()
 
     serve(probe)(REQUEST)
-    assert left == [None]
+    assert remaining == [None]
 
 
 def waiting(events: "SimpleQueue[str]", over: threading.Event) -> Probe:
@@ -97,8 +97,8 @@ def test_a_waiting_call_is_told_when_nobody_waits_for_it(
     assert events.get(timeout=WAIT_S) == "waits"
     if way == "cancelled by its caller":
         future.cancel()
-    found = [events.get(timeout=WAIT_S) for _ in range(2)]
-    assert found == ["cancelled: True", "told at once"]
+    outcomes = [events.get(timeout=WAIT_S) for _ in range(2)]
+    assert outcomes == ["cancelled: True", "told at once"]
 
 
 def test_a_call_that_asks_too_late_is_told_at_once(serve: Callable[..., Any]) -> None:
@@ -137,17 +137,17 @@ def test_no_stream_is_opened_while_the_server_stops(serve: Callable[..., Any]) -
 
 def test_a_call_that_ends_by_itself_was_not_cancelled(serve: Callable[..., Any]) -> None:
     """grpc tells of both ends alike; whoever cleans up on cancelling must not do so on success."""
-    told: list[str] = []
+    cancellations: list[str] = []
     ended = threading.Event()
 
     def probe(_request: Any, call: Call) -> Any:
-        call.on_cancel(lambda: told.append("cancelled"))
+        call.on_cancel(lambda: cancellations.append("cancelled"))
         call._context.add_callback(ended.set)
         return csi_pb2.ProbeResponse()
 
     serve(probe)(REQUEST, timeout=WAIT_S)
     assert ended.wait(WAIT_S)
-    assert told == []
+    assert cancellations == []
 
 
 def test_the_end_of_a_call_is_told_however_it_ends(serve: Callable[..., Any]) -> None:

@@ -44,10 +44,10 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., Endpoint]]:
 
 def deadlines(serve: Callable[..., Endpoint], **options: Any) -> Callable[..., float | None]:
     """Makes calls with these channel options; returns what deadline arrives for a timeout."""
-    seen: list[float | None] = []
+    observed: list[float | None] = []
 
     def probe(_request: Any, call: Call) -> csi_pb2.ProbeResponse:
-        seen.append(call.deadline_s)
+        observed.append(call.deadline_s)
         return csi_pb2.ProbeResponse()
 
     endpoint = serve(probe)
@@ -55,7 +55,7 @@ def deadlines(serve: Callable[..., Endpoint], **options: Any) -> Callable[..., f
     def call(**timeout: float) -> float | None:
         with Channel(endpoint, **options) as channel:
             csi_pb2_grpc.IdentityStub(channel).Probe(REQUEST, **timeout)
-        return seen[-1]
+        return observed[-1]
 
     return call
 
@@ -105,11 +105,11 @@ def test_without_a_factor_deadlines_are_as_given(monkeypatch: pytest.MonkeyPatch
 
 def test_observers_see_each_call_after_the_journal(serve: Callable[..., Endpoint]) -> None:
     """Judges rely on the number that the journal gives."""
-    journal, seen = Journal(), list[Entry]()
-    with Channel(serve(), journal=journal, observers=[seen.append, seen.append]) as channel:
+    journal, observed = Journal(), list[Entry]()
+    with Channel(serve(), journal=journal, observers=[observed.append, observed.append]) as channel:
         csi_pb2_grpc.IdentityStub(channel).Probe(REQUEST)
-    assert seen == [*journal.entries, *journal.entries]
-    assert seen[0].seq == 1
+    assert observed == [*journal.entries, *journal.entries]
+    assert observed[0].seq == 1
 
 
 def test_a_channel_without_journal_just_calls(serve: Callable[..., Endpoint]) -> None:
@@ -123,17 +123,17 @@ def test_the_authority_is_one_that_every_server_takes(
     serve: Callable[..., Endpoint], where: str | None
 ) -> None:
     """Servers written in Go close the connection on a path in it."""
-    seen: list[str] = []
+    observed: list[str] = []
 
     def probe(_request: Any, call: Call) -> csi_pb2.ProbeResponse:
         host = call._context._rpc_event.call_details.host  # type: ignore[attr-defined]
-        seen.append(host.decode())
+        observed.append(host.decode())
         return csi_pb2.ProbeResponse()
 
     endpoint = serve(probe, where)
     with Channel(endpoint) as channel:
         csi_pb2_grpc.IdentityStub(channel).Probe(REQUEST)
-    assert seen == [endpoint.address if where else "localhost"]
+    assert observed == [endpoint.address if where else "localhost"]
 
 
 def test_replies_of_16_mib_are_taken_and_larger_ones_refused() -> None:

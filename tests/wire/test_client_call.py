@@ -15,7 +15,7 @@ import pytest
 
 from refimpl.csi.api import csi_pb2, csi_pb2_grpc
 from refimpl.wire.client import Channel
-from refimpl.wire.client_call import UnaryReply
+from refimpl.wire.client_call import UnaryCall
 from refimpl.wire.endpoint import Endpoint
 from refimpl.wire.journal import Entry, Journal
 from refimpl.wire.server import Call, Server
@@ -148,7 +148,7 @@ def test_an_ok_without_a_reply_is_refused(
     """grpcio lets it pass; a server written in Go ends like that when the deadline hits its end."""
     wire = connect(created)
     invoke = SimpleNamespace(with_call=lambda *_, **__: (None, None))
-    call = UnaryReply(wire.channel, CREATE, invoke, None, None, False)
+    call = UnaryCall(wire.channel, CREATE, invoke, None, None, False)
     with pytest.raises(Refused) as refused:
         call(b"", timeout=seconds)
     assert refused.value.code == code

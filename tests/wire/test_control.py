@@ -159,19 +159,19 @@ def test_an_old_client_gets_the_journal_without_chunks(control: Control) -> None
 
 
 @pytest.mark.parametrize(
-    ("path", "says"),
+    ("path", "message"),
     [
         ("/journal?glob=x", "/journal takes no glob: method=GLOB and since=SEQ are known"),
         ("/journal?since=x", "invalid literal"),
     ],
 )
 def test_a_question_that_is_not_understood_is_refused(
-    control: Control, path: str, says: str
+    control: Control, path: str, message: str
 ) -> None:
     """Ignoring it would look like an answer."""
     status, answer = ask(control, "GET", path)
     assert status == 400
-    assert says in answer["error"]
+    assert message in answer["error"]
 
 
 def test_a_route_of_the_fake_gets_an_object_and_gives_one(control: Control) -> None:
@@ -184,7 +184,7 @@ def test_a_route_of_the_fake_gets_an_object_and_gives_one(control: Control) -> N
 
 
 @pytest.mark.parametrize(
-    ("volume", "status", "says"),
+    ("volume", "status", "message"),
     [
         ("v400", 400, "v400 is no id"),
         ("v404", 404, "no volume v404"),
@@ -192,10 +192,10 @@ def test_a_route_of_the_fake_gets_an_object_and_gives_one(control: Control) -> N
         ("v500", 500, "refimpl: bug: RuntimeError: oh"),
     ],
 )
-def test_a_route_may_refuse(control: Control, volume: str, status: int, says: str) -> None:
+def test_a_route_may_refuse(control: Control, volume: str, status: int, message: str) -> None:
     """Whatever it raises becomes a status and a sentence."""
     answer = ask(control, "POST", "/health", json.dumps({"volume_id": volume}))
-    assert answer == (status, {"error": says})
+    assert answer == (status, {"error": message})
 
 
 @pytest.mark.parametrize("body", ["[]", "{", "\xff", '"x"'])
@@ -220,8 +220,8 @@ def test_what_is_no_route_is_answered_with_those_that_are(
     control: Control, method: str, path: str, status: int
 ) -> None:
     """Finding one's way without the manual."""
-    got, answer = ask(control, method, path)
-    assert got == status
+    answered, answer = ask(control, method, path)
+    assert answered == status
     assert "GET /healthz" in answer["error"]
 
 
@@ -240,8 +240,8 @@ def test_a_body_without_a_length_is_refused(
     control: Control, headers: dict[str, str], status: int
 ) -> None:
     """Nobody knows where it would end."""
-    got, answer = ask(control, "GET", "/faults", **headers)
-    assert got == status
+    answered, answer = ask(control, "GET", "/faults", **headers)
+    assert answered == status
     assert "Content-Length" in answer["error"]
 
 

@@ -70,7 +70,7 @@ def test_a_target_survives_characters_that_mean_something_in_a_uri() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "message"),
     [
         ("", "is empty"),
         ("unix:", "is empty"),
@@ -88,11 +88,11 @@ def test_a_target_survives_characters_that_mean_something_in_a_uri() -> None:
         ("tcp://localhost:65536", "above 65535"),
     ],
 )
-def test_what_cannot_be_an_endpoint_is_named_with_its_reason(text: str, says: str) -> None:
+def test_what_cannot_be_an_endpoint_is_named_with_its_reason(text: str, message: str) -> None:
     """The reader sees what was given, what is wrong and what to write instead."""
     with pytest.raises(EndpointError) as caught:
         Endpoint.parse(text)
-    assert says in str(caught.value)
+    assert message in str(caught.value)
     assert repr(text) in str(caught.value)
 
 
@@ -110,11 +110,11 @@ def test_a_probe_tells_the_four_states_of_a_path_apart(tmp_path: Path, listener:
     """Only a stale socket may be removed, so each state must be certain."""
     (tmp_path / "file").write_text("")
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
-    found = {
+    states = {
         name: probe(Endpoint.parse(tmp_path / name))
         for name in ("nothing", "file", "link", stale(tmp_path / "old.sock").name, listener.name)
     }
-    assert found == {
+    assert states == {
         "nothing": "absent",
         "file": "not a socket",
         "link": "not a socket",
@@ -126,8 +126,8 @@ def test_a_probe_tells_the_four_states_of_a_path_apart(tmp_path: Path, listener:
 def test_a_socket_of_another_type_counts_as_live(tmp_path: Path) -> None:
     """It refuses our connection although someone uses it."""
     path = tmp_path / "datagram.sock"
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as other:
-        other.bind(str(path))
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as peer:
+        peer.bind(str(path))
         assert probe(Endpoint.parse(path)) == "live"
 
 
@@ -217,14 +217,14 @@ def test_of_two_that_bind_at_once_the_second_waits_and_then_sees_the_first(
         except EndpointError as error:
             refused.append(str(error))
 
-    other = threading.Thread(target=second)
+    thread = threading.Thread(target=second)
     with socket.socket(socket.AF_UNIX) as server:
         with bound(endpoint):
-            other.start()
+            thread.start()
             server.bind(endpoint.path)
             server.listen()
             assert refused == []
-        other.join(10)
+        thread.join(10)
     assert len(refused) == 1
     assert "another server listens there" in refused[0]
 

@@ -19,7 +19,7 @@ from refimpl.wire.client import Channel
 from refimpl.wire.control import Route
 from refimpl.wire.endpoint import Endpoint, EndpointError, probe
 from refimpl.wire.fake import Fake
-from refimpl.wire.faults import FaultError, Faults, Rule, Status
+from refimpl.wire.faults import FaultError, FaultRule, Faults, Status
 from refimpl.wire.journal import Journal
 from refimpl.wire.server import Call
 from refimpl.wire.status import Code, Refused
@@ -130,14 +130,16 @@ def test_a_given_journal_is_shared_and_brought_up_to_date(tmp_path: Path) -> Non
 
 def test_faults_hit_its_calls() -> None:
     """And they are known to fit before anything listens."""
-    faults = Faults([Rule(do=Status(code=Code.ABORTED, message="later"))])
+    faults = Faults([FaultRule(do=Status(code=Code.ABORTED, message="later"))])
     with Small(faults=faults) as fake, pytest.raises(Refused, match="ABORTED: later"):
         call(fake)
 
 
 def test_a_fault_for_no_service_of_the_fake_is_refused_at_the_start(tmp_path: Path) -> None:
     """A misspelt method would otherwise look like a client that survives everything."""
-    fake = Small(tmp_path / "s", faults=Faults([Rule(method="Prob", do=Status(code=Code.ABORTED))]))
+    fake = Small(
+        tmp_path / "s", faults=Faults([FaultRule(method="Prob", do=Status(code=Code.ABORTED))])
+    )
     with pytest.raises(FaultError, match="Prob"):
         fake.start()
     assert list(tmp_path.iterdir()) == []

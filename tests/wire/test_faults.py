@@ -18,10 +18,10 @@ from refimpl.wire.faults import (
     Delay,
     DropReply,
     EndStream,
+    FaultRule,
     Faults,
     Hang,
     Mutate,
-    Rule,
     Status,
 )
 from refimpl.wire.journal import Journal
@@ -94,19 +94,19 @@ class Site:
         """The messages of one stream, and how it ended."""
         stub = stubs.SnapshotMetadataStub(self.channel)
         replies = stub.GetMetadataAllocated(csi.GetMetadataAllocatedRequest(), timeout=DEADLINE_S)
-        got = []
+        capacities = []
         try:
             for reply in replies:
-                got.append(reply.volume_capacity_bytes)
+                capacities.append(reply.volume_capacity_bytes)
         except grpc.RpcError:
             pass
-        return got, replies.code()
+        return capacities, replies.code()
 
     def begin(self, timeout: float = DEADLINE_S) -> grpc.Future:
         """A call in the background, once the rule holds it."""
         stub = stubs.ControllerStub(self.channel)
         future = stub.CreateVolume.future(csi.CreateVolumeRequest(name="held"), timeout=timeout)
-        until(lambda: any(each["holding"] for each in self.faults.to_dict()["counts"].values()))
+        until(lambda: any(counts["holding"] for counts in self.faults.to_dict()["counts"].values()))
         return future
 
 
@@ -137,7 +137,9 @@ def site(tmp_path: Path) -> Iterator[Site]:
 
 def test_status_answers_in_place_of_the_implementation(site: Site) -> None:
     """The plainest fault: no effect, a status, and the rule's name in the journal."""
-    site.faults.add(Rule(do=Status(Code.RESOURCE_EXHAUSTED, "pool is full"), id="full", times=1))
+    site.faults.add(
+        FaultRule(do=Status(Code.RESOURCE_EXHAUSTED, "pool is full"), id="full", times=1)
+    )
     error = site.refused()
     assert error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
     assert error.details() == "pool is full"
@@ -151,14 +153,14 @@ def test_status_answers_in_place_of_the_implementation(site: Site) -> None:
 
 def test_delay_ends_by_itself(site: Site) -> None:
     """Late, but as if nothing had been."""
-    site.faults.add(Rule(do=Delay(0.01)))
+    site.faults.add(FaultRule(do=Delay(0.01)))
     assert site.create().volume.volume_id == "v"
     assert site.journal.entries[-1].fault == "r1"
 
 
 def test_a_delayed_call_whose_caller_leaves_takes_no_effect(site: Site) -> None:
     """The effect would come after the caller's deadline, to the surprise of its next attempt."""
-    site.faults.add(Rule(do=Delay(1000)))
+    site.faults.add(FaultRule(do=Delay(1000)))
     future = site.begin()
     future.cancel()
     until(lambda: site.journal.entries)
@@ -168,7 +170,7 @@ def test_a_delayed_call_whose_caller_leaves_takes_no_effect(site: Site) -> None:
 
 def test_hang_ends_with_the_deadline_of_the_caller(site: Site) -> None:
     """A thread of the server must not be lost to a caller that is gone."""
-    site.faults.add(Rule(do=Hang()))
+    site.faults.add(FaultRule(do=Hang()))
     error = site.begin(timeout=0.3).exception()
     assert error.code() is grpc.StatusCode.DEADLINE_EXCEEDED
     until(lambda: site.journal.entries)
@@ -178,7 +180,7 @@ def test_hang_ends_with_the_deadline_of_the_caller(site: Site) -> None:
 
 def test_hang_ends_when_its_rule_goes_and_the_call_goes_on(site: Site) -> None:
     """Steering from outside: hold a call, look around, let it go."""
-    site.faults.add(Rule(do=Hang(), id="hold"))
+    site.faults.add(FaultRule(do=Hang(), id="hold"))
     future = site.begin()
     site.faults.remove("hold")
     assert future.result().volume.volume_id == "held"
@@ -186,7 +188,7 @@ def test_hang_ends_when_its_rule_goes_and_the_call_goes_on(site: Site) -> None:
 
 def test_hang_ends_when_the_server_stops(site: Site) -> None:
     """Neither the caller nor the stopping server waits."""
-    site.faults.add(Rule(do=Hang()))
+    site.faults.add(FaultRule(do=Hang()))
     future = site.begin()
     site.server.stop()
     assert future.exception().code() is grpc.StatusCode.UNAVAILABLE
@@ -194,7 +196,7 @@ def test_hang_ends_when_the_server_stops(site: Site) -> None:
 
 def test_hanging_calls_do_not_keep_others_waiting(site: Site) -> None:
     """More calls hang than the server has threads, and another method is answered."""
-    site.faults.add(Rule(do=Hang(), request={"name": "held"}))
+    site.faults.add(FaultRule(do=Hang(), request={"name": "held"}))
     futures = [site.begin() for _ in range(10)]
     until(lambda: site.faults.to_dict()["counts"]["r1"]["holding"] == 10)
     assert site.create("free").volume.volume_id == "free"
@@ -204,23 +206,23 @@ def test_hanging_calls_do_not_keep_others_waiting(site: Site) -> None:
 
 def test_drop_reply_leaves_the_effect(site: Site) -> None:
     """What an orchestrator sees when the network fails at the worst moment."""
-    site.faults.add(Rule(do=DropReply(), times=1))
+    site.faults.add(FaultRule(do=DropReply(), times=1))
     assert site.refused("v1").code() is grpc.StatusCode.UNAVAILABLE
     assert site.controller.made == ["v1"]
     (entry,) = site.journal.entries
     assert (entry.code, entry.fault) == (Code.UNAVAILABLE, "r1")
 
 
-@pytest.mark.parametrize(("phase", "made"), [("before", []), ("after", ["v1"])])
+@pytest.mark.parametrize(("phase", "names"), [("before", []), ("after", ["v1"])])
 def test_close_cuts_the_connection_before_or_after_the_effect(
-    site: Site, phase: str, made: list[str]
+    site: Site, phase: str, names: list[str]
 ) -> None:
     """The caller loses the connection without a word; who connects anew is served."""
-    site.faults.add(Rule(do=Close(phase), times=1))  # type: ignore[arg-type]
+    site.faults.add(FaultRule(do=Close(phase), times=1))  # type: ignore[arg-type]
     error = site.refused("v1")
     assert error.code() is grpc.StatusCode.UNAVAILABLE
     assert "fault r1" not in (error.details() or "")  # no status arrived, only the end
-    assert site.controller.made == made
+    assert site.controller.made == names
     site.channel.close()
     site.channel = connect(site.endpoint)
     assert site.create("v2").volume.volume_id == "v2"
@@ -228,10 +230,10 @@ def test_close_cuts_the_connection_before_or_after_the_effect(
 
 def test_close_cuts_every_connection_to_the_server(site: Site) -> None:
     """A stream that another client holds open falls with it."""
-    site.faults.add(Rule(do=Hang(), method="GetMetadata*"))
-    site.faults.add(Rule(do=Close(), method="CreateVolume"))
-    with connect(site.endpoint) as other:
-        stub = stubs.SnapshotMetadataStub(other)
+    site.faults.add(FaultRule(do=Hang(), method="GetMetadata*"))
+    site.faults.add(FaultRule(do=Close(), method="CreateVolume"))
+    with connect(site.endpoint) as channel:
+        stub = stubs.SnapshotMetadataStub(channel)
         replies = stub.GetMetadataAllocated(csi.GetMetadataAllocatedRequest(), timeout=DEADLINE_S)
         until(lambda: site.faults.to_dict()["counts"]["r1"]["holding"])
         site.refused()
@@ -240,7 +242,7 @@ def test_close_cuts_every_connection_to_the_server(site: Site) -> None:
 
 def test_close_cuts_over_tcp_as_well() -> None:
     """TCP endpoints are for CI; faults are the same there."""
-    controller, faults = Controller(), Faults([Rule(do=Close(), times=1)])
+    controller, faults = Controller(), Faults([FaultRule(do=Close(), times=1)])
     services = {csi.DESCRIPTOR.services_by_name["Controller"]: controller}
     with Server(services, faults=faults) as server:
         endpoint = server.start(Endpoint.parse("tcp://127.0.0.1:0"))
@@ -257,7 +259,7 @@ def test_close_cuts_over_tcp_as_well() -> None:
 def test_mutate_changes_the_reply_and_not_the_effect(site: Site) -> None:
     """Answers that lie."""
     edits = {"volume.capacity_bytes": 1, "volume.volume_context.tier": "gold"}
-    site.faults.add(Rule(do=Mutate(edits), method="CreateVolume"))
+    site.faults.add(FaultRule(do=Mutate(edits), method="CreateVolume"))
     volume = site.create("v1").volume
     assert (volume.volume_id, volume.capacity_bytes) == ("v1", 1)
     assert dict(volume.volume_context) == {"tier": "gold"}
@@ -266,7 +268,7 @@ def test_mutate_changes_the_reply_and_not_the_effect(site: Site) -> None:
 
 def test_a_mutation_that_does_not_fit_is_journaled_and_the_call_goes_on(site: Site) -> None:
     """A rule by glob meets a reply without the field."""
-    site.faults.add(Rule(do=Mutate({"entries": []}), method="*"))
+    site.faults.add(FaultRule(do=Mutate({"entries": []}), method="*"))
     assert site.create().volume.volume_id == "v"
     fault = site.journal.entries[-1].fault or ""
     assert fault.startswith("r1 ('entries': CreateVolumeResponse has no field 'entries'")
@@ -275,7 +277,7 @@ def test_a_mutation_that_does_not_fit_is_journaled_and_the_call_goes_on(site: Si
 
 def test_end_stream_cuts_a_stream_short(site: Site) -> None:
     """It looks complete to the caller, and the implementation is ended with it."""
-    site.faults.add(Rule(do=EndStream(3), times=1))
+    site.faults.add(FaultRule(do=EndStream(3), times=1))
     assert site.stream() == ([1, 2, 3], grpc.StatusCode.OK)
     assert site.metadata.ended.wait(DEADLINE_S)
     assert site.metadata.sent == 3
@@ -284,28 +286,28 @@ def test_end_stream_cuts_a_stream_short(site: Site) -> None:
 
 def test_end_stream_may_end_with_a_status(site: Site) -> None:
     """A stream that breaks in the middle must be resumed by its reader."""
-    site.faults.add(Rule(do=EndStream(2, Code.ABORTED)))
+    site.faults.add(FaultRule(do=EndStream(2, Code.ABORTED)))
     assert site.stream() == ([1, 2], grpc.StatusCode.ABORTED)
 
 
 def test_a_stream_that_is_shorter_ends_as_it_would_have(site: Site) -> None:
     """The rule asks for a break at a message that never comes."""
-    site.faults.add(Rule(do=EndStream(11, Code.ABORTED)))
+    site.faults.add(FaultRule(do=EndStream(11, Code.ABORTED)))
     assert site.stream() == (list(range(1, 11)), grpc.StatusCode.OK)
 
 
 @pytest.mark.parametrize(
     ("rule", "got", "code"),
     [
-        (Rule(do=Status(Code.INTERNAL)), [], grpc.StatusCode.INTERNAL),
-        (Rule(do=Delay(0)), list(range(1, 11)), grpc.StatusCode.OK),
-        (Rule(do=DropReply()), [], grpc.StatusCode.UNAVAILABLE),
-        (Rule(do=Close("before")), [], grpc.StatusCode.UNAVAILABLE),
-        (Rule(do=Mutate({"volume_capacity_bytes": 0})), [0] * 10, grpc.StatusCode.OK),
+        (FaultRule(do=Status(Code.INTERNAL)), [], grpc.StatusCode.INTERNAL),
+        (FaultRule(do=Delay(0)), list(range(1, 11)), grpc.StatusCode.OK),
+        (FaultRule(do=DropReply()), [], grpc.StatusCode.UNAVAILABLE),
+        (FaultRule(do=Close("before")), [], grpc.StatusCode.UNAVAILABLE),
+        (FaultRule(do=Mutate({"volume_capacity_bytes": 0})), [0] * 10, grpc.StatusCode.OK),
     ],
 )
 def test_the_other_faults_apply_to_streams(
-    site: Site, rule: Rule, got: list[int], code: grpc.StatusCode
+    site: Site, rule: FaultRule, got: list[int], code: grpc.StatusCode
 ) -> None:
     """Whatever a rule does to a reply, it does to each message of a stream."""
     site.faults.add(rule)
@@ -314,7 +316,7 @@ def test_the_other_faults_apply_to_streams(
 
 def test_close_after_a_stream_cuts_when_all_is_sent(site: Site) -> None:
     """The messages may or may not have left; the status does not."""
-    site.faults.add(Rule(do=Close("after")))
+    site.faults.add(FaultRule(do=Close("after")))
     assert site.stream()[1] is grpc.StatusCode.UNAVAILABLE
     assert site.metadata.sent == 10
 

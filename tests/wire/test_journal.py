@@ -68,8 +68,8 @@ def test_what_cannot_be_decoded_stays_bytes() -> None:
 
 def test_undecodable_bytes_are_hidden_where_they_may_hold_a_secret() -> None:
     """A truncated request still carries the password in clear."""
-    sent = csi_pb2.CreateVolumeRequest(secrets={"key": "hunter2"}).SerializeToString()[:-1]
-    call = Entry(method=CREATE, request_type=csi_pb2.CreateVolumeRequest, requests=(sent,))
+    data = csi_pb2.CreateVolumeRequest(secrets={"key": "hunter2"}).SerializeToString()[:-1]
+    call = Entry(method=CREATE, request_type=csi_pb2.CreateVolumeRequest, requests=(data,))
     assert call.to_dict()["requests"] == [{"bytes": "***"}]
     assert call.to_dict(reveal=True)["requests"] != [{"bytes": "***"}]
 

@@ -9,7 +9,7 @@ import grpc
 import pytest
 
 from refimpl.csi.api import csi_pb2
-from refimpl.wire.faults import DropReply, Faults, Hang, Rule, Status
+from refimpl.wire.faults import DropReply, FaultRule, Faults, Hang, Status
 from refimpl.wire.server import Call
 from refimpl.wire.status import Code, Refused
 
@@ -184,7 +184,9 @@ def test_grpc_has_nothing_to_log(
 
 def test_a_fault_answers_instead_of_the_implementation(serve: Serve) -> None:
     """And the journal says which rule it was."""
-    rule = Rule(id="full", method="CreateVolume", do=Status(code=Code.UNAVAILABLE, message="no"))
+    rule = FaultRule(
+        id="full", method="CreateVolume", do=Status(code=Code.UNAVAILABLE, message="no")
+    )
     wire = serve(created, faults=Faults([rule]))
     assert wire.refusal(wire.create) == ("UNAVAILABLE", "no")
     assert (wire.entry().fault, wire.entry().code) == ("full", Code.UNAVAILABLE)
@@ -192,15 +194,15 @@ def test_a_fault_answers_instead_of_the_implementation(serve: Serve) -> None:
 
 def test_a_dropped_reply_still_takes_effect(serve: Serve) -> None:
     """The classic: the volume exists and its owner does not know."""
-    made: list[str] = []
+    created_names: list[str] = []
 
     def create(request: csi_pb2.CreateVolumeRequest, call: Call) -> Any:
-        made.append(request.name)
+        created_names.append(request.name)
         return created(request, call)
 
-    wire = serve(create, faults=Faults([Rule(do=DropReply())]))
+    wire = serve(create, faults=Faults([FaultRule(do=DropReply())]))
     assert wire.refusal(lambda: wire.create(name="a"))[0] == "UNAVAILABLE"
-    assert made == ["a"]
+    assert created_names == ["a"]
 
 
 def test_calls_that_a_fault_holds_starve_nobody(serve: Serve) -> None:
@@ -211,17 +213,17 @@ def test_calls_that_a_fault_holds_starve_nobody(serve: Serve) -> None:
         arrived.put(request.name)
         return request.name == "slow"
 
-    faults = Faults([Rule(id="h", request=slow, do=Hang())])
+    faults = Faults([FaultRule(id="h", request=slow, do=Hang())])
     wire = serve(created, faults=faults, unary_threads=1)
     request = csi_pb2.CreateVolumeRequest(name="slow").SerializeToString()
-    held = [
+    waiting = [
         wire.channel.unary_unary(CREATE).future(request, timeout=WAIT_S)  # type: ignore[arg-type]
         for _ in range(3)
     ]
-    assert [arrived.get(timeout=WAIT_S) for _ in held] == ["slow"] * 3
+    assert [arrived.get(timeout=WAIT_S) for _ in waiting] == ["slow"] * 3
     assert wire.create(name="quick").volume.volume_id == "id-quick"
     faults.clear()
-    replies = [call.result() for call in held]
+    replies = [call.result() for call in waiting]
     assert len(replies) == 3
     assert [entry.fault for entry in wire.server.journal.entries].count("h") == 3
 

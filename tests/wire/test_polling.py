@@ -26,10 +26,10 @@ print(os.environ.get("GRPC_EXPERIMENTS", "none"))
 
 
 def _run(**env: str) -> subprocess.CompletedProcess[str]:
-    kept = {key: value for key, value in os.environ.items() if key not in polling.VARIABLES}
+    environment = {key: value for key, value in os.environ.items() if key not in polling.VARIABLES}
     return subprocess.run(
         [sys.executable, "-c", SCRIPT],
-        env={**kept, **env},
+        env={**environment, **env},
         capture_output=True,
         text=True,
         check=True,
@@ -38,15 +38,15 @@ def _run(**env: str) -> subprocess.CompletedProcess[str]:
 
 def test_calls_work_and_grpc_knows_the_choice() -> None:
     """A name that this grpcio does not know would be an error message in every run."""
-    done = _run()
-    assert done.stdout.splitlines()[0] == "csi.refimpl.example"
-    assert "event_engine" not in done.stderr
+    process = _run()
+    assert process.stdout.splitlines()[0] == "csi.refimpl.example"
+    assert "event_engine" not in process.stderr
 
 
 def test_the_choice_of_the_user_stands() -> None:
     """They may have a reason that we do not know."""
-    done = _run(GRPC_EXPERIMENTS="event_engine_client")
-    assert done.stdout.splitlines()[1] == "event_engine_client"
+    process = _run(GRPC_EXPERIMENTS="event_engine_client")
+    assert process.stdout.splitlines()[1] == "event_engine_client"
 
 
 def test_nothing_is_chosen_once_grpc_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,15 +81,15 @@ with FakeDriver() as fake, Channel(fake.endpoint) as channel:
 
 def test_a_fork_is_nothing_to_grpc() -> None:
     """Its complaint would stand between the lines of a report."""
-    kept = {key: value for key, value in os.environ.items() if key not in polling.VARIABLES}
-    done = subprocess.run(
+    environment = {key: value for key, value in os.environ.items() if key not in polling.VARIABLES}
+    process = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", FORK],
-        env=kept,
+        env=environment,
         capture_output=True,
         text=True,
         check=True,
     )
-    assert done.stderr == ""
+    assert process.stderr == ""
 
 
 def test_the_verbosity_of_the_user_stands(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,5 +115,5 @@ def test_whoever_waits_for_a_connection_polls_for_it() -> None:
     )
     with FakeDriver() as fake:
         command = [sys.executable, "-c", text, str(fake.endpoint)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+        process = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stderr

@@ -14,16 +14,16 @@ WAIT_S = 10.0
 @pytest.fixture
 def pool() -> Iterator[Pool]:
     """One worker, so that whatever blocks it shows."""
-    made = Pool(1)
-    yield made
-    made.shutdown(WAIT_S)
+    pool = Pool(1)
+    yield pool
+    pool.shutdown(WAIT_S)
 
 
 def test_a_call_runs_with_its_arguments(pool: Pool) -> None:
     """grpc hands a function and what to call it with."""
-    got: SimpleQueue[tuple[int, str]] = SimpleQueue()
-    pool.submit(lambda number, text: got.put((number, text)), 1, "a")
-    assert got.get(timeout=WAIT_S) == (1, "a")
+    results: SimpleQueue[tuple[int, str]] = SimpleQueue()
+    pool.submit(lambda number, text: results.put((number, text)), 1, "a")
+    assert results.get(timeout=WAIT_S) == (1, "a")
 
 
 def test_a_callback_comes_once_whether_added_before_or_after_the_end(pool: Pool) -> None:
@@ -43,57 +43,57 @@ def test_an_exception_is_shown_and_the_worker_goes_on(
     pool: Pool, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """grpc catches what it can; a lost worker would be a server that slowly dies."""
-    done: SimpleQueue[str] = SimpleQueue()
+    finished: SimpleQueue[str] = SimpleQueue()
     pool.submit(lambda: 1 / 0)
-    pool.submit(done.put, "still here")
-    assert done.get(timeout=WAIT_S) == "still here"
+    pool.submit(finished.put, "still here")
+    assert finished.get(timeout=WAIT_S) == "still here"
     assert "ZeroDivisionError" in capfd.readouterr().err
 
 
 def test_a_lent_thread_is_replaced_until_it_comes_back(pool: Pool) -> None:
     """This is how an open stream starves nobody."""
-    go, done = threading.Event(), SimpleQueue[str]()
+    go, finished = threading.Event(), SimpleQueue[str]()
 
     def wait() -> None:
         with pool.lent():
             go.wait(WAIT_S)
-        done.put("waited")
+        finished.put("waited")
 
     waiting = [pool.submit(wait) for _ in range(3)]
-    pool.submit(done.put, "served")
-    assert done.get(timeout=WAIT_S) == "served"
+    pool.submit(finished.put, "served")
+    assert finished.get(timeout=WAIT_S) == "served"
     assert pool.alive == 1 + len(waiting)
     go.set()
-    assert [done.get(timeout=WAIT_S) for _ in waiting] == ["waited"] * 3
+    assert [finished.get(timeout=WAIT_S) for _ in waiting] == ["waited"] * 3
 
 
 def test_the_number_of_lent_threads_is_bounded() -> None:
     """A client that hammers against a fault which holds calls must not eat the machine."""
     pool = Pool(1, most_lent=1)
-    go, done = threading.Event(), SimpleQueue[str]()
+    go, finished = threading.Event(), SimpleQueue[str]()
 
     def wait() -> None:
         with pool.lent():
-            done.put("waits")
+            finished.put("waits")
             go.wait(WAIT_S)
 
     for _ in range(3):
         pool.submit(wait)
-    assert [done.get(timeout=WAIT_S) for _ in range(2)] == ["waits", "waits"]
+    assert [finished.get(timeout=WAIT_S) for _ in range(2)] == ["waits", "waits"]
     assert pool.alive == 2
     go.set()
-    assert done.get(timeout=WAIT_S) == "waits"
+    assert finished.get(timeout=WAIT_S) == "waits"
     pool.shutdown(WAIT_S)
 
 
 def test_shutdown_ends_every_thread_after_what_was_queued() -> None:
     """A fake that stops leaves no thread behind."""
-    pool, done = Pool(3), SimpleQueue[int]()
+    pool, finished = Pool(3), SimpleQueue[int]()
     for number in range(10):
-        pool.submit(done.put, number)
+        pool.submit(finished.put, number)
     pool.shutdown(WAIT_S)
     assert pool.alive == 0
-    assert sorted(done.get_nowait() for _ in range(10)) == list(range(10))
+    assert sorted(finished.get_nowait() for _ in range(10)) == list(range(10))
 
 
 def test_shutdown_does_not_wait_for_a_thread_that_never_comes_back() -> None:

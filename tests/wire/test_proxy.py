@@ -19,10 +19,10 @@ from refimpl.wire.faults import (
     Delay,
     DropReply,
     EndStream,
+    FaultRule,
     Faults,
     Hang,
     Mutate,
-    Rule,
     Status,
 )
 from refimpl.wire.journal import Entry, Journal
@@ -64,8 +64,8 @@ class Upstream(grpc.GenericRpcHandler):
 
     def noticed(self, context: grpc.ServicerContext) -> None:
         self.metadata = [(key, value) for key, value in context.invocation_metadata()]
-        left = context.time_remaining()
-        self.remaining = left if left is not None and left < 1e8 else None
+        remaining = context.time_remaining()
+        self.remaining = remaining if remaining is not None and remaining < 1e8 else None
         context.add_callback(self.ended.set)
 
     def unary(self, request: bytes, context: grpc.ServicerContext) -> bytes:
@@ -189,10 +189,10 @@ def user_keys(metadata: Any) -> list[tuple[str, str | bytes]]:
 
 def test_a_unary_call_passes_with_all_its_metadata(site: Site) -> None:
     """Order, repeated keys and binary values included; the method is in no schema."""
-    sent = (("who", "me"), ("who", "you"), ("raw-bin", b"\x00\xff"))
-    reply, call = site.unary(b"\xff\x00 not protobuf", metadata=sent)
+    metadata = (("who", "me"), ("who", "you"), ("raw-bin", b"\x00\xff"))
+    reply, call = site.unary(b"\xff\x00 not protobuf", metadata=metadata)
     assert reply == b"\xff\x00 not protobuf"
-    assert user_keys(site.upstream.metadata) == list(sent)
+    assert user_keys(site.upstream.metadata) == list(metadata)
     assert list(call.initial_metadata()) == [("early", "1"), ("early-bin", b"\x00\xff")]
     assert list(call.trailing_metadata()) == [("late", "2"), ("late", "3"), ("late-bin", b"\xfe")]
     assert call.code() is grpc.StatusCode.OK
@@ -278,8 +278,12 @@ def test_initial_metadata_does_not_wait_for_the_first_reply(site: Site) -> None:
 def test_the_deadline_passes(site: Site, timeout: float | None, least: float | None) -> None:
     """A driver may act on the time it has left (grpc rounds it up a little); none stays none."""
     site.channel.unary_unary(f"{SERVICE}Unary")(b"", timeout=timeout)
-    left = site.upstream.remaining
-    assert (left is None) if least is None else (left is not None and least < left < 21.0)
+    remaining = site.upstream.remaining
+    assert (
+        (remaining is None)
+        if least is None
+        else (remaining is not None and least < remaining < 21.0)
+    )
     assert (site.recorded().deadline_s is None) is (timeout is None)
 
 
@@ -324,7 +328,7 @@ def answered(site: Site) -> bool:
 
 def test_what_is_said_to_be_known_and_is_not_passes_as_bytes(site: Site) -> None:
     """A peer with a newer or a broken schema: the proxy is no judge of it."""
-    site.faults.add(Rule(do=Mutate({"volume_capacity_bytes": 1})))
+    site.faults.add(FaultRule(do=Mutate({"volume_capacity_bytes": 1})))
     method = "/csi.v1.SnapshotMetadata/GetMetadataAllocated"
     replies = site.channel.unary_stream(method)(b"\xff", timeout=DEADLINE_S)
     assert len(list(replies)) == 5
@@ -338,7 +342,7 @@ def test_a_bug_of_ours_is_internal_and_loud(site: Site, capsys: pytest.CaptureFi
         def before(self, _call: object, /) -> None:
             raise ZeroDivisionError("oh")
 
-    site.faults.add(Rule(do=Broken()))
+    site.faults.add(FaultRule(do=Broken()))
     with pytest.raises(grpc.RpcError, match="bug in the proxy: ZeroDivisionError: oh"):
         site.unary(b"x")
     assert (site.recorded().code, site.recorded().fault) == (Code.INTERNAL, "bug, r1")
@@ -348,9 +352,9 @@ def test_a_bug_of_ours_is_internal_and_loud(site: Site, capsys: pytest.CaptureFi
 def test_what_the_schemas_know_is_decoded_for_the_journal(site: Site) -> None:
     """A person reads fields; of the rest, base64."""
     site.create("v1")
-    known = site.recorded()
-    assert (known.side, known.rpc, known.peer) == ("proxy", "CreateVolume", "unix:")
-    assert known.to_dict()["requests"] == [{"name": "v1"}]
+    described = site.recorded()
+    assert (described.side, described.rpc, described.peer) == ("proxy", "CreateVolume", "unix:")
+    assert described.to_dict()["requests"] == [{"name": "v1"}]
     site.unary(b"\xff")
     assert site.recorded(2).to_dict()["requests"] == [{"bytes": "/w=="}]
 
@@ -367,7 +371,9 @@ def test_a_caller_over_tcp_is_named(tmp_path: Path) -> None:
 
 def test_status_is_answered_without_the_upstream(site: Site) -> None:
     """Also for a method that nobody knows."""
-    site.faults.add(Rule(do=Status(Code.ABORTED, "no"), method="/not.in.any.Schema/*", times=1))
+    site.faults.add(
+        FaultRule(do=Status(Code.ABORTED, "no"), method="/not.in.any.Schema/*", times=1)
+    )
     with pytest.raises(grpc.RpcError) as caught:
         site.unary(b"x")
     assert (caught.value.code(), caught.value.details()) == (grpc.StatusCode.ABORTED, "no")
@@ -378,7 +384,7 @@ def test_status_is_answered_without_the_upstream(site: Site) -> None:
 
 def test_a_predicate_sees_the_decoded_request(site: Site) -> None:
     """For methods that the schemas know; for others it does not hold."""
-    site.faults.add(Rule(do=Status(Code.ABORTED), request={"name": "bad*"}))
+    site.faults.add(FaultRule(do=Status(Code.ABORTED), request={"name": "bad*"}))
     assert site.create("good").volume.volume_id == "good"
     assert site.unary(b"x")[0] == b"x"
     with pytest.raises(grpc.RpcError, match="ABORTED"):
@@ -387,7 +393,7 @@ def test_a_predicate_sees_the_decoded_request(site: Site) -> None:
 
 def test_drop_reply_leaves_the_effect_behind_the_proxy(site: Site) -> None:
     """What no driver can do to itself: lose the answer of an effect it has had."""
-    site.faults.add(Rule(do=DropReply(), times=2))
+    site.faults.add(FaultRule(do=DropReply(), times=2))
     for method in (lambda: site.create("v1"), lambda: site.unary(b"v2")):
         with pytest.raises(grpc.RpcError) as caught:
             method()
@@ -397,7 +403,7 @@ def test_drop_reply_leaves_the_effect_behind_the_proxy(site: Site) -> None:
 
 def test_mutate_changes_known_replies_and_leaves_unknown_ones(site: Site) -> None:
     """And says of the others that it could not."""
-    site.faults.add(Rule(do=Mutate({"volume.capacity_bytes": 1})))
+    site.faults.add(FaultRule(do=Mutate({"volume.capacity_bytes": 1})))
     assert site.create("v1").volume.capacity_bytes == 1
     assert site.unary(b"x")[0] == b"x"
     assert "the reply is of no known type" in (site.recorded(2).fault or "")
@@ -405,19 +411,19 @@ def test_mutate_changes_known_replies_and_leaves_unknown_ones(site: Site) -> Non
 
 def test_end_stream_cuts_the_stream_and_the_upstream_learns_it(site: Site) -> None:
     """With and without a schema."""
-    site.faults.add(Rule(do=EndStream(2)))
+    site.faults.add(FaultRule(do=EndStream(2)))
     replies = site.channel.unary_stream(f"{SERVICE}Endless")(b"", timeout=DEADLINE_S)
     assert list(replies) == [b"0", b"1"]
     assert site.upstream.ended.wait(DEADLINE_S)
     stub = stubs.SnapshotMetadataStub(site.channel)
-    known = stub.GetMetadataAllocated(csi.GetMetadataAllocatedRequest(), timeout=DEADLINE_S)
-    assert [reply.volume_capacity_bytes for reply in known] == [1, 2]
+    described = stub.GetMetadataAllocated(csi.GetMetadataAllocatedRequest(), timeout=DEADLINE_S)
+    assert [reply.volume_capacity_bytes for reply in described] == [1, 2]
 
 
 @pytest.mark.parametrize(("phase", "reached"), [("before", 0), ("after", 1)])
 def test_close_cuts_the_connection_of_the_caller(site: Site, phase: str, reached: int) -> None:
     """Before or after the call took effect; the connection to the upstream stays."""
-    site.faults.add(Rule(do=Close(phase), times=1))  # type: ignore[arg-type]
+    site.faults.add(FaultRule(do=Close(phase), times=1))  # type: ignore[arg-type]
     with pytest.raises(grpc.RpcError) as caught:
         site.create("v1")
     assert caught.value.code() is grpc.StatusCode.UNAVAILABLE
@@ -430,7 +436,7 @@ def test_close_cuts_the_connection_of_the_caller(site: Site, phase: str, reached
 
 def test_hang_ends_with_the_caller_and_nothing_reaches_the_upstream(site: Site) -> None:
     """As in a server."""
-    site.faults.add(Rule(do=Delay(0)), Rule(do=Hang(), id="hold"))
+    site.faults.add(FaultRule(do=Delay(0)), FaultRule(do=Hang(), id="hold"))
     future = site.channel.unary_unary(f"{SERVICE}Unary").future(b"x", timeout=DEADLINE_S)
     until(lambda: site.faults.to_dict()["counts"]["hold"]["holding"])
     future.cancel()
@@ -440,7 +446,7 @@ def test_hang_ends_with_the_caller_and_nothing_reaches_the_upstream(site: Site) 
 
 def test_many_open_streams_keep_nobody_waiting(site: Site) -> None:
     """Which calls last long cannot be known beforehand."""
-    site.faults.add(Rule(do=Hang(), method="Silent"))
+    site.faults.add(FaultRule(do=Hang(), method="Silent"))
     method = site.channel.unary_stream(f"{SERVICE}Silent")
     streams = [method(b"", timeout=DEADLINE_S) for _ in range(40)]
     until(lambda: site.faults.to_dict()["counts"]["r1"]["holding"] == 40)
@@ -452,7 +458,7 @@ def test_many_open_streams_keep_nobody_waiting(site: Site) -> None:
 def test_stopping_ends_held_calls_and_removes_the_socket(tmp_path: Path) -> None:
     """Nothing stays behind, and the caller is told."""
     site = Site(tmp_path)
-    site.faults.add(Rule(do=Hang()))
+    site.faults.add(FaultRule(do=Hang()))
     future = site.channel.unary_unary(f"{SERVICE}Unary").future(b"x", timeout=DEADLINE_S)
     until(lambda: site.faults.to_dict()["counts"]["r1"]["holding"])
     site.proxy.stop()
@@ -466,9 +472,9 @@ def test_a_port_that_cannot_be_bound_is_an_error_of_the_endpoint(tmp_path: Path)
     """Someone has it, even if nobody listens."""
     with socket.socket() as holder:
         holder.bind(("127.0.0.1", 0))
-        taken = Endpoint.parse(f"tcp://127.0.0.1:{holder.getsockname()[1]}")
+        endpoint_in_use = Endpoint.parse(f"tcp://127.0.0.1:{holder.getsockname()[1]}")
         with pytest.raises(EndpointError, match="cannot be bound"):
-            Proxy(Endpoint.parse(tmp_path / "nobody.sock")).start(taken)
+            Proxy(Endpoint.parse(tmp_path / "nobody.sock")).start(endpoint_in_use)
 
 
 def test_it_takes_over_no_living_socket_and_starts_once(site: Site) -> None:

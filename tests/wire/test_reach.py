@@ -39,9 +39,9 @@ def answering(path: Path, answer: bytes | None) -> Iterator[Endpoint]:
 
 
 def reason(endpoint: Endpoint, timeout_s: float = WAIT_S) -> tuple[str, bool]:
-    found = obstacle(endpoint, timeout_s)
-    assert isinstance(found, Obstacle)
-    return found.reason, found.passing
+    hindrance = obstacle(endpoint, timeout_s)
+    assert isinstance(hindrance, Obstacle)
+    return hindrance.reason, hindrance.passing
 
 
 def test_a_grpc_server_is_no_obstacle(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_a_name_that_leads_nowhere() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "says", "passing"),
+    ("answer", "message", "passing"),
     [
         (b"HTTP/1.1 400 Bad Request\r\n\r\n", "speaks HTTP/1, not gRPC", False),
         (b"\x15\x03\x01\x00\x02\x02\x46", "speaks TLS", False),
@@ -103,12 +103,12 @@ def test_a_name_that_leads_nowhere() -> None:
     ],
 )
 def test_what_answers_but_is_no_grpc_is_named(
-    tmp_path: Path, answer: bytes, says: str, passing: bool
+    tmp_path: Path, answer: bytes, message: str, passing: bool
 ) -> None:
     """It spares the reader a packet trace."""
     with answering(tmp_path / "s", answer) as endpoint:
         text, may_pass = reason(endpoint)
-    assert says in text
+    assert message in text
     assert may_pass == passing
 
 

@@ -104,9 +104,9 @@ def test_an_unknown_enum_value_stays_a_number() -> None:
 def test_every_csi_field_called_secrets_is_recognised() -> None:
     """The option is looked up by name; losing it would leak without any other sign."""
     fields = [f for m in csi_pb2.DESCRIPTOR.message_types_by_name.values() for f in m.fields]
-    named = [f for f in fields if f.name == "secrets"]
-    assert named
-    assert all(map(is_secret, named))
+    secret_fields = [f for f in fields if f.name == "secrets"]
+    assert secret_fields
+    assert all(map(is_secret, secret_fields))
     assert not any(is_secret(f) for f in fields if f.name in ("name", "volume_id"))
 
 
@@ -152,6 +152,6 @@ def test_maps_of_messages_and_with_odd_keys_are_objects() -> None:
     """JSON knows text as key only."""
     struct = struct_pb2.Struct()
     struct.update({"a": 1.5})
-    shown: dict[str, Any] = to_dict(struct)
-    assert shown == {"fields": {"a": {"number_value": 1.5}}}
+    rendered: dict[str, Any] = to_dict(struct)
+    assert rendered == {"fields": {"a": {"number_value": 1.5}}}
     assert isinstance(struct, Message)

@@ -21,7 +21,7 @@ from google.protobuf.descriptor_pool import DescriptorPool
 
 from refimpl.csi.api import csi_pb2, csi_pb2_grpc
 from refimpl.wire.endpoint import Endpoint, EndpointError, probe
-from refimpl.wire.faults import Close, Faults, Rule
+from refimpl.wire.faults import Close, FaultRule, Faults
 from refimpl.wire.server import Call, Server
 
 WAIT_S = 10.0
@@ -108,16 +108,16 @@ def test_a_path_with_odd_characters_is_served_and_called_as_it_is(
 
 def test_port_0_is_replaced_by_the_one_that_was_chosen(make: Callable[..., Server]) -> None:
     """Parallel tests cannot agree on ports."""
-    found = make().start(Endpoint.parse("tcp://127.0.0.1:0"))
-    assert found.port > 0
-    assert call(found) == csi_pb2.ProbeResponse()
+    endpoint = make().start(Endpoint.parse("tcp://127.0.0.1:0"))
+    assert endpoint.port > 0
+    assert call(endpoint) == csi_pb2.ProbeResponse()
 
 
 def test_a_taken_port_is_refused(make: Callable[..., Server]) -> None:
     """grpc would share it, and each server would get half of the calls."""
-    taken = make().start(Endpoint.parse("tcp://127.0.0.1:0"))
+    endpoint_in_use = make().start(Endpoint.parse("tcp://127.0.0.1:0"))
     with pytest.raises(EndpointError, match="another server listens there"):
-        make().start(taken)
+        make().start(endpoint_in_use)
 
 
 def test_an_address_of_no_interface_is_refused(make: Callable[..., Server]) -> None:
@@ -194,7 +194,7 @@ def test_stopping_removes_the_socket_and_the_threads(
     make: Callable[..., Server], endpoint: Endpoint
 ) -> None:
     """Twice is fine: a test may stop what its fixture stops again."""
-    before = threading.active_count()
+    threads = threading.active_count()
     server = make()
     server.start(endpoint)
     call(endpoint)
@@ -204,7 +204,7 @@ def test_stopping_removes_the_socket_and_the_threads(
     assert server.endpoint is None
     names = [t.name for t in threading.enumerate() if t.name.startswith("refimpl")]
     assert names == []
-    assert threading.active_count() <= before + 1  # grpc's own, on its way out
+    assert threading.active_count() <= threads + 1  # grpc's own, on its way out
 
 
 def test_a_stopped_server_can_start_again_at_the_same_path(
@@ -283,7 +283,7 @@ def test_a_cut_connection_is_noticed_and_the_next_one_works(
     make: Callable[..., Server], endpoint: Endpoint
 ) -> None:
     """The fault rule stands for a pulled plug, not for a dead server."""
-    make(faults=Faults([Rule(id="plug", times=1, do=Close())])).start(endpoint)
+    make(faults=Faults([FaultRule(id="plug", times=1, do=Close())])).start(endpoint)
     with pytest.raises(grpc.RpcError) as caught:
         call(endpoint)
     error: Any = caught.value

@@ -50,6 +50,6 @@ def test_a_plain_number_becomes_a_code() -> None:
 
 def test_a_refusal_crosses_processes() -> None:
     """Parallel test workers send their exceptions home pickled."""
-    sent = Refused(Code.ABORTED, "busy", details=b"x")
-    got = pickle.loads(pickle.dumps(sent))
-    assert (str(got), got.code, got.details) == ("ABORTED: busy", Code.ABORTED, b"x")
+    refused = Refused(Code.ABORTED, "busy", details=b"x")
+    copy = pickle.loads(pickle.dumps(refused))
+    assert (str(copy), copy.code, copy.details) == ("ABORTED: busy", Code.ABORTED, b"x")

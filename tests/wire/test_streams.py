@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from refimpl.csi.api import csi_pb2
-from refimpl.wire.faults import Delay, EndStream, Faults, Rule
+from refimpl.wire.faults import Delay, EndStream, FaultRule, Faults
 from refimpl.wire.server import Call
 from refimpl.wire.status import Code, Refused
 
@@ -32,7 +32,7 @@ def sizes(replies: Any) -> list[int]:
 
 def test_a_delay_on_a_stream_holds_nobody_else(serve: Serve) -> None:
     """The delayed stream comes late, and a call made meanwhile is served."""
-    rule = Rule(id="d", method="Get*", do=Delay(seconds=60))
+    rule = FaultRule(id="d", method="Get*", do=Delay(seconds=60))
     faults = Faults([rule])
     wire = serve(created, lambda *_: blocks(2), faults=faults, unary_threads=1)
     late = wire.stream()
@@ -67,8 +67,8 @@ def test_a_long_stream_leaves_its_newest_messages_in_the_record(
     """Event streams of a runtime go on for days."""
     wire = serve(None, lambda *_: blocks(1005))
     assert len(sizes(wire.stream())) == 1005
-    kept: Any = wire.entry().replies
-    assert [reply.volume_capacity_bytes for reply in kept] == list(range(5, 1005))
+    replies: Any = wire.entry().replies
+    assert [reply.volume_capacity_bytes for reply in replies] == list(range(5, 1005))
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_a_fault_may_end_a_stream(serve: Serve) -> None:
         finally:
             closed.put("closed")
 
-    rule = Rule(id="cut", do=EndStream(messages=2))
+    rule = FaultRule(id="cut", do=EndStream(messages=2))
     wire = serve(None, stream, faults=Faults([rule]))
     assert sizes(wire.stream()) == [0, 1]
     assert closed.get(timeout=WAIT_S) == "closed"

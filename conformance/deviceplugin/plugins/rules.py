@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from refimpl.wire.faults import Action, Faults, Rule, Status
+from refimpl.wire.faults import Action, FaultRule, Faults, Status
 from refimpl.wire.status import Code
 
 __all__ = ["REGISTER", "Rules"]
@@ -25,12 +25,12 @@ class Rules:
         """Lets that happen to Register (of one resource) from now on, or so many times, until
         `end`."""
         request = {"resource_name": resource} if resource else None
-        self.faults.add(Rule(method=REGISTER, do=action, times=times, request=request))
+        self.faults.add(FaultRule(method=REGISTER, do=action, times=times, request=request))
 
     def end(self) -> None:
         """Kubelet's own conduct again; what is held goes on."""
         never = Status(Code.UNKNOWN, "never")
-        self.faults.replace([Rule(id="came", method=REGISTER, request=self._tell, do=never)])
+        self.faults.replace([FaultRule(id="came", method=REGISTER, request=self._tell, do=never)])
 
     def _tell(self, request: object) -> bool:
         """As the condition of a rule that never holds."""

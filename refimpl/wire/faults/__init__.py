@@ -32,7 +32,7 @@ from refimpl.wire.faults.actions import (
 )
 from refimpl.wire.faults.connections import cut_connections
 from refimpl.wire.faults.plan import Faults
-from refimpl.wire.faults.rules import FaultError, Rule
+from refimpl.wire.faults.rules import FaultError, FaultRule
 
 __all__ = [
     "Action",
@@ -43,11 +43,11 @@ __all__ = [
     "DropReply",
     "EndStream",
     "FaultError",
+    "FaultRule",
     "Faults",
     "Hang",
     "HeldCall",
     "Mutate",
-    "Rule",
     "Status",
     "cut_connections",
     "labels",

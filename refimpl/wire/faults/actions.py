@@ -17,7 +17,7 @@ import attrs
 from attrs import define, field, frozen
 
 from refimpl.wire.faults.edits import Edits
-from refimpl.wire.faults.gate import Ending, Gate, HeldCall
+from refimpl.wire.faults.gate import CallGate, HeldCall, HoldEnd
 from refimpl.wire.status import Code, Refused
 
 __all__ = [
@@ -55,8 +55,8 @@ def _within(most: float) -> Callable[[object, attrs.Attribute[float], float], No
     return check
 
 
-def _edits(given: Edits | Mapping[str, Any]) -> Edits:
-    return given if isinstance(given, Edits) else Edits(given)
+def _edits(edits: Edits | Mapping[str, Any]) -> Edits:
+    return edits if isinstance(edits, Edits) else Edits(edits)
 
 
 @frozen
@@ -64,7 +64,7 @@ class Firing:
     """One firing of a rule: its id, where it holds calls, and a normally distributed draw."""
 
     rule: str = ""
-    gate: Gate = field(factory=Gate)
+    gate: CallGate = field(factory=CallGate)
     spread: float = 0.0
 
 
@@ -111,9 +111,9 @@ class Action:
 
     def _wait(self, call: HeldCall, seconds: float | None) -> None:
         ending = self.firing.gate.hold(call, seconds)
-        if ending is Ending.CALLER:
+        if ending is HoldEnd.CALLER:
             raise call.ending()
-        if ending is Ending.SERVER:
+        if ending is HoldEnd.SERVER:
             raise Refused(Code.UNAVAILABLE, f"the server stopped while fault {self.rule} held it")
 
 
@@ -250,12 +250,12 @@ class EndStream(Action):
     message: str = ""
 
     def stream(self, _call: HeldCall, replies: Iterator[M], /) -> Iterator[M]:
-        sent = 0
+        passed = 0
         with contextlib.closing(_closable(replies)) as source:
             for reply in itertools.islice(source, self.messages):
                 yield reply
-                sent += 1
-        if sent == self.messages and self.code != Code.OK:
+                passed += 1
+        if passed == self.messages and self.code != Code.OK:
             raise Refused(self.code, self.message or f"fault {self.rule} ended the stream")
 
     def to_dict(self) -> dict[str, Any]:

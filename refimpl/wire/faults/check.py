@@ -10,13 +10,13 @@ from google.protobuf.descriptor import Descriptor, MethodDescriptor, ServiceDesc
 
 from refimpl.wire.faults.actions import Crash, EndStream, Mutate
 from refimpl.wire.faults.paths import PathError
-from refimpl.wire.faults.rules import FaultError, Rule, fits_method
+from refimpl.wire.faults.rules import FaultError, FaultRule, fits_method
 from refimpl.wire.faults.where import Where
 
 __all__ = ["check_rule"]
 
 
-def check_rule(rule: Rule, services: Sequence[ServiceDescriptor]) -> None:
+def check_rule(rule: FaultRule, services: Sequence[ServiceDescriptor]) -> None:
     """Raises FaultError if the rule is for no method served, or for fields that none has.
 
     Without `services` only a full name without globs can be looked up, among the loaded schemas;
@@ -43,29 +43,31 @@ def full_name(method: MethodDescriptor) -> str:
 
 def _meant(pattern: str, services: Iterable[ServiceDescriptor]) -> list[MethodDescriptor]:
     served = [method for service in services for method in service.methods]
-    meant = [method for method in served if fits_method(pattern, full_name(method))]
-    if meant or "/" not in pattern:
-        return meant
+    methods = [method for method in served if fits_method(pattern, full_name(method))]
+    if methods or "/" not in pattern:
+        return methods
     service, _, name = pattern.strip("/").rpartition("/")
     try:
-        found = descriptor_pool.Default().FindServiceByName(service)
+        descriptor = descriptor_pool.Default().FindServiceByName(service)
     except KeyError:
         return []
-    return [method for method in found.methods if method.name == name]
+    return [method for method in descriptor.methods if method.name == name]
 
 
-def _check_served(rule: Rule, services: Sequence[ServiceDescriptor]) -> None:
+def _check_served(rule: FaultRule, services: Sequence[ServiceDescriptor]) -> None:
     service = rule.method.strip("/").rpartition("/")[0]
-    if not services or (service and service not in {each.full_name for each in services}):
+    if not services or (
+        service and service not in {descriptor.full_name for descriptor in services}
+    ):
         return  # nothing is known of it: another server may share the file, or a proxy
-    names = sorted({method.name for each in services for method in each.methods})
+    names = sorted({method.name for descriptor in services for method in descriptor.methods})
     close = difflib.get_close_matches(rule.method.rpartition("/")[2], names, 1)
     hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(names)}"
     raise FaultError(f"{rule.title}: when.method: {rule.method!r} fits no RPC served: {hint}")
 
 
 def _one_of(
-    rule: Rule, where: str, check: Callable[[Descriptor], None], types: Iterable[Descriptor]
+    rule: FaultRule, where: str, check: Callable[[Descriptor], None], types: Iterable[Descriptor]
 ) -> None:
     """Raises FaultError, with the first reason, unless at least one of the types passes."""
     reasons = []

@@ -11,7 +11,7 @@ import msgspec
 from refimpl.wire.faults import actions
 from refimpl.wire.faults.document import load
 from refimpl.wire.faults.edits import Edits
-from refimpl.wire.faults.rules import FaultError, Rule
+from refimpl.wire.faults.rules import FaultError, FaultRule
 from refimpl.wire.status import Code
 
 __all__ = ["read_rules"]
@@ -74,24 +74,24 @@ class _WrongFieldError(ValueError):
         super().__init__(f"{field}: {problem}" if field else problem)
 
 
-def read_rules(text: str | bytes) -> list[Rule]:
+def read_rules(text: str | bytes) -> list[FaultRule]:
     """Rules from a YAML list, a mapping {rules: [...]}, or one rule. Raises FaultError."""
     rules = []
     for number, (line, raw) in enumerate(load(text), start=1):
         try:
             rules.append(_rule(raw, line))
         except _WrongFieldError as wrong:
-            given = raw.get("id") if isinstance(raw, dict) else None
-            name = given if isinstance(given, str) and given else f"number {number}"
+            id = raw.get("id") if isinstance(raw, dict) else None
+            name = id if isinstance(id, str) and id else f"number {number}"
             raise FaultError(f"line {line}: rule {name}: {wrong}") from wrong
     return rules
 
 
-def _rule(raw: Any, line: int) -> Rule:
+def _rule(raw: Any, line: int) -> FaultRule:
     shape = _typed("", raw, _Rule)
     when = _typed("when", shape.when, _When)
     nth = when.nth if isinstance(when.nth, list) else [when.nth]
-    return Rule(
+    return FaultRule(
         do=_action(shape.do),
         id=shape.id,
         line=line,
@@ -185,20 +185,20 @@ def _bare(value: Any) -> Any:
     return {} if value is None or value is True else value
 
 
-def _code(field: str, given: str | int) -> Code:
+def _code(field: str, code: str | int) -> Code:
     try:
-        return Code[given] if isinstance(given, str) else Code(given)
+        return Code[code] if isinstance(code, str) else Code(code)
     except (KeyError, ValueError):
         raise _WrongFieldError(
-            field, f"{given!r} is no gRPC code{_hint(str(given), Code.__members__)}"
+            field, f"{code!r} is no gRPC code{_hint(str(code), Code.__members__)}"
         ) from None
 
 
 def _typed(where: str, raw: Any, shape: type[S]) -> S:
-    names = [each.name for each in msgspec.structs.fields(shape)]
+    names = [field.name for field in msgspec.structs.fields(shape)]
     if not isinstance(raw, dict):
-        wanted = f"a mapping with {', '.join(names)}" if names else "nothing more"
-        raise _WrongFieldError(where, f"{wanted} is wanted, not {raw!r}")
+        expected = f"a mapping with {', '.join(names)}" if names else "nothing more"
+        raise _WrongFieldError(where, f"{expected} is wanted, not {raw!r}")
     _known(where, raw, names)
     try:
         return msgspec.convert(raw, shape)
@@ -215,9 +215,9 @@ def _known(where: str, raw: dict[Any, Any], names: Collection[str]) -> None:
             )
 
 
-def _hint(given: str, names: Collection[str]) -> str:
-    close = difflib.get_close_matches(given, names, 1) or difflib.get_close_matches(
-        given.upper(), names, 1
+def _hint(name: str, names: Collection[str]) -> str:
+    close = difflib.get_close_matches(name, names, 1) or difflib.get_close_matches(
+        name.upper(), names, 1
     )
     allowed = f"allowed: {', '.join(names) or 'nothing'}"
     return f", did you mean {close[0]}? ({allowed})" if close else f" ({allowed})"

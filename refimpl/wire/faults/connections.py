@@ -30,21 +30,21 @@ def _duplicate(number: int) -> socket.socket:
 
     Raises OSError if the descriptor is gone or is none of a socket.
     """
-    own = os.dup(number)
+    duplicate = os.dup(number)
     try:
-        return socket.socket(fileno=own)
+        return socket.socket(fileno=duplicate)
     except OSError:
-        os.close(own)
+        os.close(duplicate)
         raise
 
 
 def _accepted_at(peer: socket.socket, endpoint: Endpoint) -> bool:
     if peer.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
         return False
-    here = peer.getsockname()
+    address = peer.getsockname()
     if peer.family == socket.AF_UNIX:
-        return endpoint.kind == "unix" and here == endpoint.path
+        return endpoint.kind == "unix" and address == endpoint.path
     if peer.family not in (socket.AF_INET, socket.AF_INET6) or endpoint.kind == "unix":
         return False
     peer.getpeername()  # raises OSError for a socket that is not connected
-    return bool(here[1] == endpoint.port)
+    return bool(address[1] == endpoint.port)

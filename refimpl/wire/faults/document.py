@@ -56,10 +56,10 @@ def _compose(text: str | bytes) -> tuple[yaml.Node | None, Any]:
 
 def _below_rules(root: yaml.MappingNode, content: dict[Any, Any]) -> tuple[yaml.Node, Any]:
     if list(content) != ["rules"]:
-        given = ", ".join(map(str, content)) or "an empty mapping"
+        keys = ", ".join(map(str, content)) or "an empty mapping"
         raise FaultError(
             f"line {_line(root)}: a rule needs `do`, a mapping of rules the one key `rules`;"
-            f" here is {given}"
+            f" here is {keys}"
         )
     ((_, node),) = root.value
     return node, content["rules"]
@@ -79,12 +79,12 @@ class _Loader(yaml.SafeLoader):
         return super().compose_node(parent, index)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        seen: set[str] = set()
+        keys: set[str] = set()
         for key, _ in node.value:
-            if not isinstance(key, yaml.ScalarNode) or key.value in seen:
+            if not isinstance(key, yaml.ScalarNode) or key.value in keys:
                 problem = f"key {key.value!r} is given twice or is no scalar"
                 raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
-            seen.add(key.value)
+            keys.add(key.value)
         return super().construct_mapping(node, deep)
 
 

@@ -12,7 +12,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
-from refimpl.wire.faults.paths import EACH, Path, PathError, Step, resolve
+from refimpl.wire.faults.paths import EACH, FieldPath, PathError, PathStep, resolve
 
 __all__ = ["Edits", "check_value"]
 
@@ -58,12 +58,12 @@ class Edits:
         return dict(self.values)
 
 
-def check_value(path: Path, value: Any) -> None:
+def check_value(path: FieldPath, value: Any) -> None:
     """Raises PathError unless `value`, in JSON form, may stand at the end of the path."""
     _fresh(path.last, value, path.text)
 
 
-def _assign(message: Message, path: Path, value: Any) -> None:
+def _assign(message: Message, path: FieldPath, value: Any) -> None:
     parents = [message]
     for step in path.steps[:-1]:
         parents = [child for parent in parents for child in _enter(parent, step, path.text)]
@@ -74,7 +74,7 @@ def _assign(message: Message, path: Path, value: Any) -> None:
             _write_elements(parent, path.last, value, path.text)
 
 
-def _enter(parent: Message, step: Step, text: str) -> list[Any]:
+def _enter(parent: Message, step: PathStep, text: str) -> list[Any]:
     """The messages one step down; a map's entry and a field are made where they are missing."""
     inside = getattr(parent, step.field.name)
     if step.element is None:
@@ -82,7 +82,7 @@ def _enter(parent: Message, step: Step, text: str) -> list[Any]:
     return [inside[key] for key in _keys(inside, step, text)]
 
 
-def _keys(inside: Any, step: Step, text: str) -> list[Any]:
+def _keys(inside: Any, step: PathStep, text: str) -> list[Any]:
     """The map keys or list indexes meant. Raises PathError if a list is too short."""
     if step.element == EACH:
         return list(inside) if step.is_map else list(range(len(inside)))
@@ -94,7 +94,7 @@ def _keys(inside: Any, step: Step, text: str) -> list[Any]:
     return [index]
 
 
-def _write(parent: Message, step: Step, value: Any, text: str) -> None:
+def _write(parent: Message, step: PathStep, value: Any, text: str) -> None:
     fresh = None if value is None else _fresh(step, value, text)
     name = step.field.name
     parent.ClearField(name)
@@ -105,7 +105,7 @@ def _write(parent: Message, step: Step, value: Any, text: str) -> None:
         getattr(parent, name).SetInParent()  # an empty message counts as set, too
 
 
-def _write_elements(parent: Message, step: Step, value: Any, text: str) -> None:
+def _write_elements(parent: Message, step: PathStep, value: Any, text: str) -> None:
     inside = getattr(parent, step.field.name)
     keys = _keys(inside, step, text)
     if value is None:
@@ -113,8 +113,8 @@ def _write_elements(parent: Message, step: Step, value: Any, text: str) -> None:
             if not step.is_map or key in inside:
                 del inside[key]
         return
-    one = getattr(_fresh(step, value, text), step.field.name)
-    new = next(iter(one.values())) if step.is_map else one[0]
+    field_value = getattr(_fresh(step, value, text), step.field.name)
+    new = next(iter(field_value.values())) if step.is_map else field_value[0]
     for key in keys:
         if isinstance(new, Message):
             inside[key].CopyFrom(new)
@@ -122,7 +122,7 @@ def _write_elements(parent: Message, step: Step, value: Any, text: str) -> None:
             inside[key] = new
 
 
-def _fresh(step: Step, value: Any, text: str) -> Message:
+def _fresh(step: PathStep, value: Any, text: str) -> Message:
     """A message with nothing but that field (or one element of it) set from the JSON form."""
     assert step.field.containing_type is not None  # no extension can be named in a path
     message = GetMessageClass(step.field.containing_type)()
@@ -139,15 +139,15 @@ def _fresh(step: Step, value: Any, text: str) -> Message:
     return message
 
 
-def _any_key(step: Step) -> str:
+def _any_key(step: PathStep) -> str:
     """Some key of the right type: which one does not matter, only the value is taken."""
     return "true" if step.key_type == FieldDescriptor.CPPTYPE_BOOL else "0"
 
 
-def _kind(step: Step) -> str:
+def _kind(step: PathStep) -> str:
     leaf = step.leaf
     if leaf.enum_type is not None:
-        names = ", ".join(each.name for each in leaf.enum_type.values)
+        names = ", ".join(value.name for value in leaf.enum_type.values)
         kind = f"one of {names}, or a number"
     else:
         kind = _TYPES[leaf.type] if leaf.message_type is None else leaf.message_type.name

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from refimpl.wire.status import Refused
 
-__all__ = ["Ending", "Gate", "HeldCall"]
+__all__ = ["CallGate", "HeldCall", "HoldEnd"]
 
 
 class HeldCall(Protocol):
@@ -26,7 +26,7 @@ class HeldCall(Protocol):
         """The status of a cancelled call: by its caller, or by its deadline."""
 
 
-class Ending(enum.Enum):
+class HoldEnd(enum.Enum):
     """Why a wait was over."""
 
     TIME = "the time was up"
@@ -35,28 +35,28 @@ class Ending(enum.Enum):
     CALLER = "the caller gave up"
 
 
-class Gate:
+class CallGate:
     """Holds any number of calls, each in its own thread; removing its rule opens it for good."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._waiting: set[queue.SimpleQueue[Ending]] = set()
+        self._waiting: set[queue.SimpleQueue[HoldEnd]] = set()
         self._open = False
 
-    def hold(self, call: HeldCall, seconds: float | None = None) -> Ending:
+    def hold(self, call: HeldCall, seconds: float | None = None) -> HoldEnd:
         """Waits in the calling thread; without `seconds` as long as nothing else ends it."""
-        ending: queue.SimpleQueue[Ending] = queue.SimpleQueue()
+        ending: queue.SimpleQueue[HoldEnd] = queue.SimpleQueue()
         with self._lock:
             if self._open:
-                return Ending.RULE
+                return HoldEnd.RULE
             self._waiting.add(ending)
-        call.on_cancel(lambda: ending.put(Ending.CALLER))
+        call.on_cancel(lambda: ending.put(HoldEnd.CALLER))
         if call.cancelled():  # perhaps before the callback was in place
-            ending.put(Ending.CALLER)
+            ending.put(HoldEnd.CALLER)
         try:
             return ending.get(timeout=seconds)
         except queue.Empty:
-            return Ending.TIME
+            return HoldEnd.TIME
         finally:
             with self._lock:
                 self._waiting.discard(ending)
@@ -69,15 +69,15 @@ class Gate:
 
     def release(self) -> None:
         """Ends the present waits because the server stops; later ones wait as usual."""
-        self._end(Ending.SERVER)
+        self._end(HoldEnd.SERVER)
 
     def open(self) -> None:
         """Ends the present waits and lets later ones pass, because the rule is gone."""
         self._open = True
-        self._end(Ending.RULE)
+        self._end(HoldEnd.RULE)
 
-    def _end(self, ending: Ending) -> None:
+    def _end(self, ending: HoldEnd) -> None:
         with self._lock:
             waiting = tuple(self._waiting)
-        for each in waiting:
-            each.put(ending)
+        for waiter in waiting:
+            waiter.put(ending)

@@ -16,7 +16,7 @@ from attrs import frozen
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
 
-__all__ = ["EACH", "Path", "PathError", "Step", "resolve"]
+__all__ = ["EACH", "FieldPath", "PathError", "PathStep", "resolve"]
 
 EACH = "*"
 """The element that stands for every one of a list or map."""
@@ -29,7 +29,7 @@ class PathError(ValueError):
 
 
 @frozen
-class Step:
+class PathStep:
     """One field of a message, and inside it one element (index, map key, `*`) or the whole."""
 
     field: FieldDescriptor
@@ -70,29 +70,29 @@ class Step:
 
 
 @frozen
-class Path:
+class FieldPath:
     """A path that messages of the type are known to have."""
 
     text: str
-    steps: tuple[Step, ...]
+    steps: tuple[PathStep, ...]
 
     @property
-    def last(self) -> Step:
+    def last(self) -> PathStep:
         """The step that names the value."""
         return self.steps[-1]
 
     def values(self, message: Message) -> list[Any]:
         """What is found there: nothing where a message, an element or an optional is unset."""
-        found = [message]
+        values = [message]
         for step in self.steps:
-            found = [value for parent in found for value in _read(parent, step)]
-        return found
+            values = [value for parent in values for value in _read(parent, step)]
+        return values
 
 
 @functools.lru_cache(maxsize=4096)
-def resolve(descriptor: Descriptor, text: str) -> Path:
+def resolve(descriptor: Descriptor, text: str) -> FieldPath:
     """Finds the path in messages of that type. Raises PathError, which tells what there is."""
-    steps: list[Step] = []
+    steps: list[PathStep] = []
     rest = text
     message: Descriptor | None = descriptor
     while rest:
@@ -104,7 +104,7 @@ def resolve(descriptor: Descriptor, text: str) -> Path:
         message = step.leaf.message_type
     if not steps:
         raise PathError("the path is empty: name a field of the message")
-    return Path(text, tuple(steps))
+    return FieldPath(text, tuple(steps))
 
 
 def _entry(field: FieldDescriptor) -> Descriptor:
@@ -120,30 +120,30 @@ def _next(text: str, rest: str) -> tuple[str, str]:
 
 
 def _field(message: Descriptor, name: str, text: str) -> FieldDescriptor:
-    found = message.fields_by_name.get(name)
-    if found is None:
-        names = [each.name for each in message.fields]
+    descriptor = message.fields_by_name.get(name)
+    if descriptor is None:
+        names = [field.name for field in message.fields]
         close = difflib.get_close_matches(name, names, 1)
         hint = f", did you mean {close[0]}?" if close else ""
-        there = ", ".join(names) or "no fields"
-        raise PathError(f"{text!r}: {message.name} has no field {name!r}{hint} (it has: {there})")
-    return found
+        known = ", ".join(names) or "no fields"
+        raise PathError(f"{text!r}: {message.name} has no field {name!r}{hint} (it has: {known})")
+    return descriptor
 
 
-def _step(text: str, field: FieldDescriptor, rest: str) -> tuple[Step, str]:
-    step = Step(field)
+def _step(text: str, field: FieldDescriptor, rest: str) -> tuple[PathStep, str]:
+    step = PathStep(field)
     if not rest or not step.whole:
         return step, rest
     if step.is_map and step.leaf.message_type is None and rest.startswith("."):
         element, rest = rest[1:], ""  # keys such as csi.storage.k8s.io/pvc/name have dots
     else:
         element, rest = _next(text, rest)
-    step = Step(field, element)
+    step = PathStep(field, element)
     _check_element(text, step)
     return step, rest
 
 
-def _check_element(text: str, step: Step) -> None:
+def _check_element(text: str, step: PathStep) -> None:
     if step.element == EACH:
         return
     name, element = step.field.name, step.element or ""
@@ -157,7 +157,7 @@ def _check_element(text: str, step: Step) -> None:
         raise PathError(f"{text!r}: {element!r} is no key that {name} could have") from None
 
 
-def _read(parent: Message, step: Step) -> list[Any]:
+def _read(parent: Message, step: PathStep) -> list[Any]:
     field, element = step.field, step.element
     inside = getattr(parent, field.name)
     if element is None:

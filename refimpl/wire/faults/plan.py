@@ -16,7 +16,7 @@ from google.protobuf.descriptor import ServiceDescriptor
 from refimpl.wire.faults.actions import Action, Crash
 from refimpl.wire.faults.check import check_rule
 from refimpl.wire.faults.config import read_rules
-from refimpl.wire.faults.rules import ArmedRule, FaultError, Rule, fits_method
+from refimpl.wire.faults.rules import ArmedRule, FaultError, FaultRule, fits_method
 
 __all__ = ["CRASH_EXIT_CODE", "Faults"]
 
@@ -38,7 +38,7 @@ class Faults:
 
     def __init__(
         self,
-        rules: Iterable[Rule] = (),
+        rules: Iterable[FaultRule] = (),
         *,
         exit: Callable[[int], object] = os._exit,
         report: Callable[[str], None] | None = None,
@@ -47,7 +47,7 @@ class Faults:
         self._rules: tuple[ArmedRule, ...] = ()
         self._by_method: dict[str, tuple[ArmedRule, ...]] = {}
         self._services: tuple[ServiceDescriptor, ...] = ()
-        self._made = 0
+        self._numbered = 0
         self._exit = exit
         self._report = report or _to_stderr
         self._problems: deque[str] = deque(maxlen=_PROBLEMS_KEPT)
@@ -59,7 +59,7 @@ class Faults:
         return cls(read_rules(text), **options)
 
     @property
-    def rules(self) -> tuple[Rule, ...]:
+    def rules(self) -> tuple[FaultRule, ...]:
         """The rules in force, in order."""
         return tuple(armed.rule for armed in self._rules)
 
@@ -78,31 +78,31 @@ class Faults:
             for armed in self._rules:
                 check_rule(armed.rule, self._services)
 
-    def add(self, *rules: Rule) -> list[str]:
+    def add(self, *rules: FaultRule) -> list[str]:
         """Appends rules; returns their ids. Raises FaultError: an id twice, unknown fields."""
         with self._lock:
-            armed = self._arm(rules, [each.rule.id for each in self._rules])
+            armed = self._arm(rules, [rule.rule.id for rule in self._rules])
             self._use((*self._rules, *armed))
-        return [each.rule.id for each in armed]
+        return [rule.rule.id for rule in armed]
 
-    def replace(self, rules: Iterable[Rule]) -> list[str]:
+    def replace(self, rules: Iterable[FaultRule]) -> list[str]:
         """Puts these in place of all others, or changes nothing and raises FaultError."""
         with self._lock:
             old = self._rules
             armed = self._arm(rules, [])
             self._use(armed)
         _open(old)
-        return [each.rule.id for each in armed]
+        return [rule.rule.id for rule in armed]
 
     def remove(self, id: str) -> None:
         """Takes one rule away; calls it holds go on. Raises LookupError."""
         with self._lock:
-            gone = [each for each in self._rules if each.rule.id == id]
-            if not gone:
-                there = ", ".join(each.rule.id for each in self._rules) or "none"
-                raise LookupError(f"no rule has the id {id!r} (there are: {there})")
-            self._use(tuple(each for each in self._rules if each.rule.id != id))
-        _open(gone)
+            removed = [armed for armed in self._rules if armed.rule.id == id]
+            if not removed:
+                ids = ", ".join(armed.rule.id for armed in self._rules) or "none"
+                raise LookupError(f"no rule has the id {id!r} (there are: {ids})")
+            self._use(tuple(armed for armed in self._rules if armed.rule.id != id))
+        _open(removed)
 
     def clear(self) -> None:
         """Takes all rules away; calls they hold go on."""
@@ -139,11 +139,11 @@ class Faults:
         """Rules, what each has seen and done so far, calls it holds now, and problems."""
         rules = self._rules
         counts = {
-            each.rule.id: {"seen": each.seen, "fired": each.fired, "holding": each.gate.holding}
-            for each in rules
+            armed.rule.id: {"seen": armed.seen, "fired": armed.fired, "holding": armed.gate.holding}
+            for armed in rules
         }
-        shown = [each.rule.to_dict() for each in rules]
-        return {"rules": shown, "counts": counts, "problems": self.problems}
+        texts = [armed.rule.to_dict() for armed in rules]
+        return {"rules": texts, "counts": counts, "problems": self.problems}
 
     def note(self, actions: Iterable[Action]) -> None:
         """Keeps and reports what the actions of a finished call could not do."""
@@ -156,25 +156,25 @@ class Faults:
             self._problems.append(sentence)
             self._report(sentence)
 
-    def _arm(self, rules: Iterable[Rule], taken: Iterable[str]) -> tuple[ArmedRule, ...]:
-        given, used = tuple(rules), set(taken)
-        self._made = self._made if used else 0
-        reserved = used | {rule.id for rule in given}
+    def _arm(self, rules: Iterable[FaultRule], used_ids: Iterable[str]) -> tuple[ArmedRule, ...]:
+        new, used = tuple(rules), set(used_ids)
+        self._numbered = self._numbered if used else 0
+        reserved = used | {rule.id for rule in new}
         armed = []
-        for rule in given:
-            named = rule if rule.id else attrs.evolve(rule, id=self._free(reserved))
-            if named.id in used:
-                raise FaultError(f"{named.title}: id: another rule has it, ids are unique")
-            check_rule(named, self._services)
-            used.add(named.id)
-            armed.append(ArmedRule(named))
+        for rule in new:
+            rule_with_id = rule if rule.id else attrs.evolve(rule, id=self._free(reserved))
+            if rule_with_id.id in used:
+                raise FaultError(f"{rule_with_id.title}: id: another rule has it, ids are unique")
+            check_rule(rule_with_id, self._services)
+            used.add(rule_with_id.id)
+            armed.append(ArmedRule(rule_with_id))
         return tuple(armed)
 
-    def _free(self, taken: set[str]) -> str:
-        self._made += 1
-        while f"r{self._made}" in taken:
-            self._made += 1
-        return f"r{self._made}"
+    def _free(self, used_ids: set[str]) -> str:
+        self._numbered += 1
+        while f"r{self._numbered}" in used_ids:
+            self._numbered += 1
+        return f"r{self._numbered}"
 
     def _use(self, rules: tuple[ArmedRule, ...]) -> None:
         # In this order: who reads the new table of methods must find the new rules.
@@ -183,18 +183,18 @@ class Faults:
 
     def _for_method(self, method: str) -> tuple[ArmedRule, ...]:
         cache = self._by_method
-        found = cache.get(method)
-        if found is None:
+        rules = cache.get(method)
+        if rules is None:
             if len(cache) >= _METHODS_KEPT:
                 cache.clear()
-            found = cache[method] = tuple(
+            rules = cache[method] = tuple(
                 armed
                 for armed in self._rules
                 if fits_method(armed.rule.method, method) and not isinstance(armed.rule.do, Crash)
             )
-        return found
+        return rules
 
-    def _wanted(self, rule: Rule, request: object) -> bool:
+    def _wanted(self, rule: FaultRule, request: object) -> bool:
         if rule.request is None:
             return True
         try:

@@ -13,10 +13,10 @@ from typing import Any
 from attrs import define, field, frozen
 
 from refimpl.wire.faults.actions import Action, Crash, Firing
-from refimpl.wire.faults.gate import Gate
+from refimpl.wire.faults.gate import CallGate
 from refimpl.wire.faults.where import Where
 
-__all__ = ["ArmedRule", "FaultError", "Rule", "fits_method"]
+__all__ = ["ArmedRule", "FaultError", "FaultRule", "fits_method"]
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -25,16 +25,16 @@ class FaultError(ValueError):
     """A rule that cannot be obeyed: which one, which field, what is allowed there."""
 
 
-def _request(given: Mapping[str, Any] | Callable[[Any], bool] | None) -> Any:
-    return Where(given) if isinstance(given, Mapping) else given
+def _request(request: Mapping[str, Any] | Callable[[Any], bool] | None) -> Any:
+    return Where(request) if isinstance(request, Mapping) else request
 
 
-def _numbers(given: int | tuple[int, ...] | list[int]) -> tuple[int, ...]:
-    return (given,) if isinstance(given, int) else tuple(given)
+def _numbers(numbers: int | tuple[int, ...] | list[int]) -> tuple[int, ...]:
+    return (numbers,) if isinstance(numbers, int) else tuple(numbers)
 
 
 @frozen(kw_only=True)
-class Rule:
+class FaultRule:
     """An action, and the calls it is for; all conditions must hold. Raises FaultError.
 
     `method` is a glob on the RPC's name ("CreateVolume", "Node*") or, with a slash in it, on the
@@ -67,13 +67,13 @@ class Rule:
 
     def _checks(self) -> list[tuple[bool, str]]:
         turns = {"nth": self.nth or None, "every": self.every, "probability": self.probability}
-        given = [name for name, value in turns.items() if value is not None]
+        chosen = [name for name, value in turns.items() if value is not None]
         chance = 1.0 if self.probability is None else self.probability
         narrowed = self.method != "*" or self.request is not None
         return [
             (not self.id or bool(_ID.fullmatch(self.id)), "id: 1 to 64 of A-Z a-z 0-9 . _ -"),
             (bool(self.method), "when.method: is empty, write a name or a glob"),
-            (len(given) < 2, f"when: {' and '.join(given)} exclude each other, give one"),
+            (len(chosen) < 2, f"when: {' and '.join(chosen)} exclude each other, give one"),
             (all(n >= 1 for n in self.nth), "when.nth: calls are counted from 1"),
             (self.every is None or self.every >= 1, "when.every: must be 1 or more"),
             (0.0 <= chance <= 1.0, f"when.probability: {chance} is not within 0 and 1"),
@@ -89,8 +89,8 @@ class Rule:
         """The rule as YAML would state it; a Python predicate is only named."""
         when: dict[str, Any] = {"method": self.method} if self.method != "*" else {}
         if self.request is not None:
-            stated = self.request
-            when["request"] = stated.to_dict() if isinstance(stated, Where) else repr(stated)
+            request = self.request
+            when["request"] = request.to_dict() if isinstance(request, Where) else repr(request)
         when |= {"nth": list(self.nth)} if self.nth else {}
         for name in ("every", "probability", "seed", "times"):
             value = getattr(self, name)
@@ -102,10 +102,10 @@ class Rule:
 class ArmedRule:
     """A rule in use: its counters, its random numbers, and the calls it holds. Thread-safe."""
 
-    rule: Rule
+    rule: FaultRule
     seen: int = 0
     fired: int = 0
-    gate: Gate = field(factory=Gate)
+    gate: CallGate = field(factory=CallGate)
     _lock: threading.Lock = field(factory=threading.Lock)
     _random: random.Random = field(init=False)
 

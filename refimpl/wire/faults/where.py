@@ -13,7 +13,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
 
 from refimpl.wire.faults.edits import check_value
-from refimpl.wire.faults.paths import Path, PathError, Step, resolve
+from refimpl.wire.faults.paths import FieldPath, PathError, PathStep, resolve
 
 __all__ = ["Where"]
 
@@ -54,8 +54,8 @@ class Where:
         """Raises PathError if requests of that type cannot ever meet the conditions."""
         for text, wanted in self.conditions.items():
             path = resolve(descriptor, text)
-            for each in _alternatives(wanted):
-                _check_wanted(path, each)
+            for value in _alternatives(wanted):
+                _check_wanted(path, value)
 
     def to_dict(self) -> dict[str, Any]:
         """The conditions, as given."""
@@ -66,7 +66,7 @@ def _alternatives(wanted: Any) -> list[Any]:
     return wanted if isinstance(wanted, list) else [wanted]
 
 
-def _check_wanted(path: Path, wanted: Any) -> None:
+def _check_wanted(path: FieldPath, wanted: Any) -> None:
     if wanted is None or wanted == "*":
         return
     step, name = path.last, path.last.field.name
@@ -82,7 +82,7 @@ def _is_glob(text: str) -> bool:
     return any(sign in text for sign in "*?[")
 
 
-def _shape(step: Step) -> Literal["message", "text", "enum", "bytes", "number"]:
+def _shape(step: PathStep) -> Literal["message", "text", "enum", "bytes", "number"]:
     """How values at that step are compared; lists and maps as a whole are like messages."""
     leaf = step.leaf
     if leaf.message_type is not None and leaf.message_type.full_name in _WRAPPERS:
@@ -94,12 +94,12 @@ def _shape(step: Step) -> Literal["message", "text", "enum", "bytes", "number"]:
     return _SHAPES.get(leaf.type, "number")
 
 
-def _holds(path: Path, request: Message, wanted: Any) -> bool:
+def _holds(path: FieldPath, request: Message, wanted: Any) -> bool:
     values = path.values(request)
-    return any(_fits(path.last, each, values) for each in _alternatives(wanted))
+    return any(_fits(path.last, alternative, values) for alternative in _alternatives(wanted))
 
 
-def _fits(step: Step, wanted: Any, values: list[Any]) -> bool:
+def _fits(step: PathStep, wanted: Any, values: list[Any]) -> bool:
     if wanted is not None:
         return any(_equal(step, wanted, value) for value in values)
     if step.element is not None or step.field.has_presence:
@@ -107,7 +107,7 @@ def _fits(step: Step, wanted: Any, values: list[Any]) -> bool:
     return not any(values)
 
 
-def _equal(step: Step, wanted: Any, value: Any) -> bool:
+def _equal(step: PathStep, wanted: Any, value: Any) -> bool:
     shape = _shape(step)
     if shape == "message":
         return wanted == "*" and (not step.whole or len(value) > 0)
@@ -123,7 +123,7 @@ def _equal(step: Step, wanted: Any, value: Any) -> bool:
     return wanted == "*" or (same_kind and bool(wanted == value))
 
 
-def _enum_name(step: Step, number: int) -> str:
+def _enum_name(step: PathStep, number: int) -> str:
     kind = step.leaf.enum_type
-    known = kind.values_by_number.get(number) if kind else None
-    return known.name if known else str(number)
+    value = kind.values_by_number.get(number) if kind else None
+    return value.name if value else str(number)

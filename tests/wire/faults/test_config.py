@@ -121,7 +121,7 @@ def test_a_list_a_mapping_of_rules_or_one_rule_will_do(text: str, count: int) ->
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "message"),
     [
         ("\n- do: {statu: ABORTED}", "line 2: rule number 1: do.statu: is not known, did you mean"),
         ("- {id: a, do: {status: {cod: 1}}}", "rule a: do.status.cod: is not known, did you mean"),
@@ -171,11 +171,11 @@ def test_a_list_a_mapping_of_rules_or_one_rule_will_do(text: str, count: int) ->
         ("#" * (LARGEST_TEXT + 1), f"{LARGEST_TEXT + 1} bytes of YAML, at most {LARGEST_TEXT}"),
     ],
 )
-def test_a_mistake_is_answered_with_its_place(text: str, says: str) -> None:
+def test_a_mistake_is_answered_with_its_place(text: str, message: str) -> None:
     """Who steers from another language sees nothing but this sentence."""
     with pytest.raises(FaultError) as caught:
         read_rules(text)
-    assert says in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_the_second_rule_is_named_by_its_number_and_line() -> None:
@@ -185,20 +185,22 @@ def test_the_second_rule_is_named_by_its_number_and_line() -> None:
 
 
 @pytest.mark.parametrize(
-    ("when", "do", "says"),
+    ("when", "do", "message"),
     [
         ("/csi.v1.Controller/CreateVolume", "{mutate: {volume.id: x}}", "Volume has no field 'id'"),
         ("csi.v1.Controller/CreateVolume", "{mutate: {volume.capacity_bytes: x}}", "does not fit"),
         ("/csi.v1.Identity/Probe", "{end_stream: 1}", "sends one reply, no stream"),
     ],
 )
-def test_a_method_known_by_its_full_name_is_checked_at_once(when: str, do: str, says: str) -> None:
+def test_a_method_known_by_its_full_name_is_checked_at_once(
+    when: str, do: str, message: str
+) -> None:
     """A wrong field is an error of the file, if the schema is loaded."""
     assert csi.DESCRIPTOR.package == "csi.v1"  # so the schema is in the pool
     with pytest.raises(FaultError) as caught:
         Faults.from_yaml(f"- when: {{method: {when}}}\n  do: {do}")
     assert str(caught.value).startswith("line 1: rule r1: do.")
-    assert says in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_a_request_field_of_a_known_method_is_checked_too() -> None:

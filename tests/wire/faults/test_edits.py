@@ -61,8 +61,8 @@ def volume_reply() -> csi.CreateVolumeResponse:
 )
 def test_a_value_lands_where_the_path_says(path: str, value: Any, seen: Any) -> None:
     """Scalars, entries, elements, whole fields, oneofs, and None to clear."""
-    before = volume_reply()
-    changed, problems = Edits({path: value}).applied(before)
+    original = volume_reply()
+    changed, problems = Edits({path: value}).applied(original)
     assert problems == []
     assert seen(changed.volume)
 
@@ -121,7 +121,7 @@ def test_entries_of_a_map_of_messages_are_messages() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "value", "says"),
+    ("path", "value", "message"),
     [
         ("volume.capacity_bytes", "much", "'much' does not fit capacity_bytes (int64)"),
         ("volume.volume_id", 5, "5 does not fit volume_id (string)"),
@@ -131,12 +131,12 @@ def test_entries_of_a_map_of_messages_are_messages() -> None:
         ("volume.name", "x", "Volume has no field 'name'"),
     ],
 )
-def test_what_does_not_fit_is_found_beforehand(path: str, value: Any, says: str) -> None:
+def test_what_does_not_fit_is_found_beforehand(path: str, value: Any, message: str) -> None:
     """The check that a rule gets when it is loaded, and the note it leaves otherwise."""
     edits = Edits({path: value})
     with pytest.raises(PathError) as caught:
         edits.check(csi.CreateVolumeResponse.DESCRIPTOR)
-    assert says in str(caught.value)
+    assert message in str(caught.value)
     unchanged, problems = edits.applied(volume_reply())
     assert unchanged == volume_reply()
     assert problems == [str(caught.value)]

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from refimpl.wire.faults.gate import Ending, Gate
+from refimpl.wire.faults.gate import CallGate, HoldEnd
 from refimpl.wire.status import Code, Refused
 
 
@@ -31,9 +31,9 @@ class FakeCall:
             callback()
 
 
-def held(gate: Gate, call: FakeCall) -> tuple[threading.Thread, list[Ending]]:
+def held(gate: CallGate, call: FakeCall) -> tuple[threading.Thread, list[HoldEnd]]:
     """A thread that waits in the gate, once it does, and where its ending will be."""
-    endings: list[Ending] = []
+    endings: list[HoldEnd] = []
     thread = threading.Thread(target=lambda: endings.append(gate.hold(call)))
     thread.start()
     while not (gate.holding and call.callbacks):
@@ -41,12 +41,12 @@ def held(gate: Gate, call: FakeCall) -> tuple[threading.Thread, list[Ending]]:
     return thread, endings
 
 
-@pytest.mark.parametrize("ending", [Ending.CALLER, Ending.RULE, Ending.SERVER])
-def test_whatever_comes_first_ends_the_wait(ending: Ending) -> None:
+@pytest.mark.parametrize("ending", [HoldEnd.CALLER, HoldEnd.RULE, HoldEnd.SERVER])
+def test_whatever_comes_first_ends_the_wait(ending: HoldEnd) -> None:
     """Nothing may hang beyond the life of caller, rule or server."""
-    gate, call = Gate(), FakeCall()
+    gate, call = CallGate(), FakeCall()
     thread, endings = held(gate, call)
-    act = {Ending.CALLER: call.give_up, Ending.RULE: gate.open, Ending.SERVER: gate.release}
+    act = {HoldEnd.CALLER: call.give_up, HoldEnd.RULE: gate.open, HoldEnd.SERVER: gate.release}
     act[ending]()
     thread.join()
     assert endings == [ending]
@@ -55,25 +55,25 @@ def test_whatever_comes_first_ends_the_wait(ending: Ending) -> None:
 
 def test_the_time_can_be_up() -> None:
     """A delay is a wait that ends by itself."""
-    assert Gate().hold(FakeCall(), seconds=0.0) is Ending.TIME
+    assert CallGate().hold(FakeCall(), seconds=0.0) is HoldEnd.TIME
 
 
 def test_a_caller_that_has_left_is_not_waited_for() -> None:
     """The callback would come too late for it."""
     call = FakeCall()
     call.give_up()
-    assert Gate().hold(call) is Ending.CALLER
+    assert CallGate().hold(call) is HoldEnd.CALLER
 
 
 def test_an_open_gate_holds_nobody() -> None:
     """A call may have met the rule just before it was removed."""
-    gate = Gate()
+    gate = CallGate()
     gate.open()
-    assert gate.hold(FakeCall()) is Ending.RULE
+    assert gate.hold(FakeCall()) is HoldEnd.RULE
 
 
 def test_a_released_gate_holds_the_next_call_again() -> None:
     """A server may stop and start with the same rules."""
-    gate = Gate()
+    gate = CallGate()
     gate.release()
-    assert gate.hold(FakeCall(), seconds=0.0) is Ending.TIME
+    assert gate.hold(FakeCall(), seconds=0.0) is HoldEnd.TIME

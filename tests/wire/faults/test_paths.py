@@ -25,7 +25,7 @@ def listing() -> csi.ListVolumesResponse:
 
 
 @pytest.mark.parametrize(
-    ("path", "found"),
+    ("path", "values"),
     [
         ("next_token", ["t"]),
         ("entries.0.volume.volume_id", ["a"]),
@@ -40,9 +40,9 @@ def listing() -> csi.ListVolumesResponse:
         ("entries.0.status", []),
     ],
 )
-def test_a_path_finds_scalars_elements_and_entries(path: str, found: list[object]) -> None:
+def test_a_path_finds_scalars_elements_and_entries(path: str, values: list[object]) -> None:
     """The forms a rule may use; what is unset is not found, rather than found empty."""
-    assert sorted(map(str, resolve(REPLY, path).values(listing()))) == sorted(map(str, found))
+    assert sorted(map(str, resolve(REPLY, path).values(listing()))) == sorted(map(str, values))
 
 
 def test_a_map_of_messages_continues_after_its_key() -> None:
@@ -61,7 +61,7 @@ def test_an_optional_scalar_is_found_only_when_set() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "says"),
+    ("path", "message"),
     [
         ("volume_idd", "Volume has no field 'volume_idd', did you mean volume_id?"),
         ("volume_id.x", "nothing can follow volume_id, a scalar"),
@@ -71,11 +71,11 @@ def test_an_optional_scalar_is_found_only_when_set() -> None:
         ("", "the path is empty"),
     ],
 )
-def test_a_path_that_is_not_there_says_what_is(path: str, says: str) -> None:
+def test_a_path_that_is_not_there_says_what_is(path: str, message: str) -> None:
     """A typing mistake in a rule is found when it is loaded, not never."""
     with pytest.raises(PathError) as caught:
         resolve(VOLUME, path)
-    assert says in str(caught.value)
+    assert message in str(caught.value)
 
 
 def keyed() -> Message:
@@ -104,8 +104,8 @@ def test_keys_that_are_no_text_are_read_as_what_they_are() -> None:
     edits = Edits({"ints.-7": "a", "bools.true": "b", "bools.false": "c", "ints.1": None})
     message, problems = edits.applied(keyed())
     assert problems == []
-    found = {text: resolve(message.DESCRIPTOR, text).values(message) for text in edits.values}
-    assert found == {"ints.-7": ["a"], "bools.true": ["b"], "bools.false": ["c"], "ints.1": []}
+    values = {text: resolve(message.DESCRIPTOR, text).values(message) for text in edits.values}
+    assert values == {"ints.-7": ["a"], "bools.true": ["b"], "bools.false": ["c"], "ints.1": []}
     for text in ("ints.x", "bools.1"):
         with pytest.raises(PathError, match="is no key that"):
             resolve(message.DESCRIPTOR, text)

@@ -23,7 +23,7 @@ def volume_request() -> csi.CreateVolumeRequest:
 
 
 @pytest.mark.parametrize(
-    ("path", "wanted", "holds"),
+    ("path", "condition", "holds"),
     [
         ("name", "pvc-1", True),
         ("name", "pvc-*", True),
@@ -54,9 +54,9 @@ def volume_request() -> csi.CreateVolumeRequest:
         ("no_such_field", "x", False),
     ],
 )
-def test_a_condition_holds_or_not(path: str, wanted: Any, holds: bool) -> None:
+def test_a_condition_holds_or_not(path: str, condition: Any, holds: bool) -> None:
     """Values, globs, alternatives, presence; an unknown field is no match but no error."""
-    assert Where({path: wanted})(volume_request()) is holds
+    assert Where({path: condition})(volume_request()) is holds
 
 
 def test_all_conditions_must_hold() -> None:
@@ -92,7 +92,7 @@ def test_bare_bytes_never_match() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "wanted", "says"),
+    ("path", "condition", "message"),
     [
         ("nam", "x", "did you mean name?"),
         ("name", 5, "does not fit name"),
@@ -103,16 +103,16 @@ def test_bare_bytes_never_match() -> None:
     ],
 )
 def test_a_condition_that_can_never_hold_is_found_beforehand(
-    path: str, wanted: Any, says: str
+    path: str, condition: Any, message: str
 ) -> None:
     """Otherwise the rule would simply never fire, and one would wonder why."""
     with pytest.raises(PathError) as caught:
-        Where({path: wanted}).check(csi.CreateVolumeRequest.DESCRIPTOR)
-    assert says in str(caught.value)
+        Where({path: condition}).check(csi.CreateVolumeRequest.DESCRIPTOR)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("path", "wanted"),
+    ("path", "condition"),
     [
         ("name", ["a", "b*", None]),
         ("volume_capabilities.*.access_mode.mode", "*_WRITER"),
@@ -120,8 +120,8 @@ def test_a_condition_that_can_never_hold_is_found_beforehand(
         ("secrets", "*"),
     ],
 )
-def test_a_condition_that_may_hold_passes(path: str, wanted: Any) -> None:
+def test_a_condition_that_may_hold_passes(path: str, condition: Any) -> None:
     """The check refuses only what cannot be."""
-    where = Where({path: wanted})
+    where = Where({path: condition})
     where.check(csi.CreateVolumeRequest.DESCRIPTOR)
-    assert where.to_dict() == {path: wanted}
+    assert where.to_dict() == {path: condition}

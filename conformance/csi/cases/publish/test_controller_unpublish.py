@@ -22,7 +22,7 @@ from conformance.csi.target import CsiTarget
 from conformance.engine.case import MUST, SHOULD, Need, case
 from conformance.engine.verdict import expect, expect_status
 from refimpl.csi.api import csi_pb2 as pb
-from refimpl.wire.faults import DropReply, Rule, Status
+from refimpl.wire.faults import DropReply, FaultRule, Status
 from refimpl.wire.status import Code
 
 _SOURCE = "CSI 1.13 ControllerUnpublishVolume"
@@ -133,8 +133,8 @@ def test_an_unpublish_cancels_a_publish_of_unknown_outcome(csi: CsiTarget) -> No
     """A pod is deleted while its attach hangs. The caller cannot know whether the request or only
     its answer got lost, and has no way to cancel but the inverse call."""
     volume = csi.volume()
-    request_lost = Rule(do=Status(Code.UNAVAILABLE), id="request-lost", times=1)
-    answer_lost = Rule(do=DropReply(), id="answer-lost", times=1)
+    request_lost = FaultRule(do=Status(Code.UNAVAILABLE), id="request-lost", times=1)
+    answer_lost = FaultRule(do=DropReply(), id="answer-lost", times=1)
     with interposed(csi, request_lost, answer_lost) as driver:
         for lost in ("request", "answer"):
             publish = f"a ControllerPublishVolume whose {lost} got lost"
