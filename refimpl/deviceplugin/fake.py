@@ -17,7 +17,7 @@ from refimpl.deviceplugin.plugin.cdi import write_cdi
 from refimpl.deviceplugin.plugin.inventory import HEALTHY, UNHEALTHY, Device, Inventory
 from refimpl.deviceplugin.plugin.personas import Persona, devices_of, persona_of
 from refimpl.deviceplugin.plugin.push import VERSION, Push
-from refimpl.deviceplugin.plugin.registrar import Launch, Pace, Presence
+from refimpl.deviceplugin.plugin.registrar import Launch, Pace, Registrar
 from refimpl.deviceplugin.plugin.serving import DevicePluginService, Record, options_of
 from refimpl.deviceplugin.plugin.steering import Steerable
 from refimpl.registration.plugin import Notified, RegistrationService
@@ -41,7 +41,7 @@ class FakePlugin(Steerable, Fake):
 
     `folder` is kubelet's (/var/lib/kubelet, say), or the `device-plugins` in it; `registry` is
     plugins_registry where that lies elsewhere. It serves first and then registers, by push, pull
-    or both (at two sockets), and again whenever kubelet has forgotten it, see `presence`.
+    or both (at two sockets), and again whenever kubelet has forgotten it.
     `cdi_dir` gets a CDI file of the devices. Raises ValueError for choices that do not exist.
     """
 
@@ -75,7 +75,7 @@ class FakePlugin(Steerable, Fake):
         self._register, self._pace = register, pace
         self._cdi_dir = None if cdi_dir is None else Path(cdi_dir)
         self._cdi_file: Path | None = None
-        self._presences: list[Presence] = []
+        self._registrars: list[Registrar] = []
         self._ended = threading.Event()
 
     @property
@@ -84,29 +84,29 @@ class FakePlugin(Steerable, Fake):
 
         RuntimeError before it is started.
         """
-        if not self._presences:
+        if not self._registrars:
             raise RuntimeError("FakePlugin has no endpoint before it is started")
-        return self._presences[0].endpoint
+        return self._registrars[0].endpoint
 
     @property
     def endpoints(self) -> list[Endpoint]:
         """Where it serves: one for each way to register."""
-        return [presence.endpoint for presence in self._presences]
+        return [registrar.endpoint for registrar in self._registrars]
 
     @property
     def registered(self) -> bool:
         """Whether kubelet has taken it in, in every way it is to register."""
-        return bool(self._presences) and all(each.registered for each in self._presences)
+        return bool(self._registrars) and all(each.registered for each in self._registrars)
 
     @property
     def registrations(self) -> int:
         """How often kubelet has taken it in since the start, in all ways together."""
-        return sum(presence.registrations for presence in self._presences)
+        return sum(registrar.registrations for registrar in self._registrars)
 
     @property
     def problem(self) -> str:
         """Why it is not registered; empty if it is."""
-        return "; ".join(each.problem for each in self._presences if not each.registered)
+        return "; ".join(each.problem for each in self._registrars if not each.registered)
 
     def registration(self) -> dict[str, Any]:
         """What GET /registration answers."""
@@ -118,7 +118,7 @@ class FakePlugin(Steerable, Fake):
 
     def wait_registered(self, registrations: int = 1, timeout_s: float = 30.0) -> bool:
         """Waits until it is, and was so often in each way; False if not in time."""
-        return all(each.wait_registered(registrations, timeout_s) for each in self._presences)
+        return all(each.wait_registered(registrations, timeout_s) for each in self._registrars)
 
     def add(self, device: Device | str) -> None:
         """Adds a device, to the CDI file first. ValueError for an id that is taken or empty."""
@@ -128,25 +128,25 @@ class FakePlugin(Steerable, Fake):
 
     def register_again(self) -> None:
         """Registers anew at another socket, as after a restart."""
-        for presence in self._presences:
-            presence.again()
+        for registrar in self._registrars:
+            registrar.again()
 
     def start(self) -> Endpoint:
         """Serves, and registers in the background, whether a kubelet is there or not.
 
         Raises EndpointError where a socket cannot be, FaultError, RuntimeError if it runs already.
         """
-        if self._presences:
+        if self._registrars:
             raise RuntimeError(f"FakePlugin serves at {self.endpoint} already: stop it")
         self.faults.check(self.services())
-        self._presences = [self._presence(way) for way in ("push", "pull") if self._goes(way)]
+        self._registrars = [self._registrar(way) for way in ("push", "pull") if self._goes(way)]
         try:
             if self._own_journal:
                 self.journal.open()
             self._ended.clear()
             self._write_cdi()
-            for presence in self._presences:
-                presence.start()
+            for registrar in self._registrars:
+                registrar.start()
             self._start_control()
         except BaseException:
             self.stop()
@@ -158,9 +158,9 @@ class FakePlugin(Steerable, Fake):
     def stop(self, grace_s: float = 1.0) -> None:
         """Ends its streams, removes its own sockets and its CDI file. May be called twice."""
         self._ended.set()
-        presences, self._presences = self._presences, []
-        for presence in presences:
-            presence.stop(grace_s)
+        registrars, self._registrars = self._registrars, []
+        for registrar in registrars:
+            registrar.stop(grace_s)
         written, self._cdi_file = self._cdi_file, None
         if written is not None:
             written.unlink(missing_ok=True)
@@ -174,7 +174,7 @@ class FakePlugin(Steerable, Fake):
     def _goes(self, way: str) -> bool:
         return self._register in (way, "both")
 
-    def _presence(self, way: str) -> Presence:
+    def _registrar(self, way: str) -> Registrar:
         stem = re.sub("[^A-Za-z0-9.-]", "-", self.resource)[:_STEM]
         plugins, registry = self._folders
         if way == "pull":
@@ -182,15 +182,15 @@ class FakePlugin(Steerable, Fake):
                 *("DevicePlugin", self.resource, "", (self.version,)),
                 on_status=lambda said: self._told(pulled, said),
             )
-            pulled = Presence(
+            pulled = Registrar(
                 registry, stem, lambda launch: self._server_of(launch, told), pace=self._pace
             )
             return pulled
-        return Presence(
+        return Registrar(
             plugins,
             stem,
             self._server_of,
-            registrar=Push(
+            push=Push(
                 *(plugins, self.resource, options_of(self.persona)),
                 version=self.version,
                 journal=self.journal,
@@ -199,8 +199,8 @@ class FakePlugin(Steerable, Fake):
             pace=self._pace,
         )
 
-    def _told(self, presence: Presence, said: Notified) -> None:
-        presence.told(said.registered, said.error)
+    def _told(self, registrar: Registrar, said: Notified) -> None:
+        registrar.notified(said.registered, said.error)
 
     def _server_of(self, launch: Launch, registration: RegistrationService | None = None) -> Server:
         more = registration.services() if registration else {}
@@ -221,7 +221,7 @@ class FakePlugin(Steerable, Fake):
         )
 
     def _write_cdi(self, *more: str) -> None:
-        if self._cdi_dir is not None and self._presences:
+        if self._cdi_dir is not None and self._registrars:
             ids = [*(device.id for device in self.devices), *more]
             if ids:  # a CDI file has a device at least
                 self._cdi_file = write_cdi(self.resource, ids, self._cdi_dir)

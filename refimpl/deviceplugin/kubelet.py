@@ -18,7 +18,7 @@ from refimpl.deviceplugin.devicemanager import podresources
 from refimpl.deviceplugin.devicemanager.control_routes import Orders
 from refimpl.deviceplugin.devicemanager.layout import Layout
 from refimpl.deviceplugin.devicemanager.links import Link
-from refimpl.deviceplugin.devicemanager.node import Node, Setup
+from refimpl.deviceplugin.devicemanager.node import NodeRecord, Setup
 from refimpl.deviceplugin.devicemanager.process import Process
 from refimpl.deviceplugin.devicemanager.workload import Admission
 from refimpl.deviceplugin.profiles import policy_options, settings_of
@@ -123,7 +123,7 @@ class FakeKubelet(Orders, Fake):
         moved = None if root_dir is None else Path(root_dir).absolute()
         self.layout = Layout(Path(folder).absolute(), moved)
         self._sockets = self.layout.socket, self.layout.pod_resources, self.layout.pods_api
-        self._node = Node(self.journal, self.faults)
+        self._node = NodeRecord(self.journal, self.faults)
         self._process: Process | None = None
         self._life = threading.RLock()
 

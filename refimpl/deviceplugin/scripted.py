@@ -22,7 +22,7 @@ import grpc
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 from refimpl.deviceplugin.api import deviceplugin_pb2_grpc as stubs
 from refimpl.deviceplugin.devicemanager.layout import KUBELET_SOCKET
-from refimpl.deviceplugin.devicemanager.listener import Gate
+from refimpl.deviceplugin.devicemanager.listener import Listener
 from refimpl.deviceplugin.plugin.push import VERSION
 from refimpl.registration.api import registration_pb2 as rpb
 from refimpl.registration.plugin import RegistrationService
@@ -84,21 +84,21 @@ class ScriptedPlugin:
         self._streams: list[queue.SimpleQueue[Sent]] = []
         self._gone = threading.Event()
         self._server: Server | None = None
-        self._gate: Gate | None = None
+        self._listener: Listener | None = None
         self._stack = contextlib.ExitStack()
 
     # -- its life -------------------------------------------------------------------------------
 
-    def serve(self, path: Path | None = None, *, gated: bool = False) -> Self:
-        """Listens, at its path or another one from now on. `gated`: what comes goes through a gate,
-        which knows the open `connections` and can `freeze` them."""
+    def serve(self, path: Path | None = None, *, freezable: bool = False) -> Self:
+        """Listens, at its path or another one from now on. `freezable`: what comes goes through a
+        listener before the server, which counts `connections` and can `freeze` them."""
         self.path = path or self.path
         front = Endpoint.parse(self.path)
         services: dict[Any, object] = {_SERVICE: self, **self.registration.services()}
         self._server = Server(services, journal=self.journal, stream_threads=_STREAMS)
-        self._server.start(self._behind(front) if gated else front)
-        if self._gate is not None:
-            self._gate.open()
+        self._server.start(self._behind(front) if freezable else front)
+        if self._listener is not None:
+            self._listener.open()
         return self
 
     def _behind(self, front: Endpoint) -> Endpoint:
@@ -106,30 +106,30 @@ class ScriptedPlugin:
         self._stack.callback(shutil.rmtree, folder, ignore_errors=True)
         self._stack.callback(self.path.unlink, missing_ok=True)
         back = Endpoint.parse(folder / "plugin.sock")
-        self._gate = Gate(front, back)
-        self._stack.callback(self._gate.close)
+        self._listener = Listener(front, back)
+        self._stack.callback(self._listener.close)
         return back
 
     @property
     def connections(self) -> int:
-        """How many are open, through the gate."""
-        return self._gate.connections if self._gate else 0
+        """How many are open, through the listener."""
+        return self._listener.connections if self._listener else 0
 
     def freeze(self) -> None:
-        """As by SIGSTOP: connections stay, and nothing is heard or said; needs the gate."""
-        assert self._gate is not None
-        self._gate.pause()
+        """As by SIGSTOP: connections stay, and nothing is heard or said; needs `freezable`."""
+        assert self._listener is not None
+        self._listener.pause()
 
     def thaw(self) -> None:
         """Goes on."""
-        assert self._gate is not None
-        self._gate.resume()
+        assert self._listener is not None
+        self._listener.resume()
 
     def die(self) -> None:
-        """As by SIGKILL: connections break off, and the socket stays until `stop`; needs the
-        gate."""
-        assert self._gate is not None
-        self._gate.close()
+        """As by SIGKILL: connections break off, and the socket stays until `stop`; needs
+        `freezable`."""
+        assert self._listener is not None
+        self._listener.close()
         server, self._server = self._server, None
         if server is not None:
             server.stop(0)
@@ -153,7 +153,7 @@ class ScriptedPlugin:
         if server is not None:
             server.stop(0)
         self._stack.close()
-        self._gate = None
+        self._listener = None
 
     @property
     def serving(self) -> bool:

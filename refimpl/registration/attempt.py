@@ -17,7 +17,7 @@ from refimpl.wire.endpoint import Endpoint, EndpointError
 from refimpl.wire.journal import Journal
 from refimpl.wire.status import Refused
 
-__all__ = ["Attempts", "Failed", "Handler", "Plugin"]
+__all__ = ["Attempts", "Failed", "Handler", "RegisteredPlugin"]
 
 DIAL_S, GET_INFO_S, NOTIFY_S = 10.0, 1.0, 5.0
 """Kubelet's deadlines of registration, in seconds."""
@@ -27,7 +27,7 @@ _REFUSALS = (Refused, Unreachable, ValueError)
 
 
 @frozen
-class Plugin:
+class RegisteredPlugin:
     """What GetInfo said at a socket; `endpoint` is a path, that of `socket` where none was told."""
 
     socket: str
@@ -67,7 +67,7 @@ class Attempts:
     _lock: threading.Lock = field(factory=threading.Lock, init=False)
     _closed: bool = field(default=False, init=False)
 
-    def register(self, socket: str) -> Plugin:
+    def register(self, socket: str) -> RegisteredPlugin:
         """Dial, GetInfo, validate, register, notify. Raises Failed.
 
         Who is refused is told why; who cannot be told of success is deregistered again.
@@ -94,7 +94,7 @@ class Attempts:
                 raise Failed(f"NotifyRegistrationStatus of the success: {error}") from error
         return plugin
 
-    def deregister(self, plugin: Plugin) -> None:
+    def deregister(self, plugin: RegisteredPlugin) -> None:
         """Tells the handler of the type."""
         self.handlers[plugin.type].deregister(plugin.name, plugin.endpoint)
 
@@ -129,13 +129,13 @@ class Attempts:
             channel.close()
 
 
-def _info(stub: stubs.RegistrationStub, socket: str) -> Plugin:
+def _info(stub: stubs.RegistrationStub, socket: str) -> RegisteredPlugin:
     try:
         told = stub.GetInfo(pb.InfoRequest(), timeout=GET_INFO_S)
     except Refused as error:
         raise Failed(f"GetInfo: {error}") from error
     versions = tuple(told.supported_versions)
-    return Plugin(socket, told.type, told.name, told.endpoint or socket, versions)
+    return RegisteredPlugin(socket, told.type, told.name, told.endpoint or socket, versions)
 
 
 def _told(stub: stubs.RegistrationStub, reason: str) -> Failed:

@@ -11,11 +11,11 @@ from typing import Literal, Self
 
 from attrs import define, field
 
-from refimpl.registration.attempt import Attempts, Failed, Handler, Plugin
+from refimpl.registration.attempt import Attempts, Failed, Handler, RegisteredPlugin
 from refimpl.registration.watch import SocketDirectory
 from refimpl.wire.journal import Journal
 
-__all__ = ["BACKOFF_S", "Handler", "Plugin", "PluginWatcher"]
+__all__ = ["BACKOFF_S", "Handler", "PluginWatcher", "RegisteredPlugin"]
 
 BACKOFF_S = (0.5, 122.0)
 """Between two attempts at a path: after the first failure, doubled with each, and at most."""
@@ -69,7 +69,7 @@ class _Socket:
     failures: int = 0
     due: float = 0.0
     problem: str = ""
-    plugin: Plugin | None = None
+    plugin: RegisteredPlugin | None = None
 
 
 class PluginWatcher:
@@ -99,7 +99,7 @@ class PluginWatcher:
     # What it knows
 
     @property
-    def plugins(self) -> tuple[Plugin, ...]:
+    def plugins(self) -> tuple[RegisteredPlugin, ...]:
         """What is registered now, by path."""
         with self._changed:
             found = [s.plugin for s in self._sockets.values() if s.state == "registered"]

@@ -69,7 +69,7 @@ def test_a_slow_answer_costs_no_time_where_nobody_will_wait_for_it(scripted: Plu
 def test_a_plugin_that_dies_leaves_its_socket(scripted: Plugins, folder: Path) -> None:
     """Another one may take its place; when it is stopped at last, the socket goes."""
     (folder / "device-plugins").mkdir()
-    plugin = scripted().serve(gated=True)
+    plugin = scripted().serve(freezable=True)
     asked(plugin, info)
     plugin.die()
     assert not plugin.serving

@@ -13,7 +13,7 @@ import msgspec
 from refimpl.deviceplugin import codec
 from refimpl.deviceplugin.state.checkpoint import FILE_MODE, Saved, Unreadable, dump, load
 
-__all__ = ["Savings", "read"]
+__all__ = ["CheckpointFile", "read"]
 
 _ENCODER = msgspec.json.Encoder()
 
@@ -32,7 +32,7 @@ def read(path: Path, *, flat_ids: bool = True) -> Saved | None:
     return load(data, codec.from_bytes, flat_ids=flat_ids)
 
 
-class Savings:
+class CheckpointFile:
     """Writes what `saved` says to `path`. `note` is told of a write that nobody waits for and that
     fails, once until one works again."""
 
@@ -44,7 +44,7 @@ class Savings:
         self._due = threading.Event()
         self._ending = False
         self._failed = False
-        self._thread = threading.Thread(target=self._run, name="refimpl-savings", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="refimpl-checkpoint", daemon=True)
         self._thread.start()
 
     def write(self) -> None:

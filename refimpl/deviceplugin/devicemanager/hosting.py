@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from refimpl.deviceplugin.devicemanager.node import Node, Setup
+from refimpl.deviceplugin.devicemanager.node import NodeRecord, Setup
 from refimpl.deviceplugin.devicemanager.process import Process
 from refimpl.deviceplugin.devicemanager.workload import Admission, PodRun, Workload, base_config
 from refimpl.deviceplugin.state import DeviceState
@@ -22,7 +22,7 @@ class Hosting:
     """Part of `kubelet.FakeKubelet`."""
 
     _setup: Setup
-    _node: Node
+    _node: NodeRecord
     _process: Process | None
 
     @property

@@ -12,13 +12,13 @@ import threading
 
 from refimpl.wire.endpoint import Endpoint, EndpointError, bound
 
-__all__ = ["Gate"]
+__all__ = ["Listener"]
 
 _BACKLOG = 128
 _CHUNK = 64 * 1024
 
 
-class Gate:
+class Listener:
     """Listens at `front` between `open` and `close`, and hands on to whatever serves at `back`."""
 
     def __init__(self, front: Endpoint, back: Endpoint) -> None:
@@ -26,7 +26,7 @@ class Gate:
         self._flowing = threading.Event()
         self._lock = threading.Lock()
         self._peers: set[socket.socket] = set()
-        self._listener: socket.socket | None = None
+        self._socket: socket.socket | None = None
         self._thread: threading.Thread | None = None
         self._closed = False
 
@@ -47,11 +47,11 @@ class Gate:
         except BaseException:
             listener.close()
             raise
-        self._listener = listener
+        self._socket = listener
         if accepting:
             self._flowing.set()
         self._thread = threading.Thread(
-            target=self._accept, args=(listener,), name="refimpl-gate", daemon=True
+            target=self._accept, args=(listener,), name="refimpl-listener", daemon=True
         )
         self._thread.start()
 
@@ -89,7 +89,7 @@ class Gate:
         self._unlisten()
 
     def _unlisten(self) -> None:
-        listener, self._listener = self._listener, None
+        listener, self._socket = self._socket, None
         if listener is not None:
             with contextlib.suppress(OSError):
                 listener.shutdown(socket.SHUT_RDWR)
@@ -122,7 +122,7 @@ class Gate:
         ends = _Ends(caller, server)
         for source, sink in ((caller, server), (server, caller)):
             threading.Thread(
-                target=self._pump, args=(source, sink, ends), name="refimpl-gate", daemon=True
+                target=self._pump, args=(source, sink, ends), name="refimpl-listener", daemon=True
             ).start()
 
     def _pump(self, source: socket.socket, sink: socket.socket, ends: _Ends) -> None:

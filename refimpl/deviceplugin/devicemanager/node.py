@@ -21,7 +21,7 @@ from refimpl.registration.attempt import Handler
 from refimpl.wire.faults import Faults
 from refimpl.wire.journal import Journal
 
-__all__ = ["Node", "Setup"]
+__all__ = ["NodeRecord", "Setup"]
 
 
 @frozen
@@ -40,7 +40,7 @@ class Setup:
 
 
 @define(eq=False)
-class Node:
+class NodeRecord:
     """Node and pods as the API server and the runtime have them, and what is recorded of kubelet.
 
     `notes`: what kubelet would log. `refreshed`: uids of pods whose status a list changed, one

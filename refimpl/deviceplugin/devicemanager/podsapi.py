@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from google.protobuf.descriptor import ServiceDescriptor
 
 from refimpl.deviceplugin.api import pods_v1alpha1_pb2 as pb
-from refimpl.deviceplugin.devicemanager.node import Node
+from refimpl.deviceplugin.devicemanager.node import NodeRecord
 from refimpl.deviceplugin.devicemanager.podbytes import PodNote, to_bytes
 from refimpl.deviceplugin.devicemanager.podresources import Limiter
 from refimpl.deviceplugin.devicemanager.workload import PodRun
@@ -29,7 +29,7 @@ class Pods:
     every call is FAILED_PRECONDITION. The watch has no limit, unary calls have that of pod
     resources."""
 
-    def __init__(self, node: Node, limiter: Limiter, ready: Callable[[], bool]) -> None:
+    def __init__(self, node: NodeRecord, limiter: Limiter, ready: Callable[[], bool]) -> None:
         self._node, self._limiter, self._ready = node, limiter, ready
 
     def ListPods(self, _request: pb.ListPodsRequest, _call: Call) -> pb.ListPodsResponse:
@@ -73,7 +73,7 @@ class Pods:
 
 
 def services(
-    node: Node, limiter: Limiter, ready: Callable[[], bool]
+    node: NodeRecord, limiter: Limiter, ready: Callable[[], bool]
 ) -> Mapping[ServiceDescriptor, object]:
     """For the server at pods-api."""
     return {pb.DESCRIPTOR.services_by_name["Pods"]: Pods(node, limiter, ready)}

@@ -15,9 +15,12 @@ from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 from refimpl.deviceplugin.devicemanager import checkpoint_file, podresources, podsapi
 from refimpl.deviceplugin.devicemanager.layout import Layout
 from refimpl.deviceplugin.devicemanager.links import Links
-from refimpl.deviceplugin.devicemanager.listener import Gate
-from refimpl.deviceplugin.devicemanager.node import Node, Setup
-from refimpl.deviceplugin.devicemanager.registration_service import Desk, Found
+from refimpl.deviceplugin.devicemanager.listener import Listener
+from refimpl.deviceplugin.devicemanager.node import NodeRecord, Setup
+from refimpl.deviceplugin.devicemanager.registration_service import (
+    DevicePluginRegistration,
+    PluginHandler,
+)
 from refimpl.deviceplugin.state import DeviceState, effects
 from refimpl.deviceplugin.state.checkpoint import Saved, Unreadable
 from refimpl.deviceplugin.state.models import Pod
@@ -37,7 +40,7 @@ _REGISTRATION = pb.DESCRIPTOR.services_by_name["Registration"]
 class Process:
     """A kubelet process over a folder; begins with `begin` and ends with `end`."""
 
-    def __init__(self, layout: Layout, setup: Setup, node: Node) -> None:
+    def __init__(self, layout: Layout, setup: Setup, node: NodeRecord) -> None:
         self.layout, self.setup, self.node = layout, setup, node
         self.state = DeviceState(
             setup.settings,
@@ -60,14 +63,14 @@ class Process:
         )
         self.watcher = PluginWatcher(
             layout.registry,
-            {**setup.handlers, "DevicePlugin": Found(self.links, layout, setup.seen_at)},
+            {**setup.handlers, "DevicePlugin": PluginHandler(self.links, layout, setup.seen_at)},
             clock=setup.clock,
             journal=node.journal,
         )
-        self.gates: list[Gate] = []
+        self.listeners: list[Listener] = []
         self.healthy = True
         self._flows = threading.Lock()
-        self._savings: checkpoint_file.Savings | None = None
+        self._checkpoint: checkpoint_file.CheckpointFile | None = None
         self._stack = contextlib.ExitStack()
         self._ended = threading.Event()
 
@@ -82,10 +85,10 @@ class Process:
             self.layout.make(pods_api=self._serves_pods)
             self._restore()
             with self._stack_on_failure():
-                self._savings = checkpoint_file.Savings(
+                self._checkpoint = checkpoint_file.CheckpointFile(
                     self.layout.checkpoint, self._saved, self.node.note
                 )
-                self._stack.callback(self._savings.close)
+                self._stack.callback(self._checkpoint.close)
                 self._stack.callback(self.links.close)
                 self._open(unlink, gap_s, accepting)
         finally:
@@ -95,14 +98,16 @@ class Process:
         """What each socket serves: registration, pod resources, and where its gate is on the pods
         of the node."""
         plugins, settings = self.layout.plugins, self.setup.settings
-        desk = Desk(plugins, settings, self.links, counts=self.node.counts, note=self.node.note)
+        registration = DevicePluginRegistration(
+            plugins, settings, self.links, counts=self.node.counts, note=self.node.note
+        )
         limiter = podresources.Limiter()
         resources = podresources.services(self, limiter, self.node.counts)
         if not self._serves_pods:
-            return {_REGISTRATION: desk}, resources
+            return {_REGISTRATION: registration}, resources
         limiter = podresources.Limiter()
         pods = podsapi.services(self.node, limiter, lambda: self.tables.sources_ready)
-        return {_REGISTRATION: desk}, resources, pods
+        return {_REGISTRATION: registration}, resources, pods
 
     def end(self) -> None:
         """End as a process does: streams break off, files and sockets stay. Nobody is told."""
@@ -121,32 +126,34 @@ class Process:
 
     def pause(self) -> None:
         """As by SIGSTOP: sockets stay open, nothing is answered, read or noticed."""
-        for gate in self.gates:
-            gate.pause()
+        for listener in self.listeners:
+            listener.pause()
         self.links.pause()
 
     def deafen(self) -> None:
         """The listening socket where plugins register breaks, as by an error of accept."""
-        self.gates[0].deafen()
+        self.listeners[0].deafen()
         # A listener written in Go takes its socket with it.
         Path(self.layout.socket.path).unlink(missing_ok=True)
         if self.setup.settings.listens_again:
-            threading.Thread(target=self._listen_again, name="refimpl-desk", daemon=True).start()
+            threading.Thread(
+                target=self._listen_again, name="refimpl-listen-again", daemon=True
+            ).start()
         else:
             self.healthy = False
 
     def _listen_again(self) -> None:
         while not self._ended.wait(LISTEN_AGAIN_S):
             with contextlib.suppress(EndpointError):
-                self.gates[0].open()
+                self.listeners[0].open()
                 if self._ended.is_set():  # meanwhile
-                    self.gates[0].close()
+                    self.listeners[0].close()
                 return
 
     def resume(self) -> None:
         """Go on, or begin to accept."""
-        for gate in self.gates:
-            gate.resume()
+        for listener in self.listeners:
+            listener.resume()
         self.links.resume()
 
     @contextlib.contextmanager
@@ -191,10 +198,10 @@ class Process:
         server = Server(services, journal=self.node.journal, faults=self.node.faults)
         server.start(back)
         self._stack.callback(server.stop, 0)
-        gate = Gate(front, back)
-        self._stack.callback(gate.close)
-        gate.open(accepting=accepting)
-        self.gates.append(gate)
+        listener = Listener(front, back)
+        self._stack.callback(listener.close)
+        listener.open(accepting=accepting)
+        self.listeners.append(listener)
 
     # -- checkpoint -----------------------------------------------------------------------------
 
@@ -217,15 +224,15 @@ class Process:
 
     def save(self) -> None:
         """Write the checkpoint now. Raises OSError."""
-        if self._savings is not None:
-            self._savings.write()
+        if self._checkpoint is not None:
+            self._checkpoint.write()
 
     def _listed(self, pods: Sequence[str]) -> None:
         with self.node.changed:
             self.node.refreshed += pods
             del self.node.refreshed[:-10_000]
-        if self._savings is not None:
-            self._savings.soon()
+        if self._checkpoint is not None:
+            self._checkpoint.soon()
 
     # -- what pod resources looks at ------------------------------------------------------------
 
@@ -252,8 +259,8 @@ class Process:
 
     def count(self) -> None:
         """Renew the node's status, and save if that dropped a resource."""
-        if self.state.count().removed and self._savings is not None:
-            self._savings.soon()
+        if self.state.count().removed and self._checkpoint is not None:
+            self._checkpoint.soon()
 
     def _perform(self, effect: effects.Effect) -> object:
         match effect:

@@ -19,13 +19,13 @@ from refimpl.deviceplugin.state.settings import Settings
 from refimpl.wire.server import Call
 from refimpl.wire.status import Refused
 
-__all__ = ["REGISTRATIONS", "Desk", "Found"]
+__all__ = ["REGISTRATIONS", "DevicePluginRegistration", "PluginHandler"]
 
 REGISTRATIONS = "kubelet_device_plugin_registration_total"
 """The metric of Register; the resource stands in braces behind it."""
 
 
-class Desk:
+class DevicePluginRegistration:
     """The Registration service (2.1). `counts` has a number for each resource that asked."""
 
     def __init__(
@@ -69,7 +69,7 @@ class Desk:
         threading.Thread(target=dial, name="refimpl-dial", daemon=True).start()
 
 
-class Found:
+class PluginHandler:
     """What the plugin watcher does with sockets of type DevicePlugin; they are not counted.
 
     `seen_at`: where plugins see the folder of `layout`, if elsewhere."""

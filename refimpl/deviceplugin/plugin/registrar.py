@@ -1,4 +1,4 @@
-"""A plugin's presence at a kubelet: it serves, registers, notices that it was forgotten, repeats.
+"""Keeps a plugin registered: it serves, registers, notices that kubelet forgot it, and repeats.
 
 Every time it comes back at a new socket: kubelet 1.37.2 takes a second Register for one that is
 still connected as a mistake that only its restart heals.
@@ -23,7 +23,7 @@ from refimpl.wire.endpoint import Endpoint, EndpointError
 from refimpl.wire.server import Server
 from refimpl.wire.status import Refused
 
-__all__ = ["Launch", "Pace", "Presence", "Registrar"]
+__all__ = ["Launch", "Pace", "RegisterCall", "Registrar"]
 
 
 @frozen
@@ -35,7 +35,7 @@ class Pace:
     longest_s: float = 30.0
 
 
-class Registrar(Protocol):
+class RegisterCall(Protocol):
     """How a plugin asks to be registered."""
 
     def register(self, endpoint: Endpoint) -> None:
@@ -71,11 +71,11 @@ class Launch:
             return self._ended and not self._streams
 
 
-class Presence:
+class Registrar:
     """One way of a plugin to be registered, with a server at a socket of its own in `folder`.
 
-    `serve` makes the server of a launch. `registrar` asks kubelet (push); without one kubelet comes
-    by itself, and what it says goes to `told` (pull). `sign` names a socket in the folder whose
+    `serve` makes the server of a launch. `push` asks kubelet (push); without one kubelet comes
+    by itself, and what it says goes to `notified` (pull). `sign` names a socket in the folder whose
     appearance means that kubelet has started.
     """
 
@@ -85,13 +85,13 @@ class Presence:
         stem: str,
         serve: Callable[[Launch], Server],
         *,
-        registrar: Registrar | None = None,
+        push: RegisterCall | None = None,
         sign: str = "",
         pace: Pace | None = None,
     ) -> None:
         self.folder, self.registered, self.problem = folder, False, "not registered yet"
         self.registrations = 0
-        self._stem, self._serve, self._registrar = stem, serve, registrar
+        self._stem, self._serve, self._push = stem, serve, push
         self._sign = str(folder / sign) if sign else ""
         self._pace = pace or Pace()
         self._changed = threading.Condition()
@@ -120,16 +120,16 @@ class Presence:
         self._directory = SocketDirectory(self.folder)
         self._directory.events()
         self._launch()
-        self._due = time.monotonic() if self._registrar else None
-        self._thread = threading.Thread(target=self._run, name="refimpl-presence", daemon=True)
+        self._due = time.monotonic() if self._push else None
+        self._thread = threading.Thread(target=self._run, name="refimpl-registrar", daemon=True)
         self._thread.start()
         return self.endpoint
 
     def stop(self, grace_s: float = 1.0) -> None:
         """Ends and removes its socket. May be called twice."""
         self._stopping.set()
-        if self._registrar is not None:
-            self._registrar.cancel()
+        if self._push is not None:
+            self._push.cancel()
         if self._directory is not None:
             self._directory.wake()
         if self._thread is not None:
@@ -151,7 +151,7 @@ class Presence:
 
     # Signs, from any thread
 
-    def told(self, registered: bool, error: str) -> None:
+    def notified(self, registered: bool, error: str) -> None:
         """Kubelet says whether it registered us."""
         with self._changed:
             self._refused = not registered
@@ -209,8 +209,8 @@ class Presence:
         try:
             if self._server is None:
                 self._launch()
-            if self._registrar is not None:
-                self._registrar.register(self.endpoint)
+            if self._push is not None:
+                self._push.register(self.endpoint)
         except (Unreachable, EndpointError, OSError) as error:  # nobody was asked
             self._failed(str(error))
         except Refused as error:
@@ -218,7 +218,7 @@ class Presence:
             self._halt(str(error))
             self._failed(str(error))
         else:
-            if self._registrar is not None:
+            if self._push is not None:
                 with self._changed:
                     self._note(True, "")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from refimpl.deviceplugin.devicemanager.checkpoint_file import Savings, read
+from refimpl.deviceplugin.devicemanager.checkpoint_file import CheckpointFile, read
 from refimpl.deviceplugin.state.checkpoint import Saved, Unreadable
 
 
@@ -20,7 +20,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     """By ourselves, with nothing else in the folder."""
     path = tmp_path / "checkpoint"
     assert read(path) is None
-    savings = Savings(path, lambda: saved("a"), print)
+    savings = CheckpointFile(path, lambda: saved("a"), print)
     savings.write()
     savings.close()
     assert read(path) == saved("a")
@@ -31,7 +31,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
 def test_what_is_due_is_written_at_the_latest_at_the_end(tmp_path: Path) -> None:
     """The newest of it, however often it was asked for."""
     path, newest = tmp_path / "checkpoint", ["a"]
-    savings = Savings(path, lambda: saved(*newest), print)
+    savings = CheckpointFile(path, lambda: saved(*newest), print)
     for number in range(100):
         newest.append(f"b{number}")
         savings.soon()
@@ -51,7 +51,7 @@ def test_a_write_that_fails_is_told_to_who_waits_and_else_noted_once(tmp_path: P
             noted.notify_all()
 
     path = tmp_path / "below" / "checkpoint"
-    savings = Savings(path, saved, note)
+    savings = CheckpointFile(path, saved, note)
     with pytest.raises(FileNotFoundError):
         savings.write()
     assert notes == []

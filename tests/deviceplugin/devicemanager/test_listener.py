@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from refimpl.deviceplugin.devicemanager.listener import Gate
+from refimpl.deviceplugin.devicemanager.listener import Listener
 from refimpl.wire.endpoint import Endpoint, EndpointError, probe
 from tests.deviceplugin.scripted_kubelet import until
 
@@ -51,98 +51,98 @@ def echo(folder: Path) -> Iterator[Echo]:
 
 
 @pytest.fixture
-def gate(folder: Path, echo: Echo) -> Iterator[Gate]:
-    made = Gate(Endpoint.parse(folder / "front"), echo.endpoint)
+def listener(folder: Path, echo: Echo) -> Iterator[Listener]:
+    made = Listener(Endpoint.parse(folder / "front"), echo.endpoint)
     yield made
     made.close()
 
 
-def caller(gate: Gate) -> socket.socket:
+def caller(listener: Listener) -> socket.socket:
     peer = socket.socket(socket.AF_UNIX)
     peer.settimeout(30)
-    peer.connect(gate.front.path)
+    peer.connect(listener.front.path)
     return peer
 
 
-def test_bytes_go_through_in_both_directions(gate: Gate) -> None:
+def test_bytes_go_through_in_both_directions(listener: Listener) -> None:
     """And so does the end of one of them."""
-    gate.open()
-    with caller(gate) as peer:
+    listener.open()
+    with caller(listener) as peer:
         sent = bytes(range(256)) * 4000
         threading.Thread(target=lambda: (peer.sendall(sent), peer.shutdown(1))).start()
         got = b"".join(iter(lambda: peer.recv(1 << 16), b""))
     assert got == sent
 
 
-def test_before_it_accepts_callers_connect_and_wait(gate: Gate) -> None:
+def test_before_it_accepts_callers_connect_and_wait(listener: Listener) -> None:
     """What they said is not lost."""
-    gate.open(accepting=False)
-    with caller(gate) as peer:
+    listener.open(accepting=False)
+    with caller(listener) as peer:
         peer.sendall(b"hello")
         peer.settimeout(0.05)
         with pytest.raises(TimeoutError):
             peer.recv(5)
         peer.settimeout(30)
-        gate.resume()
+        listener.resume()
         assert peer.recv(5) == b"hello"
-        gate.pause()
+        listener.pause()
         peer.sendall(b"again")
         peer.settimeout(0.05)
         with pytest.raises(TimeoutError):
             peer.recv(5)
         peer.settimeout(30)
-        gate.resume()
+        listener.resume()
         assert peer.recv(5) == b"again"
 
 
-def test_closing_cuts_connections_and_leaves_the_file(gate: Gate) -> None:
+def test_closing_cuts_connections_and_leaves_the_file(listener: Listener) -> None:
     """As the kernel does for a process that dies."""
-    gate.open()
-    with caller(gate) as peer:
+    listener.open()
+    with caller(listener) as peer:
         peer.sendall(b"x")
         assert peer.recv(1) == b"x"
-        gate.close()
+        listener.close()
         assert peer.recv(1) == b""
-    gate.close()
-    assert probe(gate.front) == "stale"
+    listener.close()
+    assert probe(listener.front) == "stale"
 
 
-def test_connections_are_counted_while_they_are_open(gate: Gate) -> None:
+def test_connections_are_counted_while_they_are_open(listener: Listener) -> None:
     """From when they are let in until both ends are gone."""
-    gate.open()
-    with caller(gate) as peer:
+    listener.open()
+    with caller(listener) as peer:
         peer.sendall(b"x")
         assert peer.recv(1) == b"x"
-        assert gate.connections == 1
-    until(lambda: not gate.connections)
+        assert listener.connections == 1
+    until(lambda: not listener.connections)
 
 
-def test_closing_ends_a_gate_that_never_accepted(gate: Gate) -> None:
+def test_closing_ends_a_listener_that_never_accepted(listener: Listener) -> None:
     """Nobody waits for it."""
-    gate.open(accepting=False)
-    with caller(gate):
-        gate.close()
-    assert probe(gate.front) == "stale"
+    listener.open(accepting=False)
+    with caller(listener):
+        listener.close()
+    assert probe(listener.front) == "stale"
 
 
 def test_a_caller_is_cut_off_where_nobody_serves_behind(folder: Path) -> None:
     """Rather than left waiting."""
-    gate = Gate(Endpoint.parse(folder / "front"), Endpoint.parse(folder / "nobody"))
-    gate.open()
+    listener = Listener(Endpoint.parse(folder / "front"), Endpoint.parse(folder / "nobody"))
+    listener.open()
     try:
-        with caller(gate) as peer:
+        with caller(listener) as peer:
             assert peer.recv(1) == b""
     finally:
-        gate.close()
+        listener.close()
 
 
-def test_a_live_socket_is_not_taken_over(gate: Gate, echo: Echo) -> None:
+def test_a_live_socket_is_not_taken_over(listener: Listener, echo: Echo) -> None:
     """A stale one is."""
-    gate.open()
-    second = Gate(gate.front, echo.endpoint)
+    listener.open()
+    second = Listener(listener.front, echo.endpoint)
     with pytest.raises(EndpointError, match="live"):
         second.open()
-    gate.close()
+    listener.close()
     second.open()
     assert probe(second.front) == "live"
     second.close()
@@ -151,22 +151,22 @@ def test_a_live_socket_is_not_taken_over(gate: Gate, echo: Echo) -> None:
 def test_a_place_that_cannot_be_bound_is_named(folder: Path, echo: Echo) -> None:
     """For instance below a file."""
     (folder / "file").touch()
-    gate = Gate(Endpoint.parse(folder / "file" / "front"), echo.endpoint)
+    listener = Listener(Endpoint.parse(folder / "file" / "front"), echo.endpoint)
     with pytest.raises(EndpointError, match="front"):
-        gate.open()
+        listener.open()
 
 
-def test_a_deaf_gate_lets_nobody_in_and_keeps_who_is_in(gate: Gate) -> None:
+def test_a_deaf_listener_lets_nobody_in_and_keeps_who_is_in(listener: Listener) -> None:
     """Until it is opened again, over its own socket."""
-    gate.open()
-    with caller(gate) as peer:
+    listener.open()
+    with caller(listener) as peer:
         peer.sendall(b"x")
         assert peer.recv(1) == b"x"
-        gate.deafen()
-        assert probe(gate.front) == "stale"
+        listener.deafen()
+        assert probe(listener.front) == "stale"
         peer.sendall(b"y")
         assert peer.recv(1) == b"y"
-    gate.open()
-    with caller(gate) as peer:
+    listener.open()
+    with caller(listener) as peer:
         peer.sendall(b"z")
         assert peer.recv(1) == b"z"

@@ -104,7 +104,7 @@ def test_the_endpoint_is_a_path_below_the_folder_that_is_not_checked(node: Node)
 def test_a_plugin_whose_options_fail_is_refused_and_hung_up_on(node: Node) -> None:
     """It tries again and again; a client that keeps each connection runs out of descriptors
     (kubernetes 124716)."""
-    plugin = node.plugin().serve(gated=True)
+    plugin = node.plugin().serve(freezable=True)
     plugin.refused[ASK] = Code.INTERNAL
     refusal(node, plugin, "a plugin that cannot tell its options is refused")
     node.until(lambda: not plugin.connections, "the connection to it is closed", 5)

@@ -84,7 +84,7 @@ def test_a_plugin_that_returns_within_five_minutes_was_never_gone(node: Node) ->
 def test_a_frozen_plugin_keeps_its_devices_and_holds_up_its_pods(node: Node) -> None:
     """Its connection is open, so nobody notices (kubernetes 117435). Whether Allocate is waited for
     or given up in the end, no pod may run without its answer."""
-    plugin = node.plugin().serve(gated=True)
+    plugin = node.plugin().serve(freezable=True)
     node.join(plugin, "a", "b")
     plugin.freeze()
     pod = node.pod({plugin.resource: 1})

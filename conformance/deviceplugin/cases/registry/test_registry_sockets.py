@@ -17,11 +17,11 @@ WATCHES = Able("watcher")
 LONGEST_PAUSE_S = 125.0
 
 
-def _joined(node: Node, *, gated: bool = False) -> ScriptedPlugin:
+def _joined(node: Node, *, freezable: bool = False) -> ScriptedPlugin:
     """A plugin with device a that was found, and told so."""
     plugin = node.plugin(found=True)
-    if gated:
-        plugin.serve(gated=True)
+    if freezable:
+        plugin.serve(freezable=True)
     node.join(plugin, "a")
     registered(node, plugin)
     return plugin
@@ -73,7 +73,7 @@ def test_a_socket_that_is_removed_and_made_again_is_deregistered_and_then_regist
 @case("REG-020", MUST, SOURCE, needs=[WATCHES])
 def test_a_plugin_that_comes_back_over_its_old_socket_is_registered_again(node: Node) -> None:
     """After a crash nobody removes the socket; a new one takes its place in one step."""
-    old = _joined(node, gated=True)
+    old = _joined(node, freezable=True)
     old.die()
     _lost(node, old, "the process is gone")
     new = _heir(node, old, f".{old.path.name}")
@@ -86,7 +86,7 @@ def test_a_plugin_that_comes_back_over_its_old_socket_is_registered_again(node: 
 @case("REG-025", MAY, SOURCE, needs=[WATCHES])
 def test_the_end_of_a_process_is_seen_by_its_stream_and_not_by_its_socket(node: Node) -> None:
     """The devices are lost at once, and nothing else happens until the socket changes."""
-    plugin = _joined(node, gated=True)
+    plugin = _joined(node, freezable=True)
     plugin.die()
     _lost(node, plugin, "the stream is cut")
     node.hasten(LONGEST_PAUSE_S)
