@@ -26,8 +26,8 @@ from refimpl.csi.state.models import (
 )
 from refimpl.csi.state.node import NodeState, Publish, Stage
 from refimpl.csi.state.ports import numbered
-from refimpl.csi.state.requests import NewVolume
 from refimpl.csi.state.settings import Settings
+from refimpl.csi.state.volumes.requests import NewVolume
 from refimpl.csi.storage.memory import MemoryStorage
 from refimpl.wire.status import Code, Refused
 

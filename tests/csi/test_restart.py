@@ -19,8 +19,8 @@ from refimpl.csi.state import DriverState
 from refimpl.csi.state.models import Access, AccessMode, VolumeCapability
 from refimpl.csi.state.node import NodeState, Publish, Stage
 from refimpl.csi.state.ports import numbered
-from refimpl.csi.state.requests import NewVolume
 from refimpl.csi.state.settings import Settings
+from refimpl.csi.state.volumes.requests import NewVolume
 from refimpl.csi.storage import Mode, OpenStorage, loops, mounts, open_storage
 from refimpl.wire.status import Refused
 
@@ -32,7 +32,7 @@ from refimpl.csi.state import DriverState
 from refimpl.csi.state.models import AccessMode, VolumeCapability
 from refimpl.csi.state.node import NodeState, Publish, Stage
 from refimpl.csi.state.ports import numbered
-from refimpl.csi.state.requests import NewVolume
+from refimpl.csi.state.volumes.requests import NewVolume
 from refimpl.csi.state.settings import Settings
 from refimpl.csi.storage import open_storage
 

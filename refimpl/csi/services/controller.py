@@ -8,9 +8,9 @@ from refimpl.csi import codec
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.csi.services.snapshots import SnapshotRpcs
 from refimpl.csi.state.capabilities import NUMBERS
-from refimpl.csi.state.health import condition
-from refimpl.csi.state.queries import VolumeEntry
-from refimpl.csi.state.requests import NewVolume
+from refimpl.csi.state.volumes.health import condition
+from refimpl.csi.state.volumes.queries import VolumeEntry
+from refimpl.csi.state.volumes.requests import NewVolume
 from refimpl.wire.server import Call
 
 _Rpc = pb.ControllerServiceCapability.RPC

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.csi.state import DriverState
-from refimpl.csi.state.metadata import Blocks
+from refimpl.csi.state.snapshots.metadata import Blocks
 from refimpl.wire.server import Call
 
 

@@ -8,7 +8,7 @@ from refimpl.csi import codec
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.csi.state import DriverState
 from refimpl.csi.state.models import Snapshot
-from refimpl.csi.state.snapshots import ready
+from refimpl.csi.state.snapshots.snapshots import ready
 from refimpl.wire.server import Call
 
 Point = Callable[[str], object]

@@ -6,18 +6,18 @@ No I/O, no grpc, no clock: `ports` says what is passed in. A refusal is `wire.st
 
 from __future__ import annotations
 
-from refimpl.csi.state.attachments import Attachments
-from refimpl.csi.state.changes import Changes
-from refimpl.csi.state.groups import Groups
-from refimpl.csi.state.health import Health
-from refimpl.csi.state.metadata import Metadata
 from refimpl.csi.state.ports import Clock, Ids, OnChange, Storage, unobserved
-from refimpl.csi.state.queries import Queries
 from refimpl.csi.state.settings import Settings
-from refimpl.csi.state.snapshots import Snapshots
+from refimpl.csi.state.snapshots.groups import Groups
+from refimpl.csi.state.snapshots.metadata import Metadata
+from refimpl.csi.state.snapshots.snapshots import Snapshots
 from refimpl.csi.state.tables import Tables
-from refimpl.csi.state.topology import place_of_node
-from refimpl.csi.state.volumes import Volumes
+from refimpl.csi.state.volumes.attachments import Attachments
+from refimpl.csi.state.volumes.changes import Changes
+from refimpl.csi.state.volumes.health import Health
+from refimpl.csi.state.volumes.queries import Queries
+from refimpl.csi.state.volumes.topology import place_of_node
+from refimpl.csi.state.volumes.volumes import Volumes
 from refimpl.wire.status import Code, Refused
 
 __all__ = ["DriverState"]

@@ -13,7 +13,6 @@ from collections.abc import Iterable
 
 import attrs
 
-from refimpl.csi.state.cuts import CutTables
 from refimpl.csi.state.guard import Guards
 from refimpl.csi.state.models import (
     Access,
@@ -31,8 +30,9 @@ from refimpl.csi.state.models import (
 from refimpl.csi.state.order import Order
 from refimpl.csi.state.ports import Clock, Ids, NoStorage, OnChange, Storage, unobserved
 from refimpl.csi.state.settings import ALL_MODES, Settings
-from refimpl.csi.state.topology import places
+from refimpl.csi.state.snapshots.tables import CutTables
 from refimpl.csi.state.uses import UseTables
+from refimpl.csi.state.volumes.topology import places
 from refimpl.wire.status import Code, Refused
 
 

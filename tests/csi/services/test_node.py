@@ -14,8 +14,8 @@ from refimpl.csi.state import DriverState
 from refimpl.csi.state.models import AccessMode, VolumeCapability
 from refimpl.csi.state.node import NodeState
 from refimpl.csi.state.ports import Usage, numbered
-from refimpl.csi.state.requests import NewVolume
 from refimpl.csi.state.settings import Settings
+from refimpl.csi.state.volumes.requests import NewVolume
 from refimpl.csi.storage.memory import MemoryStorage
 from refimpl.wire.server import Call
 from refimpl.wire.status import Code, Refused

@@ -19,8 +19,8 @@ from refimpl.csi.state.models import (
     VolumeCapability,
 )
 from refimpl.csi.state.ports import numbered
-from refimpl.csi.state.requests import NewVolume
 from refimpl.csi.state.settings import Settings
+from refimpl.csi.state.volumes.requests import NewVolume
 
 MIB = 1 << 20
 

@@ -21,9 +21,9 @@ from refimpl.csi.state.models import (
     VolumeCapability,
 )
 from refimpl.csi.state.ports import numbered
-from refimpl.csi.state.requests import NewVolume
 from refimpl.csi.state.settings import Settings
 from refimpl.csi.state.tables import load
+from refimpl.csi.state.volumes.requests import NewVolume
 from refimpl.wire.status import Code, Refused
 
 UNIT = 4096

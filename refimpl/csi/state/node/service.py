@@ -13,9 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 import attrs
 
 from refimpl.csi.state import rules
-from refimpl.csi.state.changes import grow
 from refimpl.csi.state.guard import Guard
-from refimpl.csi.state.health import condition, storage_faults, volume_faults
 from refimpl.csi.state.models import (
     Publication,
     Staging,
@@ -26,13 +24,15 @@ from refimpl.csi.state.models import (
     VolumeFault,
     VolumeHealth,
 )
-from refimpl.csi.state.node import asked as fields
-from refimpl.csi.state.node import order
-from refimpl.csi.state.node.asked import Expand, Publish, Stage, plain
+from refimpl.csi.state.node import preconditions
+from refimpl.csi.state.node import requests as fields
 from refimpl.csi.state.node.places import effective_readonly
-from refimpl.csi.state.node.second import first_or_repeat
+from refimpl.csi.state.node.requests import Expand, Publish, Stage, plain
+from refimpl.csi.state.node.second_publish import first_or_repeat
 from refimpl.csi.state.ports import Usage
 from refimpl.csi.state.tables import Tables
+from refimpl.csi.state.volumes.changes import grow
+from refimpl.csi.state.volumes.health import condition, storage_faults, volume_faults
 from refimpl.wire.status import Code, Refused
 
 
@@ -86,10 +86,10 @@ class NodeState:
         with self._alone(asked.volume_id, path):
             with tables.lock:
                 volume = tables.volume(asked.volume_id)
-                repeat = order.staged_before(tables, new)
-                order.usable(tables, volume, self.node_id, capability)
+                repeat = preconditions.staged_before(tables, new)
+                preconditions.usable(tables, volume, self.node_id, capability)
             if not tables.storage.is_directory(path):
-                raise order.no_directory(path)
+                raise preconditions.no_directory(path)
             self._provision(volume)
             tables.storage.stage(volume.id, path, self._complete(volume, capability))
             if not repeat:
@@ -109,7 +109,7 @@ class NodeState:
                 known = tables.stagings.get((self.node_id, path))
                 mine = known is not None and known.volume_id == volume_id
                 if mine:
-                    order.unpublished(self._publications(volume_id), volume_id)
+                    preconditions.unpublished(self._publications(volume_id), volume_id)
             if mine or (known is None and self._left_behind(volume_id, path)):
                 tables.storage.unstage(volume_id, path)
             if mine:
@@ -129,11 +129,11 @@ class NodeState:
         with self._alone(asked.volume_id, target):
             with tables.lock:
                 volume = tables.volumes.get(asked.volume_id)
-                inline = volume is None and order.wants_inline(self._settings, asked)
+                inline = volume is None and preconditions.wants_inline(self._settings, asked)
                 if volume is None:
                     volume = self._inline(asked) if inline else tables.volume(asked.volume_id)
                 repeat = first_or_repeat(self._publications(volume.id), new)
-                order.publishable(tables, volume, new)
+                preconditions.publishable(tables, volume, new)
                 readonly = effective_readonly(tables, new)
             self._show(volume, new, readonly, repeat=repeat, inline=inline)
 
@@ -180,7 +180,7 @@ class NodeState:
             with tables.lock:
                 volume = tables.volume(asked.volume_id)
                 self._demand_place(volume.id, path)
-                order.expandable(settings, volume, asked)
+                preconditions.expandable(settings, volume, asked)
             if asked.wanted is not None and asked.wanted.required > volume.capacity:
                 volume = grow(tables, volume.id, asked.wanted)
             tables.storage.fill(volume.id)

@@ -12,8 +12,8 @@ from refimpl.csi.state import DriverState
 from refimpl.csi.state.models import Access, AccessMode, VolumeCapability
 from refimpl.csi.state.node import NodeState
 from refimpl.csi.state.ports import numbered
-from refimpl.csi.state.requests import NewVolume
 from refimpl.csi.state.settings import Settings
+from refimpl.csi.state.volumes.requests import NewVolume
 from refimpl.csi.storage.memory import MemoryStorage
 from refimpl.wire.status import Refused
 

@@ -1,4 +1,4 @@
-"""refimpl.csi.state.node.second: the table of the second NodePublishVolume."""
+"""refimpl.csi.state.node.second_publish: the table of the second NodePublishVolume."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import attrs
 import pytest
 
 from refimpl.csi.state.models import AccessMode, Publication, VolumeCapability
-from refimpl.csi.state.node.second import SECOND, first_or_repeat
+from refimpl.csi.state.node.second_publish import SECOND, first_or_repeat
 from refimpl.wire.status import Code, Refused
 
 SHARED = {

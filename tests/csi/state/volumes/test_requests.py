@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from refimpl.csi.state.models import AccessMode, VolumeCapability
-from refimpl.csi.state.requests import unusable
+from refimpl.csi.state.volumes.requests import unusable
 
 
 @pytest.mark.parametrize(

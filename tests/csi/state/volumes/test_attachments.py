@@ -12,8 +12,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from refimpl.csi.state import DriverState
 from refimpl.csi.state.models import AccessMode, Staging, VolumeCapability
 from refimpl.csi.state.ports import numbered
-from refimpl.csi.state.requests import NewVolume
 from refimpl.csi.state.settings import Settings
+from refimpl.csi.state.volumes.requests import NewVolume
 from refimpl.wire.status import Code, Refused
 
 M = AccessMode

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 
 import attrs
 
-from refimpl.csi.state import rules, sizes, topology
-from refimpl.csi.state.health import volume_faults
+from refimpl.csi.state import rules
 from refimpl.csi.state.models import Topology, Volume, VolumeCapability, VolumeFault
 from refimpl.csi.state.paging import Book, Page
-from refimpl.csi.state.requests import unusable
 from refimpl.csi.state.tables import Tables
+from refimpl.csi.state.volumes import sizes, topology
+from refimpl.csi.state.volumes.health import volume_faults
+from refimpl.csi.state.volumes.requests import unusable
 
 
 @attrs.frozen

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refimpl.csi.state.metadata import shape
 from refimpl.csi.state.ports import NoStorage
 from refimpl.csi.state.settings import Settings
+from refimpl.csi.state.snapshots.metadata import shape
 from refimpl.wire.status import Code
 
 BLOCK = 4096

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from refimpl.csi.state.changes import grow
 from refimpl.csi.state.models import AccessMode, CapacityRange, Staging
+from refimpl.csi.state.volumes.changes import grow
 from refimpl.wire.status import Code
 
 MIB = 1 << 20

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 from refimpl.csi.state import rules
 from refimpl.csi.state.models import Publication, Staging, Volume, VolumeCapability
-from refimpl.csi.state.node.asked import Expand, Publish
-from refimpl.csi.state.requests import unusable
+from refimpl.csi.state.node.requests import Expand, Publish
 from refimpl.csi.state.settings import Settings
 from refimpl.csi.state.tables import Tables
+from refimpl.csi.state.volumes.requests import unusable
 from refimpl.wire.status import Code, Refused
 
 # Set by kubelet for inline volumes (CSIDriver.spec.volumeLifecycleModes: Ephemeral).

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from refimpl.csi.state import rules, sizes, topology
+from refimpl.csi.state import rules
 from refimpl.csi.state.models import (
     Access,
     Source,
@@ -13,9 +13,10 @@ from refimpl.csi.state.models import (
     Volume,
     VolumeCapability,
 )
-from refimpl.csi.state.parameters import check_mutable
-from refimpl.csi.state.requests import NewVolume, difference
 from refimpl.csi.state.tables import Tables
+from refimpl.csi.state.volumes import sizes, topology
+from refimpl.csi.state.volumes.parameters import check_mutable
+from refimpl.csi.state.volumes.requests import NewVolume, difference
 from refimpl.wire.status import Code, Refused
 
 

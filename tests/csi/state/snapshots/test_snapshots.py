@@ -8,7 +8,7 @@ import pytest
 
 from refimpl.csi.state.models import Source, TopologyRequirement
 from refimpl.csi.state.ports import NoStorage
-from refimpl.csi.state.snapshots import ready
+from refimpl.csi.state.snapshots.snapshots import ready
 from refimpl.wire.status import Code, Refused
 
 MIB = 1 << 20

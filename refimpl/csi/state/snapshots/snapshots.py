@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from refimpl.csi.state import rules, sizes, topology
+from refimpl.csi.state import rules
 from refimpl.csi.state.models import Snapshot, Source, TopologyRequirement, Volume
 from refimpl.csi.state.order import Order
 from refimpl.csi.state.paging import Book, Page
 from refimpl.csi.state.tables import Tables
+from refimpl.csi.state.volumes import sizes, topology
 from refimpl.wire.status import Code, Refused
 
 

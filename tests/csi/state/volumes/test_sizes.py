@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refimpl.csi.state import sizes
 from refimpl.csi.state.models import CapacityRange
 from refimpl.csi.state.settings import Settings
+from refimpl.csi.state.volumes import sizes
 from refimpl.wire.status import Code, Refused
 
 EXACT = Settings(minimum=1)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import attrs
 
-from refimpl.csi.state import rules, sizes, topology
+from refimpl.csi.state import rules
 from refimpl.csi.state.models import (
     CapacityRange,
     Source,
@@ -14,6 +14,7 @@ from refimpl.csi.state.models import (
     Volume,
     VolumeCapability,
 )
+from refimpl.csi.state.volumes import sizes, topology
 
 
 @attrs.frozen

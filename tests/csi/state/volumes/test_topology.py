@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refimpl.csi.state import topology
 from refimpl.csi.state.models import Topology, TopologyRequirement
 from refimpl.csi.state.settings import Settings
+from refimpl.csi.state.volumes import topology
 from refimpl.wire.status import Code, Refused
 
 KEY = "topology.csi.refimpl.example/zone"

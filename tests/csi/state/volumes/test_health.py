@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from refimpl.csi.state.health import condition, storage_faults, volume_faults
 from refimpl.csi.state.models import StorageStatus, VolumeStatus
+from refimpl.csi.state.volumes.health import condition, storage_faults, volume_faults
 from refimpl.wire.status import Code
 
 

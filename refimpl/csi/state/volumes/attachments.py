@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 
 from refimpl.csi.state import rules
 from refimpl.csi.state.models import AccessMode, Attachment, Volume, VolumeCapability
-from refimpl.csi.state.requests import unusable
 from refimpl.csi.state.tables import Tables
+from refimpl.csi.state.volumes.requests import unusable
 from refimpl.wire.status import Code, Refused
 
 

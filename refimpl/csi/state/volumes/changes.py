@@ -6,10 +6,11 @@ from collections.abc import Mapping
 
 import attrs
 
-from refimpl.csi.state import rules, sizes
+from refimpl.csi.state import rules
 from refimpl.csi.state.models import CapacityRange, Volume, VolumeCapability
-from refimpl.csi.state.parameters import check_mutable
 from refimpl.csi.state.tables import Tables
+from refimpl.csi.state.volumes import sizes
+from refimpl.csi.state.volumes.parameters import check_mutable
 from refimpl.wire.status import Code, Refused
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from refimpl.csi.state import rules, sizes
+from refimpl.csi.state import rules
 from refimpl.csi.state.models import Group, Volume
-from refimpl.csi.state.snapshots import demand_unused, plan, reserve
+from refimpl.csi.state.snapshots.snapshots import demand_unused, plan, reserve
 from refimpl.csi.state.tables import Tables
+from refimpl.csi.state.volumes import sizes
 from refimpl.wire.status import Code, Refused
 
 

@@ -1,4 +1,4 @@
-"""refimpl.csi.state.node.asked: rules of the fields alone."""
+"""refimpl.csi.state.node.requests: rules of the fields alone."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from refimpl.csi.state.models import AccessMode, CapacityRange, VolumeCapability
 from refimpl.csi.state.node import Expand, Publish, Stage
-from refimpl.csi.state.node.asked import checked_expand, checked_publish, checked_stage, plain
+from refimpl.csi.state.node.requests import checked_expand, checked_publish, checked_stage, plain
 from refimpl.csi.state.settings import Settings
 from refimpl.wire.status import Code, Refused
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from refimpl.csi.state.parameters import check_mutable
 from refimpl.csi.state.settings import Settings
+from refimpl.csi.state.volumes.parameters import check_mutable
 from refimpl.wire.status import Code
 
 SETTINGS = Settings(mutable={"iops": "[0-9]+", "free": ".*"})

@@ -1,0 +1,1 @@
+"""The controller's rules about snapshots, groups of them, and what blocks they hold."""

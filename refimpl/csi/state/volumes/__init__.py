@@ -1,0 +1,1 @@
+"""The controller's rules about volumes: making, attaching, changing, asking, their health."""
