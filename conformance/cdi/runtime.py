@@ -14,16 +14,15 @@ from typing import Any
 from conformance.cdi.documents import document
 from conformance.cdi.implementation import INJECT, REQUEST, RUNTIME, WATCH
 from conformance.cdi.settings import CdiSettings
+from conformance.engine import pods
 from conformance.engine.lines import Message
 from conformance.engine.options import BadOption
-from conformance.engine.pods import POD
 from conformance.engine.target import Loss
 from conformance.engine.things import FILE, Things
 from conformance.engine.verdict import Broken, eventually
-from refimpl.cri.api import cri_pb2 as pb
-from refimpl.cri.api.cri_pb2_grpc import ImageServiceStub, RuntimeServiceStub
-from refimpl.wire.client import Channel, Unreachable
-from refimpl.wire.endpoint import Endpoint, EndpointError
+from refimpl.cri import kubelet
+from refimpl.cri.api.cri_pb2 import ContainerConfig
+from refimpl.wire.client import Unreachable
 from refimpl.wire.status import Refused
 
 _READY_S = 10.0
@@ -39,23 +38,21 @@ class Runtime:
     def __init__(self, endpoint: str, chosen: CdiSettings, things: Things | None = None) -> None:
         if not chosen.dirs:
             raise BadOption(f"{endpoint}: name what it reads by --cdi-dir, such as /etc/cdi")
-        try:
-            self.endpoint = Endpoint.parse(endpoint)
-        except EndpointError as error:
-            raise BadOption(str(error)) from error
         self._directory, self._numbers = Path(chosen.dirs[-1]), itertools.count(1)
-        self._channel = Channel(self.endpoint)
-        self._cri, self._died = RuntimeServiceStub(self._channel), ""
-        self._pod, self._things = "", things or Things()
+        self._cri, self._things = pods.connect(endpoint, ready_s=_READY_S), things or Things()
+        self.endpoint = self._cri.endpoint
+        self.name, self.version = self._cri.runtime_name, self._cri.runtime_version
+        self._sandbox = kubelet.sandbox_config(
+            *("refimpl-cdi", "refimpl"),
+            labels={},  # not kubelet's, which removes what bears its own
+            cgroup_parent=chosen.cgroup_parent,
+            host_network=True,  # for which no plugin is run
+        )
+        self._sandbox_id = ""
         try:
-            self._channel.wait_ready(_READY_S)
-            told = self._cri.Version(pb.VersionRequest())
-            self.name, self.version = told.runtime_name, told.runtime_version.lstrip("v")
             self._image = chosen.image or self._any_image()
-            self._sandbox = _sandbox(chosen.cgroup_parent)
-            self._things.making(POD, self._sandbox.metadata.uid)
-            request = pb.RunPodSandboxRequest(config=self._sandbox)
-            self._pod = self._cri.RunPodSandbox(request).pod_sandbox_id
+            self._things.making(pods.POD, self._sandbox.metadata.uid)
+            self._sandbox_id = self._cri.run_pod_sandbox(self._sandbox)
         except Refused as error:
             self.close()
             raise Unreachable(f"{endpoint}: it makes no pod: {error}") from error
@@ -64,31 +61,31 @@ class Runtime:
             raise
 
     def answer(self, act: str, request: Message) -> Message:
-        """See Implementation."""
+        """The reply to one act, an object; what the runtime refuses is its `error`."""
         if act == "open":
             self._settle()
             return {}
         if act == "close":
             return {}
         try:
-            return {"config": self._made(self._container(request))}
+            return {"config": self._oci_config(self._container(request))}
         except Refused as error:
             return {"error": str(error)}
 
     def resident(self) -> int:
-        """See Implementation: that of a daemon tells nothing."""
+        """0: the memory of a daemon tells nothing of one act."""
         return 0
 
     def lost(self) -> Loss | None:
-        """See Implementation."""
+        """Why it does not answer any more; None while it does."""
         try:
-            self._cri.Version(pb.VersionRequest())
+            self._cri.version()
         except (Refused, Unreachable) as error:
             return Loss(f"{self.endpoint}: {error}")
         return None
 
     def repeat(self, _opened: Message | None, _act: str, request: Message, /) -> str:
-        """See Implementation: with crictl, for a pod that is there."""
+        """The line of crictl that makes the container, for a pod that is there."""
         config = {
             "metadata": {"name": "refimpl"},
             "image": {"image": self._image},
@@ -100,20 +97,20 @@ class Runtime:
         return f"printf %s {text} > container.json; {create}"
 
     def close(self) -> None:
-        """See Implementation: the pod goes with all its containers."""
+        """Removes the pod with all its containers, and hangs up."""
         try:
-            if self._pod:
-                self._cri.StopPodSandbox(pb.StopPodSandboxRequest(pod_sandbox_id=self._pod))
-                self._cri.RemovePodSandbox(pb.RemovePodSandboxRequest(pod_sandbox_id=self._pod))
-                self._things.gone(POD, self._sandbox.metadata.uid)
+            if self._sandbox_id:
+                self._cri.stop_pod_sandbox(self._sandbox_id)
+                self._cri.remove_pod_sandbox(self._sandbox_id)
+                self._things.gone(pods.POD, self._sandbox.metadata.uid)
         except (Refused, Unreachable):
             pass  # of a runtime that is gone nothing can be removed
         finally:
-            self._channel.close()
+            self._cri.close()
             self._things.close()
 
     def _any_image(self) -> str:
-        images = ImageServiceStub(self._channel).ListImages(pb.ListImagesRequest()).images
+        images = self._cri.list_images()
         if not images:
             raise BadOption(
                 f"{self.endpoint}: it has no image; pull one, and name it by --cdi-image"
@@ -135,7 +132,7 @@ class Runtime:
 
         def seen() -> bool:
             try:
-                return bool(self._made(request))
+                return bool(self._oci_config(request))
             except Refused:
                 return False
 
@@ -146,52 +143,33 @@ class Runtime:
         finally:
             self._things.discard(path)
 
-    def _made(self, config: pb.ContainerConfig) -> Any:
-        """The OCI config of a container of that kind, which is gone again; raises Refused."""
+    def _oci_config(self, config: ContainerConfig) -> Any:
+        """That of a container of this kind, which is gone again; raises Refused."""
         config.metadata.attempt = next(self._numbers)
-        request = pb.CreateContainerRequest(
-            pod_sandbox_id=self._pod, config=config, sandbox_config=self._sandbox
-        )
-        id = self._cri.CreateContainer(request).container_id
+        container_id = self._cri.create_container(self._sandbox_id, config, self._sandbox)
         try:
-            asked = pb.ContainerStatusRequest(container_id=id, verbose=True)
-            told = json.loads(self._cri.ContainerStatus(asked).info.get("info") or "{}")
+            info = kubelet.info_of(self._cri.container_status(container_id, verbose=True))
         finally:
-            self._cri.RemoveContainer(pb.RemoveContainerRequest(container_id=id))
-        if not told.get("runtimeSpec"):
+            self._cri.remove_container(container_id)
+        if not info.get("runtimeSpec"):
             raise Broken(
                 "the verbose status of a container has its OCI config",
                 "info with runtimeSpec",
-                str(told),
+                str(info),
             )
-        return told["runtimeSpec"]
+        return info["runtimeSpec"]
 
-    def _container(self, request: Message) -> pb.ContainerConfig:
+    def _container(self, request: Message) -> ContainerConfig:
         """A request for the devices, and for what CRI can say of the config."""
         process = request["config"].get("process") or {}
-        pairs = (each.partition("=") for each in process.get("env", ()))
-        found = pb.ContainerConfig(
-            metadata=pb.ContainerMetadata(name="refimpl"),
-            image=pb.ImageSpec(image=self._image),
-            command=["/refimpl"],  # never started
-            envs=[pb.KeyValue(key=key, value=value.encode()) for key, _, value in pairs],
-            CDI_devices=[pb.CDIDevice(name=name) for name in request["devices"]],
-            annotations=request.get("annotations", {}),
-        )
         user = process.get("user") or {}
-        if user.get("uid"):
-            found.linux.security_context.run_as_user.value = user["uid"]
-            found.linux.security_context.run_as_group.value = user["gid"]
-        return found
-
-
-def _sandbox(cgroup_parent: str) -> pb.PodSandboxConfig:
-    """A pod in the node's network, for which no plugin is run."""
-    found = pb.PodSandboxConfig(
-        metadata=pb.PodSandboxMetadata(
-            name="refimpl-cdi", namespace="refimpl", uid=str(uuid.uuid4())
+        pairs = (each.partition("=") for each in process.get("env", ()))
+        return kubelet.container_config(
+            *("refimpl", self._image),
+            command=["/refimpl"],  # never started
+            env=[(key, value) for key, _, value in pairs],
+            cdi_devices=request["devices"],
+            annotations=request.get("annotations", {}),
+            user=user["uid"] if user.get("uid") else None,
+            group=user["gid"] if user.get("uid") else None,
         )
-    )
-    found.linux.cgroup_parent = cgroup_parent
-    found.linux.security_context.namespace_options.network = pb.NODE
-    return found

@@ -19,8 +19,8 @@ from tests.cri.runtime_rig import RuntimeRig, container_config
 @pytest.fixture
 def rig() -> Iterator[RuntimeRig]:
     """A runtime that serves."""
-    with RuntimeRig() as made:
-        yield made
+    with RuntimeRig() as rig:
+        yield rig
 
 
 def test_a_process_ends_with_the_status_that_it_is_told(
@@ -29,21 +29,21 @@ def test_a_process_ends_with_the_status_that_it_is_told(
     """CRI-CT-019, 020: seen from outside as if it had ended by itself."""
     sandbox = rig.sandbox()
     for status, reason in ((0, "Completed"), (127, "Error")):
-        made = rig.run(sandbox, container_config(attempt=status))
-        rig.fake.exit(made, status)
-        found = rig.status(made)
-        assert (found.state, found.exit_code) == (pb.CONTAINER_EXITED, status)
-        assert found.reason == reason
-        assert found.finished_at > found.started_at
+        container_id = rig.run(sandbox, container_config(attempt=status))
+        rig.fake.exit(container_id, status)
+        shown = rig.status(container_id)
+        assert (shown.state, shown.exit_code) == (pb.CONTAINER_EXITED, status)
+        assert shown.reason == reason
+        assert shown.finished_at > shown.started_at
     with refused(Code.FAILED_PRECONDITION, "EXITED"):
-        rig.fake.exit(made)
+        rig.fake.exit(container_id)
 
 
 def test_a_process_may_end_for_a_reason(rig: RuntimeRig) -> None:
     """Such as the one that CRI gives to the lack of memory."""
-    made = rig.run(rig.sandbox())
-    rig.fake.exit(made, 137, "OOMKilled")
-    assert rig.status(made).reason == "OOMKilled"
+    container_id = rig.run(rig.sandbox())
+    rig.fake.exit(container_id, 137, "OOMKilled")
+    assert rig.status(container_id).reason == "OOMKilled"
 
 
 def test_configurations_of_a_container_are_kept_oldest_first(rig: RuntimeRig) -> None:
@@ -51,8 +51,8 @@ def test_configurations_of_a_container_are_kept_oldest_first(rig: RuntimeRig) ->
     sandbox, other = rig.sandbox("a"), rig.sandbox("b")
     sent = [container_config(attempt=attempt) for attempt in range(2)]
     for config in sent:
-        made = rig.run(sandbox, config)
-        rig.runtime.RemoveContainer(pb.RemoveContainerRequest(container_id=made))
+        container_id = rig.run(sandbox, config)
+        rig.cri.remove_container(container_id)
     rig.create(sandbox, container_config("two"))
     rig.create(other)
     assert rig.fake.configs("uid-a", "main") == sent
@@ -64,8 +64,8 @@ def test_a_reboot_leaves_only_memories(rig: RuntimeRig) -> None:
     """Kubelet finds an empty runtime and makes the pods anew, of the same metadata."""
     rig.run(rig.sandbox())
     rig.fake.reboot()
-    assert not rig.runtime.ListPodSandbox(pb.ListPodSandboxRequest()).items
-    assert not rig.runtime.ListContainers(pb.ListContainersRequest()).containers
+    assert not rig.cri.list_pod_sandboxes()
+    assert not rig.cri.list_containers()
     rig.run(rig.sandbox())
     assert rig.fake.configs("uid-pod", "main") == [container_config()] * 2
 
@@ -74,11 +74,11 @@ def test_containers_outlive_clients_and_the_server(tmp_path: Path) -> None:
     """A kubelet that comes back finds them as they were; so does one after a runtime restart."""
     rig = RuntimeRig(tmp_path / "cri.sock")
     with rig:
-        made = rig.run(rig.sandbox())
+        container_id = rig.run(rig.sandbox())
     with rig:
-        assert rig.status(made).state == pb.CONTAINER_RUNNING
-        (found,) = rig.fake.containers("uid-pod")
-        assert (found.id, found.state) == (made, ContainerState.RUNNING)
+        assert rig.status(container_id).state == pb.CONTAINER_RUNNING
+        (container,) = rig.fake.containers("uid-pod")
+        assert (container.id, container.state) == (container_id, ContainerState.RUNNING)
 
 
 def test_every_call_is_in_the_journal_and_may_fail_on_demand(refused: RefusedWith) -> None:
@@ -87,9 +87,8 @@ def test_every_call_is_in_the_journal_and_may_fail_on_demand(refused: RefusedWit
     with RuntimeRig(faults=faults) as rig:
         with refused(Code.ABORTED):
             rig.sandbox()
-        rig.runtime.Version(pb.VersionRequest())
-        found = [(entry.rpc, entry.code) for entry in rig.fake.journal.entries]
-    assert found == [("RunPodSandbox", Code.ABORTED), ("Version", Code.OK)]
+        calls = [(entry.rpc, entry.code) for entry in rig.fake.journal.entries]
+    assert calls == [("Version", Code.OK), ("RunPodSandbox", Code.ABORTED)]
 
 
 def test_what_is_not_served_is_unimplemented(rig: RuntimeRig, refused: RefusedWith) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import shlex
 import shutil
@@ -11,27 +10,28 @@ import socket
 import struct
 import subprocess
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import attrs
+
 from conformance.cni.runtimes.subject import Failed, Feature, Pod, Readiness
 from conformance.cni.settings import CniSettings
+from conformance.engine import pods
+from conformance.engine.hooks import run_hook
 from conformance.engine.options import BadOption
-from conformance.engine.pods import POD
 from conformance.engine.things import Things, discard
-from conformance.engine.verdict import Broken, eventually, timeout
+from conformance.engine.verdict import Broken, eventually
 from refimpl.cni.runtime.cache import DEFAULT
+from refimpl.cri import kubelet
 from refimpl.cri.api import cri_pb2 as pb
-from refimpl.cri.api.cri_pb2_grpc import RuntimeServiceStub
-from refimpl.wire.client import Channel, Unreachable
-from refimpl.wire.endpoint import Endpoint, EndpointError
+from refimpl.wire.client import Unreachable
 from refimpl.wire.status import Refused
 
 _LABEL = "refimpl.example/run"
 LOGS = "logs"
 """The kind under which the folder of the pods' logs is on record; it is the runtime's path."""
-_HOOK_S = 60.0
 _BOGUS = {"net.ipv4.refimpl_no_such_switch": "1"}
 """A sysctl that the kernel has not: the sandbox's first process cannot be started with it."""
 
@@ -45,24 +45,14 @@ class CriRuntime:
     def __init__(
         self, endpoint: str, chosen: CniSettings, run_id: str, things: Things | None = None
     ) -> None:
-        try:
-            self.endpoint = Endpoint.parse(endpoint)
-        except EndpointError as error:
-            raise BadOption(str(error)) from error
         self.run_id, self._cgroup_parent = run_id, chosen.cgroup_parent
         self._logs, self._things = f"/tmp/refimpl-{run_id}", things or Things()
         self._hooks = {str(name): words for name, words in chosen.hooks.items()}
-        self._channel = Channel(self.endpoint, deadline_s=20.0)
-        self._channel.wait_ready(2.0)
-        self.stub = RuntimeServiceStub(self._channel)
-        try:
-            told = self.stub.Version(pb.VersionRequest())
-        except Refused as error:
-            raise Unreachable(f"{endpoint} does not serve the CRI: {error}") from error
-        self.name, self.version = told.runtime_name, told.runtime_version.lstrip("v")
-        about = self._info()
-        self.conf_dir = Path(chosen.conf_dir or _member(about, "PluginConfDir", "/etc/cni/net.d"))
-        dirs = _member(about, "PluginDirs", ["/opt/cni/bin"])
+        self.cri = pods.connect(endpoint, ready_s=2.0)
+        self.name, self.version = self.cri.runtime_name, self.cri.runtime_version
+        info = self._info()
+        self.conf_dir = Path(chosen.conf_dir or info.get("PluginConfDir") or "/etc/cni/net.d")
+        dirs = info.get("PluginDirs") or ["/opt/cni/bin"]
         given = chosen.bin_dir.split(os.pathsep) if chosen.bin_dir else dirs
         self.bin_dirs: Sequence[Path] = tuple(Path(each) for each in given)
         self.cache_dir = Path(chosen.cache_dir) if chosen.cache_dir else DEFAULT
@@ -96,12 +86,13 @@ class CriRuntime:
         return lacks
 
     def enter(self) -> None:
-        """See RuntimeUnderTest: the runtime makes them itself."""
+        """Nothing: the runtime makes namespaces itself."""
 
     # Networks
 
     def loaded(self, name: str, document: bytes, asked: Callable[[], bool]) -> bool:
-        """See RuntimeUnderTest. Without a list of networks (CRI-O): the plugins were probed."""
+        """Whether new pods get this network. Without a list of networks (CRI-O): whether plugins
+        were asked VERSION and it is ready."""
         listed = self._info().get("Networks")
         if listed is None:
             return asked() and self.readiness().ready
@@ -109,108 +100,97 @@ class CriRuntime:
         return name in sources and sources[name] == document.decode()
 
     def networks(self) -> tuple[str, ...]:
-        """See RuntimeUnderTest."""
+        """The names that Status lists; none where it lists none."""
         return tuple(each["Config"]["Name"] for each in self._info().get("Networks") or ())
 
     def readiness(self, deadline_s: float = 10.0) -> Readiness:
-        """See RuntimeUnderTest."""
-        status = self._ask("Status", pb.StatusRequest(), deadline_s).status
+        """The condition NetworkReady; raises Failed."""
+        with _failures("Status"):
+            status = self.cri.status(timeout=deadline_s).status
         for each in status.conditions:
             if each.type == "NetworkReady":
                 return Readiness(each.status, f"{each.reason}: {each.message}".strip(": "))
         raise Failed("Status has no condition NetworkReady")
 
     def _info(self, name: str = "cniconfig") -> dict[str, Any]:
-        with contextlib.suppress(Refused, json.JSONDecodeError):
-            told = self.stub.Status(pb.StatusRequest(verbose=True)).info.get(name, "{}")
-            found = json.loads(told)
-            return found if isinstance(found, dict) else {}
+        with contextlib.suppress(Refused):
+            return kubelet.info_of(self.cri.status(verbose=True), name)
         return {}
 
     # Pods
 
     def run(self, pod: Pod, deadline_s: float = 20.0) -> None:
-        """See RuntimeUnderTest."""
+        """RunPodSandbox, on record before the call; raises Failed."""
         self._things.making(LOGS, self._logs)
-        self._things.making(POD, pod.uid)
-        request = pb.RunPodSandboxRequest(config=self._config(pod))
-        pod.id = self._ask("RunPodSandbox", request, deadline_s).pod_sandbox_id
+        self._things.making(pods.POD, pod.uid)
+        with _failures("RunPodSandbox"):
+            pod.id = self.cri.run_pod_sandbox(self._config(pod), timeout=deadline_s)
 
     def _config(self, pod: Pod) -> pb.PodSandboxConfig:
-        metadata = pb.PodSandboxMetadata(name=pod.name, namespace=pod.namespace, uid=pod.uid)
-        mappings = [
-            pb.PortMapping(
-                protocol=pb.Protocol.Value(port.protocol),
-                container_port=port.container_port,
-                host_port=port.host_port,
-                host_ip=port.host_ip,
-            )
-            for port in pod.ports
-        ]
-        linux: dict[str, Any] = {"sysctls": _BOGUS} if pod.stuck else {}
-        config = pb.PodSandboxConfig(
-            metadata=metadata,
+        return kubelet.sandbox_config(
+            *(pod.name, pod.namespace, pod.uid),
             labels={_LABEL: self.run_id},
             annotations=pod.annotations,
-            port_mappings=mappings,
+            ports=[pb.PortMapping(**attrs.asdict(port)) for port in pod.ports],
+            dns=pb.DNSConfig(**attrs.asdict(pod.dns)) if pod.dns else None,
             log_directory=self._logs,
-            linux=pb.LinuxPodSandboxConfig(cgroup_parent=self._cgroup_parent, **linux),
+            cgroup_parent=self._cgroup_parent,
+            sysctls=_BOGUS if pod.stuck else None,
         )
-        if pod.dns:
-            dns = {"servers": pod.dns.servers, "searches": pod.dns.searches}
-            config.dns_config.CopyFrom(pb.DNSConfig(**dns, options=pod.dns.options))
-        return config
 
     def stop(self, pod: Pod) -> None:
-        """See RuntimeUnderTest."""
-        self._ask("StopPodSandbox", pb.StopPodSandboxRequest(pod_sandbox_id=pod.id))
+        """StopPodSandbox; raises Failed."""
+        with _failures("StopPodSandbox"):
+            self.cri.stop_pod_sandbox(pod.id)
 
     def remove(self, pod: Pod) -> None:
-        """See RuntimeUnderTest."""
-        self._ask("RemovePodSandbox", pb.RemovePodSandboxRequest(pod_sandbox_id=pod.id))
-        self._things.gone(POD, pod.uid)
+        """RemovePodSandbox; raises Failed."""
+        with _failures("RemovePodSandbox"):
+            self.cri.remove_pod_sandbox(pod.id)
+        self._things.gone(pods.POD, pod.uid)
 
     def known(self, pod: Pod) -> bool:
-        """See RuntimeUnderTest."""
-        wanted = pb.PodSandboxFilter(label_selector={_LABEL: self.run_id})
-        listed = self._ask("ListPodSandbox", pb.ListPodSandboxRequest(filter=wanted)).items
-        ids = [each.id for each in listed if each.metadata.uid == pod.uid]
-        pod.id = pod.id or (ids[0] if ids else "")
-        if not ids:
-            self._things.gone(POD, pod.uid)
-        return bool(ids)
+        """Whether the runtime lists a sandbox of the pod, whose id the pod gets; raises Failed."""
+        with _failures("ListPodSandbox"):
+            sandboxes = self.cri.list_pod_sandboxes({_LABEL: self.run_id}, uid=pod.uid)
+        if not sandboxes:
+            self._things.gone(pods.POD, pod.uid)
+            return False
+        pod.id = pod.id or sandboxes[0].id
+        return True
 
     def check(self, pod: Pod) -> None:
-        """See RuntimeUnderTest: CRI-O checks when it is asked for a pod's status."""
-        self._ask("PodSandboxStatus", pb.PodSandboxStatusRequest(pod_sandbox_id=pod.id))
+        """PodSandboxStatus, at which CRI-O checks a pod; raises Failed."""
+        with _failures("PodSandboxStatus"):
+            self.cri.pod_sandbox_status(pod.id)
 
     def collect(self, _valid: Sequence[Pod]) -> None:
-        """See RuntimeUnderTest: nothing in CRI does it, but a runtime may at its start."""
+        """Restarts it, if there is a hook: nothing in CRI collects, but a runtime may at start."""
         if Feature.RESTART in self._hooks:
             self.restart()
 
     # Its process
 
     def alive(self) -> bool:
-        """See RuntimeUnderTest."""
+        """Whether Version is answered."""
         try:
-            self.stub.Version(pb.VersionRequest(), timeout=5)
+            self.cri.version(timeout=5)
         except Refused:
             return False
         return True
 
     def revive(self) -> bool:
-        """See RuntimeUnderTest; without a hook by whoever looks after the daemon."""
+        """Whether it answers again, started by the hook, or by whoever looks after the daemon."""
         with contextlib.suppress(Unreachable, Failed):
             if Feature.RESTART in self._hooks:
                 self._hook(Feature.RESTART)
-            self._channel.wait_ready(10.0)
+            self.cri.channel.wait_ready(10.0)
         with contextlib.suppress(Broken):
             eventually(self.alive, 5.0, "an answer")
         return self.alive()
 
     def kill_during(self, pod: Pod, reached: Callable[[], object]) -> None:
-        """See RuntimeUnderTest."""
+        """Runs the pod, waits until `reached` returns, and has the hook kill the runtime."""
 
         def attempt() -> None:
             with contextlib.suppress(Failed):
@@ -225,30 +205,28 @@ class CriRuntime:
             running.join()
 
     def restart(self) -> None:
-        """See RuntimeUnderTest."""
+        """Ends the runtime and starts it again by its hook; raises Failed, Broken."""
         self._hook(Feature.RESTART)
         eventually(self.alive, 20.0, f"{self.name} answers after its restart")
 
     def reboot(self) -> None:
-        """See RuntimeUnderTest."""
+        """As after a reboot of the node, by its hook; raises Failed, Broken."""
         self._hook(Feature.REBOOT)
         eventually(self.alive, 20.0, f"{self.name} answers after the reboot")
 
     def _hook(self, name: str) -> None:
-        words = self._hooks[name]
-        done = subprocess.run(
-            words, capture_output=True, timeout=timeout(_HOOK_S), check=False, text=True
-        )
-        if done.returncode:
-            raise Failed(f"hook {shlex.join(words)}: {done.stdout}{done.stderr}".strip())
+        try:
+            run_hook(f"[cni.hooks] {name}", self._hooks[name])
+        except BadOption as error:
+            raise Failed(str(error)) from error
 
     def reach(self, path: str) -> Path:
-        """See RuntimeUnderTest: through the daemon's own root. /var/run is a link to our /run."""
+        """A path as the daemon sees it, through its own root. /var/run is a link to our /run."""
         inside = path.replace("/var/run/", "/run/", 1) if path.startswith("/var/run/") else path
         return Path(f"/proc/{self._pid()}/root{inside}")
 
     def lose_netns(self, path: str, *, leave: str) -> None:
-        """See RuntimeUnderTest."""
+        """Unmounts and removes a network namespace; leave: "nothing", "file". Raises Failed."""
         script = 'umount -l "$1" && rm -f "$1" && { [ "$2" = nothing ] || : > "$1"; }'
         ns = f"/proc/{self._pid()}/ns"
         # umount looks for itself in /proc, which is that of the daemon's processes.
@@ -260,21 +238,23 @@ class CriRuntime:
     def _pid(self) -> int:
         """The process at the other end of the socket, as this process numbers it."""
         with socket.socket(socket.AF_UNIX) as door:
-            door.connect(self.endpoint.path)
-            told = door.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-        return int(struct.unpack("3i", told)[0])
+            door.connect(self.cri.endpoint.path)
+            credentials = door.getsockopt(
+                socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i")
+            )
+        return int(struct.unpack("3i", credentials)[0])
 
     def command(self, act: str, pod: Pod | None) -> str:
-        """See RuntimeUnderTest."""
+        """The line of crictl that repeats an act without us."""
         verbs = {"run": "runp", "stop": "stopp", "remove": "rmp", "check": "inspectp"}
         about = pod.id or f"{pod.name}.json" if pod else ""
         if act == "run" and pod:
             about = f"{pod.name}.json"
-        words = ["crictl", "-r", str(self.endpoint), verbs.get(act, act), about]
+        words = ["crictl", "-r", str(self.cri.endpoint), verbs.get(act, act), about]
         return shlex.join(word for word in words if word)
 
     def close(self) -> None:
-        """See RuntimeUnderTest."""
+        """Removes the folder of logs and hangs up."""
         with contextlib.suppress(OSError):  # a daemon that is gone has no root to look into
             self.remove_logs(self._logs)
             self._things.gone(LOGS, self._logs)
@@ -282,24 +262,23 @@ class CriRuntime:
 
     def disconnect(self) -> None:
         """Ends the connection and leaves all as it is."""
-        self._channel.close()
+        self.cri.close()
 
     def remove_logs(self, path: str) -> bool:
         """Takes a folder of pods' logs away; whether it was there. Raises OSError."""
         return discard(str(self.reach(path)))
 
-    def _ask(self, method: str, request: Any, deadline_s: float = 30.0) -> Any:
-        try:
-            return getattr(self.stub, method)(request, timeout=deadline_s)
-        except Refused as error:
-            raise Failed(f"{method}: {error}") from error
 
-
-def _member(about: Mapping[str, Any], name: str, default: Any) -> Any:
-    return about.get(name) or default
+@contextlib.contextmanager
+def _failures(rpc: str) -> Iterator[None]:
+    """Raises what is refused as Failed."""
+    try:
+        yield
+    except Refused as error:
+        raise Failed(f"{rpc}: {error}") from error
 
 
 def _config(config: Mapping[str, Any]) -> Mapping[str, Any]:
     """The settings of CNI in what containerd tells of its configuration."""
-    found = config.get("cni")
-    return found if isinstance(found, dict) else {}
+    cni = config.get("cni")
+    return cni if isinstance(cni, dict) else {}

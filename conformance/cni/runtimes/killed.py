@@ -16,6 +16,7 @@ from conformance.engine import pods, sweep
 from conformance.engine.ledgerfile import in_use, records
 from conformance.engine.runid import worker
 from conformance.engine.things import FILE, Leftovers, NotRemoved, Thing, left
+from refimpl.cri import kubelet
 
 __all__ = ["ASIDE", "MOVED", "RuntimeLeftovers", "say_what_is_left"]
 
@@ -51,7 +52,7 @@ class RuntimeLeftovers(Leftovers):
         while self._unhealed:  # whatever the case had them answer, DEL has to work now
             heal(self._unhealed.pop())
         self._stuck, before = True, self._stuck
-        there = pods.remove(self._runtime.stub, uid)
+        there = kubelet.remove_pod(self._runtime.cri, uid)
         self._stuck = before
         return there
 

@@ -23,7 +23,7 @@ class Containers:
     ) -> pb.CreateContainerResponse:
         """Nothing runs yet."""
         config = request.config
-        made = self._state.create(
+        container = self._state.create(
             request.pod_sandbox_id,
             codec.container_key(config.metadata),
             image=config.image.image,
@@ -32,7 +32,7 @@ class Containers:
             log_path=codec.log_path(request.sandbox_config, config),
             resources=config.linux.resources,
         )
-        return pb.CreateContainerResponse(container_id=made.id)
+        return pb.CreateContainerResponse(container_id=container.id)
 
     def StartContainer(
         self, request: pb.StartContainerRequest, call: Call
@@ -59,8 +59,10 @@ class Containers:
         self, request: pb.ListContainersRequest, call: Call
     ) -> pb.ListContainersResponse:
         """Those that all of the filter fits."""
-        found = self._state.containers(codec.wanted(request.filter))
-        return pb.ListContainersResponse(containers=[codec.container_out(each) for each in found])
+        containers = self._state.containers(codec.wanted(request.filter))
+        return pb.ListContainersResponse(
+            containers=[codec.container_out(each) for each in containers]
+        )
 
     def ContainerStatus(
         self, request: pb.ContainerStatusRequest, call: Call

@@ -19,14 +19,14 @@ class ImageService:
 
     def ImageStatus(self, request: pb.ImageStatusRequest, call: Call) -> pb.ImageStatusResponse:
         """The image of that name or id, whatever it is."""
-        found = self._images.find(request.image.image)
-        return pb.ImageStatusResponse(image=codec.image_out(found))
+        image = self._images.find(request.image.image)
+        return pb.ImageStatusResponse(image=codec.image_out(image))
 
     def ListImages(self, request: pb.ListImagesRequest, call: Call) -> pb.ListImagesResponse:
         """Those that were pulled or used."""
         name = request.filter.image.image
-        found = [each for each in self._images.known() if name in ("", each.name, each.id)]
-        return pb.ListImagesResponse(images=[codec.image_out(each) for each in found])
+        images = [each for each in self._images.known() if name in ("", each.name, each.id)]
+        return pb.ListImagesResponse(images=[codec.image_out(each) for each in images])
 
     def PullImage(self, request: pb.PullImageRequest, call: Call) -> pb.PullImageResponse:
         """The id, as everywhere else."""

@@ -34,14 +34,14 @@ class NodeCalls:
         conditions = [
             pb.RuntimeCondition(type=kind, status=True) for kind in ("RuntimeReady", "NetworkReady")
         ]
-        made = pb.StatusResponse(
+        reply = pb.StatusResponse(
             status=pb.RuntimeStatus(conditions=conditions),
             runtime_handlers=[pb.RuntimeHandler(name=name) for name in self._state.handlers],
             features=pb.RuntimeFeatures(),
         )
         if request.verbose:
-            made.info["config"] = json.dumps({"processes": "none"})
-        return made
+            reply.info["config"] = json.dumps({"processes": "none"})
+        return reply
 
     def RuntimeConfig(
         self, request: pb.RuntimeConfigRequest, call: Call

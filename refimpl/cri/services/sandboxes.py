@@ -22,14 +22,14 @@ class Sandboxes:
         """A READY sandbox with an address, unless it is on the host's network."""
         config = request.config
         network = config.linux.security_context.namespace_options.network
-        made = self._state.run_sandbox(
+        sandbox = self._state.run_sandbox(
             codec.sandbox_key(config.metadata),
             config=config,
             labels=config.labels,
             handler=request.runtime_handler,
             host_network=network == pb.NODE,
         )
-        return pb.RunPodSandboxResponse(pod_sandbox_id=made.id)
+        return pb.RunPodSandboxResponse(pod_sandbox_id=sandbox.id)
 
     def StopPodSandbox(
         self, request: pb.StopPodSandboxRequest, call: Call
@@ -58,8 +58,8 @@ class Sandboxes:
         self, request: pb.ListPodSandboxRequest, call: Call
     ) -> pb.ListPodSandboxResponse:
         """Those that all of the filter fits."""
-        found = self._state.sandboxes(codec.wanted(request.filter))
-        return pb.ListPodSandboxResponse(items=[codec.sandbox_out(each) for each in found])
+        sandboxes = self._state.sandboxes(codec.wanted(request.filter))
+        return pb.ListPodSandboxResponse(items=[codec.sandbox_out(each) for each in sandboxes])
 
     def UpdatePodSandboxResources(
         self, request: pb.UpdatePodSandboxResourcesRequest, call: Call

@@ -32,11 +32,13 @@ class Stats:
         self, request: pb.ListContainerStatsRequest, call: Call
     ) -> pb.ListContainerStatsResponse:
         """Of those that run and that all of the filter fits."""
-        wanted = codec.wanted(request.filter)
-        found = [
-            each for each in self._state.containers(wanted) if each.state is ContainerState.RUNNING
+        selected = codec.wanted(request.filter)
+        containers = [
+            each
+            for each in self._state.containers(selected)
+            if each.state is ContainerState.RUNNING
         ]
-        return pb.ListContainerStatsResponse(stats=[self._container(each) for each in found])
+        return pb.ListContainerStatsResponse(stats=[self._container(each) for each in containers])
 
     def PodSandboxStats(
         self, request: pb.PodSandboxStatsRequest, call: Call
@@ -49,12 +51,12 @@ class Stats:
         self, request: pb.ListPodSandboxStatsRequest, call: Call
     ) -> pb.ListPodSandboxStatsResponse:
         """Of those that are READY and that all of the filter fits."""
-        found = [
+        sandboxes = [
             each
             for each in self._state.sandboxes(codec.wanted(request.filter))
             if each.state is SandboxState.READY
         ]
-        return pb.ListPodSandboxStatsResponse(stats=[self._sandbox(each) for each in found])
+        return pb.ListPodSandboxStatsResponse(stats=[self._sandbox(each) for each in sandboxes])
 
     def _container(self, container: Container) -> pb.ContainerStats:
         now = self._state.now()

@@ -63,10 +63,10 @@ class RuntimeState:
             check_handler(handler, self.handlers)
             check_sandbox(key, self._sandboxes.values())
             address = "" if host_network else _address(next(self._addresses))
-            made = Sandbox(
+            sandbox = Sandbox(
                 *(self._ids(), key, config, dict(labels or {}), handler, self.now(), address)
             )
-            return self._sandboxes.setdefault(made.id, made)
+            return self._sandboxes.setdefault(sandbox.id, sandbox)
 
     def stop_sandbox(self, sandbox_id: str) -> None:
         """NOTREADY, its containers killed; success where it is so or unknown already."""
@@ -117,12 +117,12 @@ class RuntimeState:
         with self.lock:
             sandbox = get(self._sandboxes, sandbox_id, "sandbox")
             check_container(sandbox, key, self._of(sandbox))
-            made = Container(
+            container = Container(
                 *(self._ids(), sandbox.key, sandbox.id, key, config, dict(labels or {})),
                 *(self.images.use(image), self.now(), log_path, resources),
             )
-            self._created.append(made)
-            return self._containers.setdefault(made.id, made)
+            self._created.append(container)
+            return self._containers.setdefault(container.id, container)
 
     def start(self, container_id: str) -> None:
         """RUNNING. NOT_FOUND; FAILED_PRECONDITION if it was started before."""

@@ -22,21 +22,21 @@ def find(table: Mapping[str, T], sent: str, what: str) -> T | None:
         raise Refused(Code.INVALID_ARGUMENT, f"the id of the {what} is empty: name one")
     if sent in table:
         return table[sent]
-    found = [record for key, record in table.items() if key.startswith(sent)]
-    if len(found) > 1:
+    matches = [record for key, record in table.items() if key.startswith(sent)]
+    if len(matches) > 1:
         raise Refused(
             Code.INVALID_ARGUMENT,
-            f"{what} id {sent!r} is the beginning of {len(found)} ids: give more of it",
+            f"{what} id {sent!r} is the beginning of {len(matches)} ids: give more of it",
         )
-    return found[0] if found else None
+    return matches[0] if matches else None
 
 
 def get(table: Mapping[str, T], sent: str, what: str) -> T:
     """As `find`, but NOT_FOUND for an unknown id: the reading side of CRI."""
-    found = find(table, sent, what)
-    if found is None:
+    record = find(table, sent, what)
+    if record is None:
         raise Refused(Code.NOT_FOUND, f"there is no {what} with the id {sent!r}")
-    return found
+    return record
 
 
 def matching(records: Iterable[T], wanted: Wanted) -> list[T]:

@@ -12,5 +12,5 @@ from tests.cri.runtime_rig import RuntimeRig
 @pytest.fixture
 def rig() -> Iterator[RuntimeRig]:
     """A runtime that serves, with a handler besides the default one."""
-    with RuntimeRig(handlers=("", "other")) as made:
-        yield made
+    with RuntimeRig(handlers=("", "other")) as rig:
+        yield rig

@@ -14,23 +14,23 @@ from tests.cri.runtime_rig import RuntimeRig, container_config
 
 def listed(rig: RuntimeRig, **wanted: object) -> list[str]:
     """Ids of the containers that a filter fits."""
-    asked = pb.ListContainersRequest(filter=pb.ContainerFilter(**wanted))  # type: ignore[arg-type]
-    return [each.id for each in rig.runtime.ListContainers(asked).containers]
+    request = pb.ListContainersRequest(filter=pb.ContainerFilter(**wanted))  # type: ignore[arg-type]
+    return [each.id for each in rig.runtime.ListContainers(request).containers]
 
 
 def test_status_and_list_give_back_what_was_sent(rig: RuntimeRig) -> None:
     """CRI-CT-001, 002: and the image has one id, and the name that people know."""
     config = container_config(mounts=[pb.Mount(container_path="/a", host_path="/b")])
     sandbox = rig.sandbox()
-    made = rig.create(sandbox, config)
-    (item,) = rig.runtime.ListContainers(pb.ListContainersRequest()).containers
-    status = rig.status(made)
-    for found in (status, item):
-        assert (found.id, found.metadata, found.state) == (made, config.metadata, 0)
-        assert dict(found.labels) == dict(config.labels)
-        assert dict(found.annotations) == dict(config.annotations)
-        assert (found.image_ref, found.image_id) == ("sha256:1", "sha256:1")
-        assert found.image.image == "example.com/a:1"
+    container_id = rig.create(sandbox, config)
+    (item,) = rig.cri.list_containers()
+    status = rig.status(container_id)
+    for shown in (status, item):
+        assert (shown.id, shown.metadata, shown.state) == (container_id, config.metadata, 0)
+        assert dict(shown.labels) == dict(config.labels)
+        assert dict(shown.annotations) == dict(config.annotations)
+        assert (shown.image_ref, shown.image_id) == ("sha256:1", "sha256:1")
+        assert shown.image.image == "example.com/a:1"
     assert item.pod_sandbox_id == sandbox
     assert (status.log_path, list(status.mounts)) == ("/logs/pod/main/0.log", list(config.mounts))
     assert (status.started_at, status.finished_at) == (0, 0)
@@ -39,10 +39,10 @@ def test_status_and_list_give_back_what_was_sent(rig: RuntimeRig) -> None:
 @pytest.mark.parametrize(("timeout", "code"), [(10, 143), (0, 137)])
 def test_a_stopped_container_has_a_code_and_times(rig: RuntimeRig, timeout: int, code: int) -> None:
     """CRI-CT-021: as of a process that obeys, or is killed."""
-    made = rig.run(rig.sandbox())
-    assert rig.status(made).state == pb.CONTAINER_RUNNING
-    rig.runtime.StopContainer(pb.StopContainerRequest(container_id=made, timeout=timeout))
-    status = rig.status(made)
+    container_id = rig.run(rig.sandbox())
+    assert rig.status(container_id).state == pb.CONTAINER_RUNNING
+    rig.cri.stop_container(container_id, timeout)
+    status = rig.status(container_id)
     assert (status.state, status.exit_code) == (pb.CONTAINER_EXITED, code)
     assert 10**18 < status.created_at < status.started_at < status.finished_at
 
@@ -50,62 +50,62 @@ def test_a_stopped_container_has_a_code_and_times(rig: RuntimeRig, timeout: int,
 def test_filters_are_by_id_state_sandbox_and_labels(rig: RuntimeRig) -> None:
     """CREATED is 0, and a state all the same."""
     sandbox, other = rig.sandbox("a"), rig.sandbox("b")
-    run, made = rig.run(sandbox, container_config("one")), rig.create(other)
+    running, unstarted = rig.run(sandbox, container_config("one")), rig.create(other)
     created = pb.ContainerStateValue(state=pb.CONTAINER_CREATED)
-    assert listed(rig) == [run, made]
-    assert listed(rig, id=run) == [run]
-    assert listed(rig, state=created) == [made]
-    assert listed(rig, pod_sandbox_id=sandbox) == [run]
-    assert listed(rig, label_selector={"io.kubernetes.container.name": "one"}) == [run]
+    assert listed(rig) == [running, unstarted]
+    assert listed(rig, id=running) == [running]
+    assert listed(rig, state=created) == [unstarted]
+    assert listed(rig, pod_sandbox_id=sandbox) == [running]
+    assert listed(rig, label_selector={"io.kubernetes.container.name": "one"}) == [running]
     assert listed(rig, pod_sandbox_id=sandbox, state=created) == []
 
 
 def test_details_are_json_and_only_on_demand(rig: RuntimeRig) -> None:
     """CDI devices and all else that kubelet sent can be read there."""
-    config = container_config(CDI_devices=[pb.CDIDevice(name="example.com/gpu=0")])
-    made = rig.create(rig.sandbox(), config)
-    asked = pb.ContainerStatusRequest(container_id=made, verbose=True)
-    told = json.loads(rig.runtime.ContainerStatus(asked).info["info"])
-    assert told["config"]["CDI_devices"] == [{"name": "example.com/gpu=0"}]
-    assert not rig.runtime.ContainerStatus(pb.ContainerStatusRequest(container_id=made)).info
+    config = container_config(cdi_devices=["example.com/gpu=0"])
+    container_id = rig.create(rig.sandbox(), config)
+    info = json.loads(rig.cri.container_status(container_id, verbose=True).info["info"])
+    assert info["config"]["CDI_devices"] == [{"name": "example.com/gpu=0"}]
+    assert not rig.cri.container_status(container_id).info
 
 
 def test_what_is_zero_in_an_update_stays_as_it_was(rig: RuntimeRig) -> None:
     """Kubelet compares the status with what it asked for; a list replaces a list."""
     pages = [pb.HugepageLimit(page_size="2MB", limit=1)]
     first = pb.LinuxContainerResources(cpu_shares=5, cpu_quota=7, hugepage_limits=pages)
-    config = container_config(linux=pb.LinuxContainerConfig(resources=first))
-    made = rig.run(rig.sandbox(), config)
+    config = container_config()
+    config.linux.resources.CopyFrom(first)
+    container_id = rig.run(rig.sandbox(), config)
     change = pb.LinuxContainerResources(cpu_quota=9, hugepage_limits=pages)
     rig.runtime.UpdateContainerResources(
-        pb.UpdateContainerResourcesRequest(container_id=made, linux=change)
+        pb.UpdateContainerResourcesRequest(container_id=container_id, linux=change)
     )
-    wanted = pb.LinuxContainerResources(cpu_shares=5, cpu_quota=9, hugepage_limits=pages)
-    assert rig.status(made).resources.linux == wanted
+    expected = pb.LinuxContainerResources(cpu_shares=5, cpu_quota=9, hugepage_limits=pages)
+    assert rig.status(container_id).resources.linux == expected
 
 
 def test_the_log_is_reopened_only_while_it_runs(rig: RuntimeRig, refused: RefusedWith) -> None:
     """Kubelet does so after a rotation, and also where it finds no log."""
-    made = rig.create(rig.sandbox())
-    asked = pb.ReopenContainerLogRequest(container_id=made)
+    container_id = rig.create(rig.sandbox())
+    request = pb.ReopenContainerLogRequest(container_id=container_id)
     with refused(Code.FAILED_PRECONDITION, "CREATED"):
-        rig.runtime.ReopenContainerLog(asked)
-    rig.runtime.StartContainer(pb.StartContainerRequest(container_id=made))
-    assert rig.runtime.ReopenContainerLog(asked) == pb.ReopenContainerLogResponse()
+        rig.runtime.ReopenContainerLog(request)
+    rig.cri.start_container(container_id)
+    assert rig.runtime.ReopenContainerLog(request) == pb.ReopenContainerLogResponse()
 
 
 def test_a_container_without_a_directory_for_logs_has_none(rig: RuntimeRig) -> None:
     """A path that begins nowhere would be of no use."""
     sandbox = rig.sandbox()
-    asked = pb.CreateContainerRequest(pod_sandbox_id=sandbox, config=container_config())
-    made = rig.runtime.CreateContainer(asked).container_id
-    assert rig.status(made).log_path == ""
+    request = pb.CreateContainerRequest(pod_sandbox_id=sandbox, config=container_config())
+    container_id = rig.runtime.CreateContainer(request).container_id
+    assert rig.status(container_id).log_path == ""
 
 
 def test_remove_may_be_repeated(rig: RuntimeRig, refused: RefusedWith) -> None:
     """Also of one that runs; afterwards it is not found."""
-    made = rig.run(rig.sandbox())
+    container_id = rig.run(rig.sandbox())
     for _ in range(2):
-        rig.runtime.RemoveContainer(pb.RemoveContainerRequest(container_id=made))
-    with refused(Code.NOT_FOUND, made):
-        rig.status(made)
+        rig.cri.remove_container(container_id)
+    with refused(Code.NOT_FOUND, container_id):
+        rig.status(container_id)

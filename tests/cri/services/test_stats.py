@@ -13,18 +13,18 @@ def test_those_that_run_are_listed(rig: RuntimeRig) -> None:
     sandbox = rig.sandbox()
     run = rig.run(sandbox)
     rig.create(sandbox, container_config("two"))
-    (found,) = rig.runtime.ListContainerStats(pb.ListContainerStatsRequest()).stats
-    assert (found.attributes.id, found.attributes.metadata.name) == (run, "main")
-    assert dict(found.attributes.labels) == dict(container_config().labels)
+    (stats,) = rig.runtime.ListContainerStats(pb.ListContainerStatsRequest()).stats
+    assert (stats.attributes.id, stats.attributes.metadata.name) == (run, "main")
+    assert dict(stats.attributes.labels) == dict(container_config().labels)
     nothing = pb.ContainerStatsFilter(pod_sandbox_id="unknown")
-    asked = pb.ListContainerStatsRequest(filter=nothing)
-    assert not rig.runtime.ListContainerStats(asked).stats
+    request = pb.ListContainerStatsRequest(filter=nothing)
+    assert not rig.runtime.ListContainerStats(request).stats
 
 
 def test_usage_grows_while_a_container_runs(rig: RuntimeRig) -> None:
     """Kubelet makes rates of it."""
-    asked = pb.ContainerStatsRequest(container_id=rig.run(rig.sandbox()))
-    first, second = (rig.runtime.ContainerStats(asked).stats for _ in range(2))
+    request = pb.ContainerStatsRequest(container_id=rig.run(rig.sandbox()))
+    first, second = (rig.runtime.ContainerStats(request).stats for _ in range(2))
     assert 0 < first.cpu.timestamp < second.cpu.timestamp
     used = [each.cpu.usage_core_nano_seconds.value for each in (first, second)]
     assert 0 < used[0] < used[1]
@@ -33,10 +33,10 @@ def test_usage_grows_while_a_container_runs(rig: RuntimeRig) -> None:
 
 def test_what_does_not_run_uses_nothing(rig: RuntimeRig, refused: RefusedWith) -> None:
     """And what does not exist has no statistics."""
-    asked = pb.ContainerStatsRequest(container_id=rig.create(rig.sandbox()))
-    found = rig.runtime.ContainerStats(asked).stats
-    assert found.cpu.usage_core_nano_seconds.value == 0
-    assert found.memory.working_set_bytes.value == 0
+    request = pb.ContainerStatsRequest(container_id=rig.create(rig.sandbox()))
+    stats = rig.runtime.ContainerStats(request).stats
+    assert stats.cpu.usage_core_nano_seconds.value == 0
+    assert stats.memory.working_set_bytes.value == 0
     with refused(Code.NOT_FOUND):
         rig.runtime.ContainerStats(pb.ContainerStatsRequest(container_id="unknown"))
     with refused(Code.NOT_FOUND):
@@ -47,11 +47,11 @@ def test_a_sandbox_uses_what_its_containers_use(rig: RuntimeRig) -> None:
     """CRI-ST: the containers are in it, and only READY ones are listed."""
     sandbox, stopped = rig.sandbox(), rig.sandbox("other")
     rig.run(sandbox)
-    rig.runtime.StopPodSandbox(pb.StopPodSandboxRequest(pod_sandbox_id=stopped))
+    rig.cri.stop_pod_sandbox(stopped)
     (listed,) = rig.runtime.ListPodSandboxStats(pb.ListPodSandboxStatsRequest()).stats
-    asked = pb.PodSandboxStatsRequest(pod_sandbox_id=sandbox)
-    for found in (listed, rig.runtime.PodSandboxStats(asked).stats):
-        assert (found.attributes.id, found.attributes.metadata.name) == (sandbox, "pod")
-        (container,) = found.linux.containers
-        assert found.linux.cpu.usage_core_nano_seconds == container.cpu.usage_core_nano_seconds
-        assert found.linux.process.process_count.value == 1
+    request = pb.PodSandboxStatsRequest(pod_sandbox_id=sandbox)
+    for stats in (listed, rig.runtime.PodSandboxStats(request).stats):
+        assert (stats.attributes.id, stats.attributes.metadata.name) == (sandbox, "pod")
+        (container,) = stats.linux.containers
+        assert stats.linux.cpu.usage_core_nano_seconds == container.cpu.usage_core_nano_seconds
+        assert stats.linux.process.process_count.value == 1

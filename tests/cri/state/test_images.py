@@ -19,12 +19,12 @@ def images() -> Images:
 
 def test_any_image_is_there_and_has_one_id(images: Images) -> None:
     """Kubelet asks by name, then creates with the id, and wants it back as it was."""
-    found = images.find("example.com/a:1")
-    assert found.id.startswith("sha256:")
-    assert found.size > 0
-    assert images.use("example.com/a:1") == images.use(found.id) == found
-    assert images.find("example.com/b:1").id != found.id
-    assert images.known() == [found]
+    image = images.find("example.com/a:1")
+    assert image.id.startswith("sha256:")
+    assert image.size > 0
+    assert images.use("example.com/a:1") == images.use(image.id) == image
+    assert images.find("example.com/b:1").id != image.id
+    assert images.known() == [image]
 
 
 def test_an_id_that_nobody_named_is_an_image_too(images: Images) -> None:

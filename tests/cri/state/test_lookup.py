@@ -23,8 +23,8 @@ def test_the_beginning_of_an_id_is_enough_if_it_is_of_one(
     table: dict[str, Sandbox], refused: RefusedWith
 ) -> None:
     """People paste what tables have cut off."""
-    for sent, found in (("abc1", "abc1"), ("abd", "abd2"), ("b", "b")):
-        assert get(table, sent, "sandbox").id == found
+    for sent, whole in (("abc1", "abc1"), ("abd", "abd2"), ("b", "b")):
+        assert get(table, sent, "sandbox").id == whole
     with refused(Code.INVALID_ARGUMENT, "'ab'", "2 ids"):
         find(table, "ab", "sandbox")
 
@@ -41,7 +41,7 @@ def test_an_unknown_id_is_not_found_and_an_empty_one_is_an_error(
 
 
 @pytest.mark.parametrize(
-    ("wanted", "found"),
+    ("wanted", "ids"),
     [
         (Wanted(), ["abc1", "abd2", "b"]),
         (Wanted(id="abc1"), ["abc1"]),
@@ -57,7 +57,7 @@ def test_an_unknown_id_is_not_found_and_an_empty_one_is_an_error(
     ],
 )
 def test_all_of_a_filter_has_to_hold(
-    table: dict[str, Sandbox], wanted: Wanted, found: list[str]
+    table: dict[str, Sandbox], wanted: Wanted, ids: list[str]
 ) -> None:
     """And what fits nothing is no error."""
-    assert [each.id for each in matching(table.values(), wanted)] == found
+    assert [each.id for each in matching(table.values(), wanted)] == ids

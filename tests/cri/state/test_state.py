@@ -28,27 +28,27 @@ def sandbox_id(state: RuntimeState, key: SandboxKey) -> str:
 
 def running(state: RuntimeState, sandbox_id: str, key: ContainerKey = ONE) -> Container:
     """A container that runs."""
-    made = state.create(sandbox_id, key, image="image")
-    state.start(made.id)
-    return state.container(made.id)
+    container = state.create(sandbox_id, key, image="image")
+    state.start(container.id)
+    return state.container(container.id)
 
 
 def test_a_sandbox_goes_from_ready_to_not_ready_to_gone(
     state: RuntimeState, key: SandboxKey, refused: RefusedWith
 ) -> None:
     """CRI-SB: stop and remove are repeated by kubelet, and succeed each time."""
-    made = state.run_sandbox(key, labels={"a": "b"})
-    assert (made.state, made.created_at) == (SandboxState.READY, 1000)
+    sandbox = state.run_sandbox(key, labels={"a": "b"})
+    assert (sandbox.state, sandbox.created_at) == (SandboxState.READY, 1000)
     for _ in range(2):
-        state.stop_sandbox(made.id)
-        found = state.sandbox(made.id)
-        assert (found.state, found.address) == (SandboxState.NOTREADY, "")
+        state.stop_sandbox(sandbox.id)
+        stopped = state.sandbox(sandbox.id)
+        assert (stopped.state, stopped.address) == (SandboxState.NOTREADY, "")
     for _ in range(2):
-        state.remove_sandbox(made.id)
+        state.remove_sandbox(sandbox.id)
         assert state.sandboxes() == []
-    state.stop_sandbox(made.id)
-    with refused(Code.NOT_FOUND, made.id):
-        state.sandbox(made.id)
+    state.stop_sandbox(sandbox.id)
+    with refused(Code.NOT_FOUND, sandbox.id):
+        state.sandbox(sandbox.id)
 
 
 def test_addresses_differ_and_the_hosts_network_has_none(
@@ -66,20 +66,21 @@ def test_a_container_is_created_starts_ends_and_goes(
     state: RuntimeState, sandbox_id: str, refused: RefusedWith
 ) -> None:
     """CRI-CT-001, 015, 016: times are 0 for what has not come to pass, and a start is no retry."""
-    made = state.create(sandbox_id, ONE, image="image")
-    assert (made.state, made.started_at, made.finished_at) == (ContainerState.CREATED, 0, 0)
-    state.start(made.id)
+    container = state.create(sandbox_id, ONE, image="image")
+    assert container.state is ContainerState.CREATED
+    assert (container.started_at, container.finished_at) == (0, 0)
+    state.start(container.id)
     with refused(Code.FAILED_PRECONDITION, "RUNNING"):
-        state.start(made.id)
-    state.exit(made.id, 3)
-    ended = state.container(made.id)
+        state.start(container.id)
+    state.exit(container.id, 3)
+    ended = state.container(container.id)
     assert (ended.state, ended.exit_code, ended.reason) == (ContainerState.EXITED, 3, "Error")
-    assert made.created_at < ended.started_at < ended.finished_at
+    assert container.created_at < ended.started_at < ended.finished_at
     for _ in range(2):
-        state.remove(made.id)
+        state.remove(container.id)
         assert state.containers() == []
     with refused(Code.NOT_FOUND):
-        state.start(made.id)
+        state.start(container.id)
 
 
 @pytest.mark.parametrize(("timeout_s", "code"), [(5, 143), (0, 137), (-1, 137)])
@@ -98,28 +99,28 @@ def test_stop_ends_a_container_once(
 
 def test_stop_leaves_a_created_container_alone(state: RuntimeState, sandbox_id: str) -> None:
     """CRI-CT-029."""
-    made = state.create(sandbox_id, ONE, image="image")
-    state.stop(made.id)
-    assert state.container(made.id) == made
+    container = state.create(sandbox_id, ONE, image="image")
+    state.stop(container.id)
+    assert state.container(container.id) == container
 
 
 def test_only_what_runs_exits(state: RuntimeState, sandbox_id: str, refused: RefusedWith) -> None:
     """Whoever steers the fake is told that there was nothing to end."""
-    made = state.create(sandbox_id, ONE, image="image")
+    container = state.create(sandbox_id, ONE, image="image")
     with refused(Code.FAILED_PRECONDITION, "CREATED", "only a process that runs"):
-        state.exit(made.id)
+        state.exit(container.id)
 
 
 def test_a_stopped_sandbox_has_killed_its_containers_and_takes_no_more(
     state: RuntimeState, sandbox_id: str, refused: RefusedWith
 ) -> None:
     """CRI-SB: they stay listed; also one that never ran cannot be started any more (SB-049)."""
-    run, made = running(state, sandbox_id), state.create(sandbox_id, TWO, image="image")
+    started, unstarted = running(state, sandbox_id), state.create(sandbox_id, TWO, image="image")
     state.stop_sandbox(sandbox_id)
     assert [each.state for each in state.containers()] == [ContainerState.EXITED] * 2
-    assert state.container(run.id).exit_code == 137
+    assert state.container(started.id).exit_code == 137
     with refused(Code.FAILED_PRECONDITION):
-        state.start(made.id)
+        state.start(unstarted.id)
     with refused(Code.FAILED_PRECONDITION, "NOTREADY"):
         state.create(sandbox_id, ContainerKey("three"), image="image")
 
@@ -130,29 +131,31 @@ def test_a_removed_sandbox_takes_its_containers_with_it(
     """CRI: also those that run; those of other sandboxes stay."""
     running(state, sandbox_id)
     other = state.run_sandbox(attrs.evolve(key, uid="uid-2"))
-    kept = running(state, other.id)
+    remaining = running(state, other.id)
     state.remove_sandbox(sandbox_id)
-    assert state.containers() == [kept]
+    assert state.containers() == [remaining]
 
 
 def test_resources_change_until_the_end(
     state: RuntimeState, sandbox_id: str, refused: RefusedWith
 ) -> None:
     """UpdateContainerResources: a container that has ended has none to change."""
-    made = state.create(sandbox_id, ONE, image="image", resources=1)
-    state.update(made.id, lambda present: present + 1)
-    assert state.container(made.id).resources == 2
-    state.start(made.id)
-    state.exit(made.id)
+    container = state.create(sandbox_id, ONE, image="image", resources=1)
+    state.update(container.id, lambda present: present + 1)
+    assert state.container(container.id).resources == 2
+    state.start(container.id)
+    state.exit(container.id)
     with refused(Code.FAILED_PRECONDITION, "EXITED"):
-        state.update(made.id, lambda present: present)
+        state.update(container.id, lambda present: present)
 
 
 def test_each_container_ever_created_is_remembered(state: RuntimeState, sandbox_id: str) -> None:
     """A test wants to see what was sent for one that is long gone."""
     for attempt in range(3):
-        made = state.create(sandbox_id, ContainerKey("one", attempt), image="image", config=attempt)
-        state.remove(made.id)
+        container = state.create(
+            sandbox_id, ContainerKey("one", attempt), image="image", config=attempt
+        )
+        state.remove(container.id)
     state.reboot()
     assert [each.config for each in state.created()] == [0, 1, 2]
     assert (state.sandboxes(), state.containers()) == ([], [])
@@ -175,8 +178,8 @@ def test_lists_are_in_the_order_of_creation_and_filtered(
     )
     assert state.sandboxes() == [first, second]
     assert state.sandboxes(Wanted(labels={"n": "1"})) == [second]
-    run = running(state, first.id)
-    made = state.create(second.id, ONE, image="image")
-    assert state.containers() == [run, made]
-    assert state.containers(Wanted(state=1)) == [run]
+    running_one = running(state, first.id)
+    unstarted = state.create(second.id, ONE, image="image")
+    assert state.containers() == [running_one, unstarted]
+    assert state.containers(Wanted(state=1)) == [running_one]
     assert state.containers(Wanted(state=1, sandbox_id=second.id)) == []
