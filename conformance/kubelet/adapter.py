@@ -16,9 +16,9 @@ import msgspec
 
 from conformance.engine.lines import Message
 from conformance.engine.options import BadOption
-from conformance.kubelet.client import Choices
 from conformance.kubelet.ours import OurKubelet
-from conformance.kubelet.pods import Amounts, ContainerSpec, PodSpec, PodState
+from refimpl.node.choices import KubeletChoices
+from refimpl.node.pods import Amounts, ContainerSpec, PodSpec, PodState
 from refimpl.wire.client import Unreachable
 
 __all__ = ["pod_spec", "serve", "v1_pod"]
@@ -49,7 +49,7 @@ class Adapter:
     def _start(self, folder: str, choices: Message) -> Message:
         self.ours.folder = Path(folder)
         try:
-            self.ours.start(msgspec.convert(choices, Choices, strict=False))
+            self.ours.start(msgspec.convert(choices, KubeletChoices, strict=False))
         except BadOption as error:
             return {"refused": str(error)}
         except (Unreachable, OSError) as error:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from conformance.kubelet.pods import Claim, PodSpec
+from refimpl.node.pods import Claim, PodSpec
 
 __all__ = ["claim_of", "claim_status", "claims_of", "named_claims"]
 

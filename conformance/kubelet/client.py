@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-import attrs
+from refimpl.deviceplugin.kubelet import Capacity
+from refimpl.node.choices import KubeletChoices
+from refimpl.node.pods import PodSpec, PodState
 
-from conformance.kubelet.pods import Capacity, PodSpec, PodState
-
-__all__ = ["ABILITIES", "Ability", "Choices", "Client"]
+__all__ = ["ABILITIES", "Ability", "Client"]
 
 Ability = Literal[
     "plugins",  # lets plugins register
@@ -21,33 +21,18 @@ Ability = Literal[
     "restart",  # can be ended and started again over the same folder
     "metrics",  # counts, under kubelet's names
     "checkpoint",  # keeps kubelet's checkpoint file in device-plugins
-    "numa",  # `Choices.nodes` can be had
-    "gates",  # `Choices.gates` can be had
+    "numa",  # `KubeletChoices.nodes` can be had
+    "gates",  # `KubeletChoices.gates` can be had
     "pod-resources",  # serves pod resources
     "pods-api",  # serves the pods of the node at pods-api/pods-api.sock
     "watcher",  # looks for plugins in plugins_registry
     "topology",  # answers `topology` questions
     "claims",  # knows containers whose resource a DRA claim backs
-    "cpus",  # `Choices.cpu_policy` and `memory_policy` can be static
-    "root-dir",  # `Choices.root` can be had
+    "cpus",  # `KubeletChoices.cpu_policy` and `memory_policy` can be static
+    "root-dir",  # `KubeletChoices.root` can be had
     "listener",  # `deafen` can be had
 ]
 ABILITIES: frozenset[Ability] = frozenset(Ability.__args__)  # type: ignore[attr-defined]
-
-
-@attrs.frozen
-class Choices:
-    """How a client is configured. `nodes`: NUMA node -> distances to all nodes, in their order.
-    `root`: a name below `Client.folder` that is its --root-dir; the folder itself if empty."""
-
-    policy: str = "none"
-    scope: Literal["container", "pod"] = "container"
-    options: Mapping[str, str] = attrs.field(factory=dict)
-    gates: Mapping[str, bool] = attrs.field(factory=dict)
-    nodes: Mapping[int, tuple[int, ...]] = attrs.field(factory=lambda: {0: (10,)})
-    cpu_policy: Literal["none", "static"] = "none"
-    memory_policy: Literal["None", "Static"] = "None"
-    root: str = ""
 
 
 class Client(Protocol):
@@ -69,7 +54,7 @@ class Client(Protocol):
     def root(self) -> Path:
         """Its --root-dir as it runs now: plugins_registry and pod-resources lie in it."""
 
-    def start(self, choices: Choices | None = None) -> None:
+    def start(self, choices: KubeletChoices | None = None) -> None:
         """Starts it, as before or with other choices, and waits until plugins can register.
 
         Raises BadOption for choices that it cannot have, Unreachable with its last words if it

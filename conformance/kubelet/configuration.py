@@ -11,7 +11,7 @@ from typing import Any
 
 import attrs
 
-from conformance.kubelet.client import Choices
+from refimpl.node.choices import KubeletChoices
 
 __all__ = ["Ports", "kubeconfig", "kubelet_configuration"]
 
@@ -54,7 +54,7 @@ def kubeconfig(server: str) -> str:
     )
 
 
-def kubelet_configuration(choices: Choices, ports: Ports, runtime: str, folder: Path) -> str:
+def kubelet_configuration(choices: KubeletChoices, ports: Ports, runtime: str, folder: Path) -> str:
     """A KubeletConfiguration (v1beta1). Nothing of the machine but `folder` is written to."""
     return json.dumps(
         {
@@ -108,7 +108,7 @@ def _careful() -> dict[str, Any]:
     }
 
 
-def _chosen(choices: Choices) -> dict[str, Any]:
+def _chosen(choices: KubeletChoices) -> dict[str, Any]:
     made: dict[str, Any] = {
         "featureGates": dict(choices.gates),
         "topologyManagerPolicy": choices.policy,

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from conformance.kubelet.claims import named_claims
-from conformance.kubelet.pods import Claim, PodSpec
 from refimpl.dra.api import dra_v1_pb2 as pb
+from refimpl.node.pods import Claim, PodSpec
 from refimpl.registration.plugin import RegistrationService
 from refimpl.wire.endpoint import Endpoint
 from refimpl.wire.journal import Journal

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from conformance.engine.verdict import expect
 from conformance.kubelet.client import Client
-from conformance.kubelet.pods import Amounts, ContainerSpec, ContainerState, PodSpec, PodState
+from refimpl.node.pods import Amounts, ContainerSpec, ContainerState, PodSpec, PodState
 
 __all__ = ["Hosted"]
 

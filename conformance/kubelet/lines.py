@@ -19,9 +19,11 @@ import attrs
 from conformance.engine.lines import Gone, Lines, Message
 from conformance.engine.options import BadOption
 from conformance.engine.verdict import Broken
-from conformance.kubelet.client import ABILITIES, Choices
-from conformance.kubelet.pods import Capacity, PodSpec, PodState
+from conformance.kubelet.client import ABILITIES
 from conformance.kubelet.reading import pod_state
+from refimpl.deviceplugin.kubelet import Capacity
+from refimpl.node.choices import KubeletChoices
+from refimpl.node.pods import PodSpec, PodState
 from refimpl.wire.client import Unreachable
 
 __all__ = ["LinesClient"]
@@ -35,7 +37,7 @@ class LinesClient:
     def __init__(self, command: Sequence[str]) -> None:
         self._lines = Lines(command)
         self.folder = Path(tempfile.mkdtemp(prefix="kub-"))
-        self._choices = Choices()
+        self._choices = KubeletChoices()
         self._lives, self._fate = False, ""
         try:
             told = self._lines.hello()
@@ -56,7 +58,7 @@ class LinesClient:
         """See Client."""
         return self.folder / self._choices.root
 
-    def start(self, choices: Choices | None = None) -> None:
+    def start(self, choices: KubeletChoices | None = None) -> None:
         """See Client."""
         wanted = choices or self._choices
         told = self._answer("start", folder=str(self.folder), choices=attrs.asdict(wanted))

@@ -10,10 +10,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from refimpl.deviceplugin import illusion
+from refimpl.node.choices import CPUS_PER_NODE
 
-__all__ = ["CPUS_PER_NODE", "Machine"]
-
-CPUS_PER_NODE = 4
+__all__ = ["Machine"]
 
 _NODES, _ONLINE = "/sys/devices/system/node", "/sys/devices/system/cpu/online"
 _BOOT = "/proc/sys/kernel/random/boot_id"

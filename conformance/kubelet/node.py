@@ -11,13 +11,14 @@ from threading import Event
 from typing import TypeVar
 
 from conformance.engine.verdict import Broken, eventually, expect
-from conformance.kubelet.client import Ability, Choices, Client
+from conformance.kubelet.client import Ability, Client
 from conformance.kubelet.hosted import Hosted
 from conformance.kubelet.needs import minor
-from conformance.kubelet.pods import PodSpec
 from conformance.kubelet.resources import DEADLINE_S, Resources
 from refimpl.deviceplugin.api import deviceplugin_pb2 as dp
 from refimpl.deviceplugin.scripted import ScriptedPlugin
+from refimpl.node.choices import KubeletChoices
+from refimpl.node.pods import PodSpec
 from refimpl.wire.client import Channel
 from refimpl.wire.journal import Journal
 
@@ -37,10 +38,10 @@ class Node(Hosted, Resources):
         name: str,
         quiet_s: float,
         deadline_s: float = DEADLINE_S,
-        choices: Choices | None = None,
+        choices: KubeletChoices | None = None,
     ) -> None:
         self._client, self.journal = client, journal
-        self.choices = choices or Choices()
+        self.choices = choices or KubeletChoices()
         """What the client was started with."""
         self._chosen = False
         self.quiet_s, self.deadline_s = quiet_s, deadline_s
@@ -56,7 +57,7 @@ class Node(Hosted, Resources):
     def client(self) -> Client:
         """The client under test; it runs as it comes where the case has not `configured` it."""
         if not self._chosen:
-            self.configured(Choices())
+            self.configured(KubeletChoices())
         return self._client
 
     def since(self, release: str) -> bool:
@@ -174,18 +175,18 @@ class Node(Hosted, Resources):
 
     # -- the client's life ----------------------------------------------------------------------
 
-    def restart(self, *, kill: bool = True, choices: Choices | None = None) -> None:
+    def restart(self, *, kill: bool = True, choices: KubeletChoices | None = None) -> None:
         """Ends the client, as by a crash unless told otherwise, and starts it again."""
         self.client.end(kill=kill)
         self.start(choices)
 
-    def start(self, choices: Choices | None = None) -> None:
+    def start(self, choices: KubeletChoices | None = None) -> None:
         """Starts it, perhaps with other choices, which are taken back after the case."""
         self.client.start(choices)
         if choices is not None:
             self.spoilt, self.choices = True, choices
 
-    def configured(self, choices: Choices) -> None:
+    def configured(self, choices: KubeletChoices) -> None:
         """Has the client run with these choices, also after the case. Only if it runs with others
         it is started again, and what the case has made is taken away before.
 

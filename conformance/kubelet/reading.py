@@ -8,8 +8,9 @@ from typing import Any
 
 from google.protobuf.json_format import MessageToDict
 
-from conformance.kubelet.pods import Capacity, ContainerState, PodState
 from refimpl.cri.api.cri_pb2 import ContainerConfig
+from refimpl.deviceplugin.kubelet import Capacity
+from refimpl.node.pods import ContainerState, PodState
 
 __all__ = ["capacity_of", "container_config", "last_words", "metrics_of", "pod_state"]
 

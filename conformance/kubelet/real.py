@@ -23,12 +23,11 @@ from conformance.engine.options import BadOption
 from conformance.engine.supervise import Supervised, fill
 from conformance.engine.verdict import timeout
 from conformance.kubelet.claims import claim_status, claims_of
-from conformance.kubelet.client import ABILITIES, Ability, Choices
+from conformance.kubelet.client import ABILITIES, Ability
 from conformance.kubelet.configuration import Ports, kubeconfig, kubelet_configuration
 from conformance.kubelet.drivers import Drivers
 from conformance.kubelet.listener import break_listener, can_break
 from conformance.kubelet.machine import Machine
-from conformance.kubelet.pods import Capacity, PodSpec, PodState
 from conformance.kubelet.reading import (
     capacity_of,
     container_config,
@@ -41,6 +40,9 @@ from refimpl.apiserver.server import ApiServer
 from refimpl.cri.fake import FakeRuntime
 from refimpl.deviceplugin import illusion
 from refimpl.deviceplugin.devicemanager.layout import Layout
+from refimpl.deviceplugin.kubelet import Capacity
+from refimpl.node.choices import KubeletChoices
+from refimpl.node.pods import PodSpec, PodState
 from refimpl.wire.client import Unreachable
 from refimpl.wire.endpoint import Endpoint, probe
 
@@ -87,7 +89,7 @@ class RealKubelet:
         self._drivers = Drivers()
         self.runtime = FakeRuntime(self._place / "cri.sock")
         self.runtime.start()
-        self._choices = Choices()
+        self._choices = KubeletChoices()
         self._ports = Ports.free()
         self.process: Supervised | None = None
         self._pods: dict[str, Place] = {}
@@ -101,7 +103,7 @@ class RealKubelet:
 
     # The process
 
-    def start(self, choices: Choices | None = None) -> None:
+    def start(self, choices: KubeletChoices | None = None) -> None:
         """See `Client`."""
         before = self._choices
         try:
@@ -243,7 +245,7 @@ class RealKubelet:
         }
         return {ability for ability, there in has.items() if not there}
 
-    def _choose(self, choices: Choices) -> None:
+    def _choose(self, choices: KubeletChoices) -> None:
         if len(choices.nodes) > 1 and "numa" not in self.able:
             raise BadOption(f"{self._command[0]}: NUMA nodes: the kernel here tells of none")
         if choices != self._choices:

@@ -9,13 +9,13 @@ import grpc
 
 from conformance.engine.verdict import timeout
 from conformance.kubelet.client import Client
-from conformance.kubelet.pods import PodSpec
 from refimpl.deviceplugin.api import podresources_v1_pb2 as pr
 from refimpl.deviceplugin.api.podresources_v1_pb2_grpc import PodResourcesListerStub
 from refimpl.deviceplugin.api.podresources_v1alpha1_pb2_grpc import (
     PodResourcesListerStub as AlphaStub,
 )
 from refimpl.deviceplugin.lister import devices_of, patiently
+from refimpl.node.pods import PodSpec
 from refimpl.wire.client import Channel
 from refimpl.wire.endpoint import Endpoint
 from refimpl.wire.journal import Journal

@@ -9,9 +9,9 @@ import pytest
 
 from conformance.kubelet.needs import Able
 from conformance.kubelet.node import Node
-from conformance.kubelet.pods import PodSpec
 from refimpl.deviceplugin.api import deviceplugin_pb2 as dp
 from refimpl.deviceplugin.api import podresources_v1_pb2 as pr
+from refimpl.node.pods import PodSpec
 from refimpl.wire.status import Code
 
 __all__ = [

@@ -8,9 +8,10 @@ import tempfile
 from pathlib import Path
 
 from conformance.engine.options import BadOption
-from conformance.kubelet.client import Ability, Choices
+from conformance.kubelet.client import Ability
 from refimpl.deviceplugin.devicemanager.layout import Layout
 from refimpl.deviceplugin.profiles import RELEASES
+from refimpl.node.choices import KubeletChoices
 from refimpl.wire.client import Channel
 from refimpl.wire.endpoint import Endpoint, probe
 
@@ -46,7 +47,7 @@ class SocketClient:
         # Cases look for sockets below a folder of the client's: this one has a link to it.
         self.folder = self.root = Path(tempfile.mkdtemp(prefix="refimpl-"))
 
-    def start(self, _choices: Choices | None = None) -> None:
+    def start(self, _choices: KubeletChoices | None = None) -> None:
         """Waits until it answers; raises Unreachable."""
         with Channel(self._endpoint) as channel:
             channel.wait_ready(_READY_S)

@@ -12,11 +12,12 @@ from typing import cast
 from conformance.engine import mutants
 from conformance.engine.options import BadOption, Options
 from conformance.engine.target import Loss
-from conformance.kubelet.client import Choices, Client
+from conformance.kubelet.client import Client
 from conformance.kubelet.mutation import KubeletMutant
 from conformance.kubelet.node import Node
 from conformance.kubelet.resources import DEADLINE_S
 from refimpl.deviceplugin.profiles import PROFILES
+from refimpl.node.choices import KubeletChoices
 from refimpl.wire.client import Unreachable
 from refimpl.wire.endpoint import Endpoint, EndpointError
 from refimpl.wire.journal import Entry, Journal
@@ -49,7 +50,7 @@ class ClientTarget:
         self.revision = options.revision or f"kubernetes-{client.profile}"
         self.journal = Journal(keep=_KEEP)
         self._numbers = itertools.count(1)
-        self._choices = Choices()
+        self._choices = KubeletChoices()
         client.start()
 
     # What cases get
@@ -83,7 +84,7 @@ class ClientTarget:
             path = self.client.folder / child
             for each in path.iterdir() if path.is_dir() else ():
                 shutil.rmtree(each) if each.is_dir() and not each.is_symlink() else each.unlink()
-        self._choices = Choices()
+        self._choices = KubeletChoices()
         self.client.start(self._choices)
 
     # What the engine asks

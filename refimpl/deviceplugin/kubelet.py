@@ -63,8 +63,8 @@ Nodes = int | Sequence[int] | Mapping[int, Sequence[int]]
 class Capacity:
     """The counts of the node's status, by resource; one that was lost stays with 0."""
 
-    capacity: Mapping[str, int]
-    allocatable: Mapping[str, int]
+    capacity: Mapping[str, int] = attrs.field(factory=dict)
+    allocatable: Mapping[str, int] = attrs.field(factory=dict)
 
 
 class FakeKubelet(Orders, Fake):

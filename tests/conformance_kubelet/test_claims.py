@@ -13,9 +13,9 @@ import pytest
 
 from conformance.kubelet.claims import claim_status, claims_of
 from conformance.kubelet.drivers import Drivers
-from conformance.kubelet.pods import Amounts, Claim, ContainerSpec, PodSpec
 from refimpl.dra.api import dra_v1_pb2 as pb
 from refimpl.dra.api.dra_v1_pb2_grpc import DRAPluginStub
+from refimpl.node.pods import Amounts, Claim, ContainerSpec, PodSpec
 from refimpl.registration.api import registration_pb2 as reg
 from refimpl.registration.api.registration_pb2_grpc import RegistrationStub
 from refimpl.wire.client import Channel

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import pytest
 
 from conformance.engine.options import BadOption, Options
-from conformance.kubelet.client import Choices
 from conformance.kubelet.ours import OurKubelet
 from conformance.kubelet.target import ClientTarget
+from refimpl.node.choices import KubeletChoices
 
-SPREAD = Choices(policy="best-effort", nodes={0: (10, 20), 1: (20, 10)})
-REFUSED = Choices(policy="restricted", nodes=dict.fromkeys(range(9), (10,) * 9))
+SPREAD = KubeletChoices(policy="best-effort", nodes={0: (10, 20), 1: (20, 10)})
+REFUSED = KubeletChoices(policy="restricted", nodes=dict.fromkeys(range(9), (10,) * 9))
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def test_cases_that_choose_alike_share_one_running_client(
         node.configured(SPREAD)
         assert node.client is client
         target.done(node)
-    assert client.starts == 2
+    assert client.kubelet.starts == 2
 
 
 def test_the_next_case_finds_the_client_as_it_comes(
@@ -47,9 +47,9 @@ def test_the_next_case_finds_the_client_as_it_comes(
     first.configured(SPREAD)
     target.done(first)
     second = target.node()
-    assert (client.starts, second.choices) == (2, SPREAD)
+    assert (client.kubelet.starts, second.choices) == (2, SPREAD)
     plugin = second.joined("a")
-    assert (client.starts, second.choices) == (3, Choices())
+    assert (client.kubelet.starts, second.choices) == (3, KubeletChoices())
     assert second.allocatable(plugin.resource) == {"a"}
     target.done(second)
 
@@ -64,7 +64,7 @@ def test_what_a_case_can_do_is_known_without_a_start(
     second = target.node()
     assert "numa" in second.able
     assert second.profile == "1.37"
-    assert client.starts == 2
+    assert client.kubelet.starts == 2
 
 
 def test_pods_and_plugins_go_with_the_configuration(target: ClientTarget) -> None:
@@ -89,5 +89,5 @@ def test_a_configuration_that_is_refused_is_forgotten(
     target.done(node)
     again = target.node()
     again.running(again.pod())
-    assert again.choices == Choices()
+    assert again.choices == KubeletChoices()
     target.done(again)

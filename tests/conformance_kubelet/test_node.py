@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from conformance.engine.verdict import Broken
-from conformance.kubelet.client import Choices
 from conformance.kubelet.node import Node
 from conformance.kubelet.ours import OurKubelet
+from refimpl.node.choices import KubeletChoices
 from refimpl.wire.journal import Journal
 
 
@@ -47,7 +47,7 @@ def test_counts_that_do_not_come_are_told(node: Node, monkeypatch: pytest.Monkey
 
 def test_places_move_with_the_root_directory(node: Node) -> None:
     """But for that of device plugins (DP-KUB-075)."""
-    node.configured(Choices(root="elsewhere"))
+    node.configured(KubeletChoices(root="elsewhere"))
     assert node.registry == node.client.folder / "elsewhere" / "plugins_registry"
     assert node.plugins == node.client.folder / "device-plugins"
     assert node.listed() == []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.kubelet.pods import Capacity, ContainerState, PodState
 from conformance.kubelet.reading import (
     capacity_of,
     container_config,
@@ -13,6 +12,8 @@ from conformance.kubelet.reading import (
     pod_state,
 )
 from refimpl.cri.api.cri_pb2 import ContainerConfig, KeyValue
+from refimpl.deviceplugin.kubelet import Capacity
+from refimpl.node.pods import ContainerState, PodState
 
 
 def test_a_pod_tells_its_containers_and_their_devices() -> None:

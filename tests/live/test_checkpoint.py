@@ -11,10 +11,10 @@ import pytest
 from conformance.kubelet.client import Client
 from conformance.kubelet.node import Node
 from conformance.kubelet.ours import OurKubelet
-from conformance.kubelet.pods import PodSpec
 from conformance.kubelet.real import RealKubelet
 from refimpl.deviceplugin.devicemanager import checkpoint_file
 from refimpl.deviceplugin.state.checkpoint import FILE_NAME
+from refimpl.node.pods import PodSpec
 from refimpl.wire.journal import Journal
 from tests.live.peers import kubelet_command
 from tests.live.rigs.namespaces import why_not

@@ -15,9 +15,8 @@ import grpc
 import pytest
 
 from conformance.engine.options import BadOption
-from conformance.kubelet.client import ABILITIES, Choices
+from conformance.kubelet.client import ABILITIES
 from conformance.kubelet.listener import can_break
-from conformance.kubelet.pods import Amounts, ContainerSpec, PodSpec, PodState
 from conformance.kubelet.real import RealKubelet
 from refimpl.csi.fake import FakeDriver
 from refimpl.deviceplugin.api import podresources_v1_pb2 as pb
@@ -25,6 +24,8 @@ from refimpl.deviceplugin.api.podresources_v1_pb2_grpc import PodResourcesLister
 from refimpl.deviceplugin.fake import FakePlugin
 from refimpl.deviceplugin.plugin.inventory import HEALTHY, UNHEALTHY, Device
 from refimpl.deviceplugin.scripted import ScriptedPlugin
+from refimpl.node.choices import KubeletChoices
+from refimpl.node.pods import Amounts, ContainerSpec, PodSpec, PodState
 from refimpl.wire.client import Channel
 from refimpl.wire.endpoint import Endpoint
 from tests.live.peers import kubelet_command
@@ -65,7 +66,7 @@ class Case:
         self._pods: list[str] = []
         self._plugins: list[FakePlugin] = []
 
-    def choose(self, choices: Choices) -> None:
+    def choose(self, choices: KubeletChoices) -> None:
         """Has it run otherwise than for other tests."""
         self._chosen = True
         self.client.end()
@@ -131,7 +132,7 @@ class Case:
 def case(shared: RealKubelet, request: pytest.FixtureRequest) -> Iterator[Case]:
     """On the shared kubelet, as it is by default."""
     if not shared.running():
-        shared.start(Choices())
+        shared.start(KubeletChoices())
     made = Case(shared, re.sub("[^a-z0-9]+", "-", request.node.name)[:50].strip("-"))
     yield made
     made.close()
@@ -230,7 +231,9 @@ def test_a_pod_that_was_forgotten_meanwhile_gives_its_devices_back(case: Case) -
 
 def test_numa_nodes_are_as_they_were_chosen(case: Case) -> None:
     """Exclusive CPUs and memory of both nodes can be had, and a policy tells them apart."""
-    case.choose(Choices("single-numa-node", nodes=TWO, cpu_policy="static", memory_policy="Static"))
+    case.choose(
+        KubeletChoices("single-numa-node", nodes=TWO, cpu_policy="static", memory_policy="Static")
+    )
     case.plugin([Device("a", nodes=(0,)), Device("b", nodes=(1,))])
     told = case.resources(lambda s: s.GetAllocatableResources(pb.AllocatableResourcesRequest()))
     assert sorted(told.cpu_ids) == [1, 2, 3, 4, 5, 6, 7]  # 0 is reserved
@@ -257,16 +260,18 @@ def test_a_resource_that_a_claim_backs_is_left_to_the_claim(case: Case) -> None:
 @pytest.mark.parametrize(
     ("choices", "says"),
     [
-        (Choices("loose"), "loose.* must be one of"),
-        (Choices(gates={"NoSuchGate": True}), "unrecognized feature gate: NoSuchGate"),
+        (KubeletChoices("loose"), "loose.* must be one of"),
+        (KubeletChoices(gates={"NoSuchGate": True}), "unrecognized feature gate: NoSuchGate"),
         (
-            Choices("restricted", nodes=dict.fromkeys(range(9), (10,) * 9)),
+            KubeletChoices("restricted", nodes=dict.fromkeys(range(9), (10,) * 9)),
             "more than 8 NUMA Nodes",
         ),
     ],
     ids=["policy", "gate", "nodes"],
 )
-def test_refused_choices_are_told_and_forgotten(case: Case, choices: Choices, says: str) -> None:
+def test_refused_choices_are_told_and_forgotten(
+    case: Case, choices: KubeletChoices, says: str
+) -> None:
     """In kubelet's words; a start after that is one as before."""
     case.client.end()
     with pytest.raises(BadOption, match=says):
@@ -372,5 +377,5 @@ def test_the_socket_where_plugins_register_can_be_broken(case: Case) -> None:
     case.client.deafen()
     until(lambda: not case.client.healthy(), "it is unhealthy")
     assert not (case.client.folder / "device-plugins" / "kubelet.sock").exists()
-    case.choose(Choices())
+    case.choose(KubeletChoices())
     assert case.client.healthy()

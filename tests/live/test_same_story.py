@@ -12,12 +12,12 @@ from google.protobuf.json_format import MessageToDict
 from conformance.kubelet.client import Client
 from conformance.kubelet.node import Node
 from conformance.kubelet.ours import OurKubelet
-from conformance.kubelet.pods import ContainerSpec, PodSpec
 from conformance.kubelet.real import RealKubelet
 from refimpl.deviceplugin.api import deviceplugin_pb2 as dp
 from refimpl.deviceplugin.api import podresources_v1_pb2 as pr
 from refimpl.deviceplugin.api import podresources_v1alpha1_pb2 as pa
 from refimpl.deviceplugin.scripted import ScriptedPlugin
+from refimpl.node.pods import ContainerSpec, PodSpec
 from refimpl.wire.journal import Journal
 from tests.live.peers import kubelet_command
 from tests.live.rigs.namespaces import why_not

@@ -9,9 +9,9 @@ from conformance.deviceplugin.vectors.traces import Call, follows, in_words, tra
 from conformance.deviceplugin.vectors.vectors import Stage, Step
 from conformance.engine.verdict import expect
 from conformance.kubelet.node import Node
-from conformance.kubelet.pods import ContainerSpec, PodSpec
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 from refimpl.deviceplugin.scripted import ScriptedPlugin
+from refimpl.node.pods import ContainerSpec, PodSpec
 
 __all__ = ["answering", "begun", "expect_calls", "perform", "set_up"]
 

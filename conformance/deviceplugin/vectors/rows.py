@@ -30,9 +30,9 @@ from conformance.deviceplugin.vectors.vectors import (
     vectors,
 )
 from conformance.engine.case import MUST, Need, case
-from conformance.kubelet.client import Choices
 from conformance.kubelet.needs import Able, minor
 from conformance.kubelet.node import Node
+from refimpl.node.choices import KubeletChoices
 
 __all__ = ["Placeable", "cases_of"]
 
@@ -138,5 +138,5 @@ def _configuration(id: str) -> tuple[list[str], str]:
     return sorted(wanted), id
 
 
-def _text(choices: Choices) -> str:
+def _text(choices: KubeletChoices) -> str:
     return f"{len(choices.nodes)} {choices.nodes} {choices.policy} {choices.scope}"

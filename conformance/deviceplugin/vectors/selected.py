@@ -12,11 +12,11 @@ from conformance.deviceplugin.vectors.traces import trace_of
 from conformance.deviceplugin.vectors.vectors import Request, Selection, Stage, Start, stages
 from conformance.engine.options import BadOption
 from conformance.engine.verdict import expect
-from conformance.kubelet.client import Choices
 from conformance.kubelet.node import Node
-from conformance.kubelet.pods import ContainerSpec, PodSpec
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 from refimpl.deviceplugin.scripted import ScriptedPlugin
+from refimpl.node.choices import KubeletChoices
+from refimpl.node.pods import ContainerSpec, PodSpec
 from refimpl.wire.status import Code, Refused
 
 __all__ = ["choices_of", "judge_request", "judge_selection", "judge_start"]
@@ -26,13 +26,13 @@ _PEAK_NODES = (0, 1, 2, 3)
 """Of these node n has n + 2 devices, so that the first that does tells how many were wanted."""
 
 
-def choices_of(vector: Selection | Request) -> Choices:
+def choices_of(vector: Selection | Request) -> KubeletChoices:
     """What the client has to be configured with."""
     if isinstance(vector, Request):
-        return Choices(policy="restricted", scope="pod", nodes=distances(_PEAK_NODES))
+        return KubeletChoices(policy="restricted", scope="pod", nodes=distances(_PEAK_NODES))
     if vector.cpu:
-        return Choices(policy="best-effort", nodes=distances(vector.nodes))
-    return Choices()
+        return KubeletChoices(policy="best-effort", nodes=distances(vector.nodes))
+    return KubeletChoices()
 
 
 def judge_selection(node: Node, vector: Selection) -> None:
@@ -109,7 +109,8 @@ def judge_start(node: Node, vector: Start) -> None:
     if not node.since(vector.since):
         return
     for policy, accepted in vector.accepted.items():
-        choices = Choices(policy=policy, options=vector.options, nodes=distances(vector.nodes))
+        nodes = distances(vector.nodes)
+        choices = KubeletChoices(policy=policy, options=vector.options, nodes=nodes)
         try:
             node.configured(choices)
         except BadOption as refusal:

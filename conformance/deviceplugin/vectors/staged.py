@@ -24,8 +24,8 @@ from conformance.deviceplugin.vectors.vectors import (
     split_outcome,
     stages,
 )
-from conformance.kubelet.client import Choices
 from conformance.kubelet.needs import minor
+from refimpl.node.choices import KubeletChoices
 
 __all__ = ["Play", "distances", "plays_of", "steps_of"]
 
@@ -40,7 +40,7 @@ class Play:
     """One pod on one configuration. `steps`: the calls that each plugin gets; None if the policy
     refuses the pod. `init`: what an init container asks for. `preferred`: what plugins prefer."""
 
-    choices: Choices
+    choices: KubeletChoices
     stages: Mapping[str, Stage]
     steps: Mapping[str, Sequence[Step]] | None
     init: Mapping[str, int] = attrs.field(factory=dict)
@@ -98,7 +98,7 @@ def _of_reuse(vector: Hints, release: int) -> list[Play] | None:
     near = " ".join(name for name, nodes in vector.devices.items() if node in nodes)
     return [
         Play(
-            Choices(policy="restricted", nodes=distances(vector.nodes)),
+            KubeletChoices(policy="restricted", nodes=distances(vector.nodes)),
             {**found, "leads": led},
             {
                 OWN: [Step(available=near, size=1), again, again],
@@ -153,7 +153,7 @@ def _of_buckets(vector: Buckets, release: int) -> list[Play] | None:
 
 
 def _play(policy: str, nodes: Sequence[int], parts: Mapping[str, Stage], hint: str | None) -> Play:
-    choices = Choices(policy=policy, nodes=distances(nodes))
+    choices = KubeletChoices(policy=policy, nodes=distances(nodes))
     if hint is None:
         return Play(choices, parts, None)
     return Play(choices, parts, {name: steps_of(part, hint) for name, part in parts.items()})

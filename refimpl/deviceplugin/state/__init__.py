@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from refimpl.deviceplugin.state import capacity, effects
 from refimpl.deviceplugin.state.admission import Admissions
-from refimpl.deviceplugin.state.capacity import Capacity, NodeStatus
+from refimpl.deviceplugin.state.capacity import NodeStatus, ResourceCount
 from refimpl.deviceplugin.state.checkpoint import Saved
 from refimpl.deviceplugin.state.endpoints import Clock
 from refimpl.deviceplugin.state.merge import Policy
@@ -50,7 +50,7 @@ class DeviceState:
         """Drive a flow of `admissions`; the state is locked but for the calls."""
         return effects.perform(flow, call, self.tables.lock)
 
-    def count(self) -> Capacity:
+    def count(self) -> ResourceCount:
         """Count the node's resources, which drops those long lost, and renew `node`."""
         with self.tables.lock:
             counted = capacity.count(self.tables.devices, self.tables.endpoints)

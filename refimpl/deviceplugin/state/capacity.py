@@ -11,7 +11,7 @@ from refimpl.deviceplugin.state.endpoints import Endpoints
 
 
 @attrs.frozen
-class Capacity:
+class ResourceCount:
     """Counts by resource; `removed`: those that went in this very count, to be shown as 0/0."""
 
     capacity: dict[str, int]
@@ -19,7 +19,7 @@ class Capacity:
     removed: tuple[str, ...] = ()
 
 
-def count(devices: Devices, endpoints: Endpoints) -> Capacity:
+def count(devices: Devices, endpoints: Endpoints) -> ResourceCount:
     """Count all resources, and drop those whose plugin has been gone for more than five minutes.
 
     There is no timer: where nobody counts, nothing is dropped. Whoever gets a non-empty `removed`
@@ -35,7 +35,7 @@ def count(devices: Devices, endpoints: Endpoints) -> Capacity:
     capacity = {
         name: healthy.get(name, 0) + unhealthy.get(name, 0) for name in sorted(names - {*removed})
     }
-    return Capacity(capacity, {name: healthy.get(name, 0) for name in capacity}, removed)
+    return ResourceCount(capacity, {name: healthy.get(name, 0) for name in capacity}, removed)
 
 
 class NodeStatus:
@@ -45,7 +45,7 @@ class NodeStatus:
         self.capacity: dict[str, int] = {}
         self.allocatable: dict[str, int] = {}
 
-    def update(self, counted: Capacity) -> None:
+    def update(self, counted: ResourceCount) -> None:
         """Take over a count."""
         gone = dict.fromkeys(counted.removed, 0)
         self.capacity |= gone | counted.capacity

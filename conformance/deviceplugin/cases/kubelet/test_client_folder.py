@@ -11,9 +11,9 @@ from typing import Any
 from conformance.deviceplugin.watching import Watching
 from conformance.engine.case import MAY, MUST, SHOULD, case
 from conformance.engine.verdict import expect
-from conformance.kubelet.client import Choices
 from conformance.kubelet.needs import Able
 from conformance.kubelet.node import Node
+from refimpl.node.choices import KubeletChoices
 
 SOCKET, CHECKPOINT = "kubelet.sock", "kubelet_internal_checkpoint"
 RESTART, COUNTED, SAVED = Able("restart"), Able("capacity"), Able("checkpoint")
@@ -176,7 +176,7 @@ def test_a_client_that_is_told_to_end_leaves_all_sockets_where_they_are(node: No
 def test_the_root_directory_moves_all_but_the_folder_of_device_plugins(node: Node) -> None:
     """Device plugins have the path in their code, whatever --root-dir says; who looks for the other
     sockets has to be told."""
-    node.configured(Choices(root="elsewhere"))
+    node.configured(KubeletChoices(root="elsewhere"))
     pushed = node.joined("a", "b")
     found = node.plugin(found=True)
     expect(

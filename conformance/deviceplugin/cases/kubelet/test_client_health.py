@@ -6,8 +6,8 @@ from conformance.engine.case import MAY, MUST, Need, case
 from conformance.engine.verdict import expect
 from conformance.kubelet.needs import Able, From
 from conformance.kubelet.node import Node
-from conformance.kubelet.pods import PodSpec
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
+from refimpl.node.pods import PodSpec
 
 # The gate ResourceHealthStatus is on since then.
 _STATUS: list[Need] = [Able("pods"), From("1.36")]

@@ -8,9 +8,9 @@ from conformance.engine.case import MUST, case
 from conformance.engine.verdict import expect
 from conformance.kubelet.needs import Able, From
 from conformance.kubelet.node import Node
-from conformance.kubelet.pods import ContainerSpec
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 from refimpl.deviceplugin.scripted import ScriptedPlugin
+from refimpl.node.pods import ContainerSpec
 
 _CONFIGS = [Able("pods"), Able("configs")]
 _SOURCE = "kubelet: what plugins add to a container"

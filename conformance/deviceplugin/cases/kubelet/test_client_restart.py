@@ -6,9 +6,9 @@ from conformance.engine.case import MUST, case
 from conformance.engine.verdict import expect
 from conformance.kubelet.needs import Able
 from conformance.kubelet.node import Node
-from conformance.kubelet.pods import ContainerSpec, PodSpec
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 from refimpl.deviceplugin.scripted import ScriptedPlugin
+from refimpl.node.pods import ContainerSpec, PodSpec
 
 _RESTART = [Able("pods"), Able("restart"), Able("pod-resources")]
 _SOURCE = "kubelet: restart"

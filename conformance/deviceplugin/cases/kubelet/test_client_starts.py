@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from conformance.engine.case import MAY, MUST, Need, case
 from conformance.engine.verdict import expect, timeout
-from conformance.kubelet.client import Choices
 from conformance.kubelet.needs import Able, From
 from conformance.kubelet.node import Node
-from conformance.kubelet.pods import ContainerSpec, PodSpec
 from refimpl.deviceplugin.scripted import ScriptedPlugin
+from refimpl.node.choices import KubeletChoices
+from refimpl.node.pods import ContainerSpec, PodSpec
 from refimpl.wire.status import Code
 
 _PODS: list[Need] = [Able("pods")]
@@ -159,7 +159,7 @@ def _preparing(node: Node) -> ScriptedPlugin:
 def _late(node: Node) -> ScriptedPlugin:
     """A plugin at a client that allocates devices of pods with resources of their own late."""
     gates = {"PodLevelResourceManagers": True}
-    node.configured(Choices(policy="best-effort", scope="pod", gates=gates))
+    node.configured(KubeletChoices(policy="best-effort", scope="pod", gates=gates))
     return node.joined("a")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from conformance.engine.case import MUST, case
 from conformance.engine.verdict import expect
 from conformance.kubelet.node import Node
-from conformance.kubelet.pods import ContainerSpec, PodSpec
 from conformance.kubelet.shown import (
     RUNS,
     SERVES,
@@ -21,6 +20,7 @@ from conformance.kubelet.shown import (
 )
 from refimpl.deviceplugin.api import deviceplugin_pb2 as dp
 from refimpl.deviceplugin.api import podresources_v1_pb2 as pr
+from refimpl.node.pods import ContainerSpec, PodSpec
 
 LIST = "pod resources v1: List"
 

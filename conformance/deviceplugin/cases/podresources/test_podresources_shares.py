@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from conformance.engine.case import MUST, SHOULD, case
 from conformance.engine.verdict import expect
-from conformance.kubelet.client import Choices
 from conformance.kubelet.needs import Able, From
 from conformance.kubelet.node import Node
-from conformance.kubelet.pods import Amounts, Claim, ContainerSpec
 from conformance.kubelet.shown import RUNS, offered, shown
 from refimpl.deviceplugin.api import podresources_v1_pb2 as pr
+from refimpl.node.choices import KubeletChoices
+from refimpl.node.pods import Amounts, Claim, ContainerSpec
 
 STATIC = (*RUNS, Able("cpus"))
 CLAIMS = (*RUNS, Able("claims"), From("1.34"))
@@ -33,7 +33,7 @@ def test_without_a_cpu_policy_no_cpus_are_told(node: Node) -> None:
 @case("PR-021", MUST, "pod resources v1: CPU policy static", needs=STATIC)
 def test_exclusive_cpus_are_told_of_the_container_that_has_them(node: Node) -> None:
     """Agents that measure by CPU have to know whose it is; who shares has none of his own."""
-    node.configured(Choices(cpu_policy="static"))
+    node.configured(KubeletChoices(cpu_policy="static"))
     owner = node.running(node.pod(app=(WHOLE,)))
     sharer = node.running(node.pod(app=(ContainerSpec("main"),)))
     [own], [shared] = (shown(node, each).containers for each in (owner, sharer))
@@ -55,7 +55,7 @@ def test_exclusive_cpus_are_told_of_the_container_that_has_them(node: Node) -> N
 @case("PR-022", MUST, "pod resources v1: memory policy Static", needs=STATIC)
 def test_memory_is_told_with_its_kind_size_and_node(node: Node) -> None:
     """Placement by NUMA node counts memory as it counts devices."""
-    node.configured(Choices(policy="best-effort", memory_policy="Static"))
+    node.configured(KubeletChoices(policy="best-effort", memory_policy="Static"))
     pod = node.running(node.pod(app=(WHOLE,)))
     [container] = shown(node, pod).containers
     expect(
@@ -138,7 +138,7 @@ def test_a_share_of_a_device_is_told_by_its_id(node: Node) -> None:
 def test_the_cpus_of_a_pod_include_those_of_its_containers(node: Node) -> None:
     """A consumer that adds up both fields counts CPUs twice unless one lies within the other."""
     node.configured(
-        Choices(
+        KubeletChoices(
             policy="best-effort",
             scope="pod",
             cpu_policy="static",

@@ -9,7 +9,6 @@ from conformance.engine.case import MUST, case
 from conformance.engine.verdict import expect, expect_status
 from conformance.kubelet.needs import From, Until
 from conformance.kubelet.node import Node
-from conformance.kubelet.pods import ContainerSpec, PodSpec
 from conformance.kubelet.shown import (
     REFUSED,
     RUNS,
@@ -26,6 +25,7 @@ from conformance.kubelet.shown import (
 )
 from refimpl.deviceplugin.api import podresources_v1_pb2 as pr
 from refimpl.deviceplugin.api import podresources_v1alpha1_pb2 as alpha
+from refimpl.node.pods import ContainerSpec, PodSpec
 from refimpl.wire.status import Code, Refused
 
 GET = "pod resources v1: Get"

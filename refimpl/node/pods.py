@@ -1,4 +1,4 @@
-"""Pods as cases write them, and as a kubelet shows them."""
+"""Pods as they are given to a kubelet, and as their status shows them."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from typing import Any, Literal
 
 import attrs
 
+from refimpl.deviceplugin.state.models import Container, Pod
+
 __all__ = [
     "Amounts",
-    "Capacity",
     "Claim",
     "ContainerSpec",
     "ContainerState",
     "PodSpec",
     "PodState",
+    "device_pod",
 ]
 
 IMAGE = "refimpl.example/pause:1"
@@ -30,8 +32,8 @@ class Amounts:
 
     def manifest(self) -> dict[str, str]:
         """Resource -> quantity."""
-        asked = {"cpu": str(self.cpus), "memory": f"{self.memory_mi}Mi"}
-        return {name: amount for name, amount in asked.items() if amount not in ("0", "0Mi")}
+        amounts = {"cpu": str(self.cpus), "memory": f"{self.memory_mi}Mi"}
+        return {name: amount for name, amount in amounts.items() if amount not in ("0", "0Mi")}
 
 
 @attrs.frozen
@@ -64,7 +66,7 @@ class ContainerSpec:
 
     def manifest(self) -> dict[str, Any]:
         """As in a pod's `spec.containers`."""
-        made: dict[str, Any] = {
+        manifest: dict[str, Any] = {
             "name": self.name,
             "image": IMAGE,
             "imagePullPolicy": "Never",
@@ -75,11 +77,11 @@ class ContainerSpec:
         counted = {name: str(count) for name, count in self.limits.items()}
         counted |= self.amounts.manifest()
         if counted:
-            made["resources"] = {"limits": counted, "requests": counted}
+            manifest["resources"] = {"limits": counted, "requests": counted}
         if self.claims:
-            named = [{"name": claim.name} for claim in self.claims]
-            made["resources"] = {**made.get("resources", {}), "claims": named}
-        return made | ({"restartPolicy": "Always"} if self.restartable else {})
+            claims = [{"name": claim.name} for claim in self.claims]
+            manifest["resources"] = {**manifest.get("resources", {}), "claims": claims}
+        return manifest | ({"restartPolicy": "Always"} if self.restartable else {})
 
 
 @attrs.frozen
@@ -114,8 +116,8 @@ class PodSpec:
             "containers": [each.manifest() for each in self.app],
         }
         if self.pod_level:
-            asked = self.amounts.manifest()
-            spec["resources"] = {"limits": asked, "requests": asked}
+            amounts = self.amounts.manifest()
+            spec["resources"] = {"limits": amounts, "requests": amounts}
         claims = {claim.name for each in (*self.init, *self.app) for claim in each.claims}
         if claims:
             spec["resourceClaims"] = [
@@ -153,9 +155,17 @@ class PodState:
     containers: Mapping[str, ContainerState] = attrs.field(factory=dict)
 
 
-@attrs.frozen
-class Capacity:
-    """The extended resources of the node's status: resource -> count."""
+def device_pod(spec: PodSpec) -> Pod:
+    """The pod as the device manager sees it."""
+    return Pod(
+        uid=spec.uid,
+        app=tuple(map(_device_container, spec.app)),
+        init=tuple(map(_device_container, spec.init)),
+        pod_level=spec.pod_level,
+        name=spec.name,
+        namespace=spec.namespace,
+    )
 
-    capacity: Mapping[str, int] = attrs.field(factory=dict)
-    allocatable: Mapping[str, int] = attrs.field(factory=dict)
+
+def _device_container(spec: ContainerSpec) -> Container:
+    return Container(spec.name, spec.limits, spec.restartable, spec.claimed)

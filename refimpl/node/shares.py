@@ -1,15 +1,14 @@
-"""What the CPU manager, the memory manager and DRA drivers would add to pod resources of our fake
-kubelet: no more than what cases ask about."""
+"""What the CPU manager, the memory manager and DRA drivers would add to pod resources: a count of
+CPUs and of memory, and the devices of claims as they were allocated."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from conformance.kubelet.client import Choices
-from conformance.kubelet.machine import CPUS_PER_NODE
-from conformance.kubelet.pods import Claim, ContainerSpec, PodSpec
 from refimpl.deviceplugin.api import podresources_v1_pb2 as pr
 from refimpl.deviceplugin.devicemanager.podresources import Others
+from refimpl.node.choices import CPUS_PER_NODE, KubeletChoices
+from refimpl.node.pods import Claim, ContainerSpec, PodSpec
 
 __all__ = ["Shares"]
 
@@ -23,15 +22,15 @@ class Shares:
     """Fills in `others` for a kubelet with these choices and gates. Nobody is ever refused: who
     comes too late gets what is left."""
 
-    def __init__(self, choices: Choices, gates: Collection[str], others: Others) -> None:
+    def __init__(self, choices: KubeletChoices, gates: Collection[str], others: Others) -> None:
         self._choices, self._gates, self._others = choices, gates, others
         self._held: dict[str, set[int]] = {}
         self._cpus = [n for n in range(len(choices.nodes) * CPUS_PER_NODE) if n not in _RESERVED]
-        told = others.allocatable
+        allocatable = others.allocatable
         if choices.cpu_policy == "static":
-            told.cpu_ids.extend(self._cpus)
+            allocatable.cpu_ids.extend(self._cpus)
         if choices.memory_policy == "Static":
-            told.memory.extend(_memory(_NODE_MI, node) for node in choices.nodes)
+            allocatable.memory.extend(_memory(_NODE_MI, node) for node in choices.nodes)
 
     def give(self, pod: PodSpec) -> None:
         """The pod is admitted: CPUs of its own for containers of whole CPUs, and what it claims."""
@@ -57,20 +56,16 @@ class Shares:
 
     def _own(self, pod: PodSpec) -> list[int]:
         """What the pod as such gets, which its containers share or take theirs from."""
-        asked = pod.pod_level and pod.amounts.memory_mi and self._choices.scope == "pod"
-        static = self._choices.cpu_policy == "static"
-        return self._take(pod.uid, pod.amounts.cpus) if asked and static and self._pods else []
-
-    @property
-    def _pods(self) -> bool:
-        return _POD_GATE in self._gates
+        whole = pod.pod_level and pod.amounts.memory_mi and self._choices.scope == "pod"
+        static = self._choices.cpu_policy == "static" and _POD_GATE in self._gates
+        return self._take(pod.uid, pod.amounts.cpus) if whole and static else []
 
     def _pinned(self, uid: str, container: ContainerSpec, own: list[int]) -> pr.ContainerResources:
-        entry, asked = pr.ContainerResources(), container.amounts
+        entry, amounts = pr.ContainerResources(), container.amounts
         if self._choices.cpu_policy == "static":
-            entry.cpu_ids.extend(own[: asked.cpus] if own else self._take(uid, asked.cpus))
+            entry.cpu_ids.extend(own[: amounts.cpus] if own else self._take(uid, amounts.cpus))
         if self._choices.memory_policy == "Static":
-            entry.memory.append(_memory(asked.memory_mi, next(iter(self._choices.nodes))))
+            entry.memory.append(_memory(amounts.memory_mi, next(iter(self._choices.nodes))))
         return entry
 
     def _take(self, uid: str, count: int) -> list[int]:
@@ -91,12 +86,12 @@ def _memory(size_mi: int, node: int) -> pr.ContainerMemory:
 
 
 def _claim(pod: PodSpec, claim: Claim) -> pr.DynamicResource:
-    made = pr.DynamicResource(claim_name=claim.name, claim_namespace=pod.namespace)
-    device = made.claim_resources.add(
+    resource = pr.DynamicResource(claim_name=claim.name, claim_namespace=pod.namespace)
+    device = resource.claim_resources.add(
         driver_name=claim.driver, pool_name=claim.pool, device_name=claim.device
     )
     for name in claim.cdi:
         device.cdi_devices.add(name=name)
     if claim.share:
         device.share_id = claim.share
-    return made
+    return resource

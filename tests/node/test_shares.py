@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from conformance.kubelet.client import Choices
-from conformance.kubelet.machine import CPUS_PER_NODE
-from conformance.kubelet.pods import Amounts, Claim, ContainerSpec, PodSpec
-from conformance.kubelet.shares import Shares
 from refimpl.deviceplugin.devicemanager.podresources import Others
+from refimpl.node.choices import CPUS_PER_NODE, KubeletChoices
+from refimpl.node.pods import Amounts, Claim, ContainerSpec, PodSpec
+from refimpl.node.shares import Shares
 
 WHOLE = Amounts(cpus=1, memory_mi=64)
 GATES = {"KubeletPodResourcesDynamicResources", "PodLevelResourceManagers"}
@@ -20,7 +19,7 @@ def pod(uid: str, *amounts: Amounts, **choices: object) -> PodSpec:
 def test_without_policies_nothing_is_told() -> None:
     """Of the node and of its pods."""
     others = Others()
-    Shares(Choices(), GATES, others).give(pod("p", WHOLE))
+    Shares(KubeletChoices(), GATES, others).give(pod("p", WHOLE))
     assert others == Others(containers={("p", "c0"): others.containers["p", "c0"]})
     assert others.containers["p", "c0"].ByteSize() == 0
 
@@ -28,7 +27,7 @@ def test_without_policies_nothing_is_told() -> None:
 def test_whole_cpus_are_given_to_one_container_each_until_it_is_gone() -> None:
     """Where all containers of the pod ask for them, as those of class Guaranteed; CPU 0 stays."""
     others = Others()
-    shares = Shares(Choices(cpu_policy="static"), GATES, others)
+    shares = Shares(KubeletChoices(cpu_policy="static"), GATES, others)
     assert list(others.allocatable.cpu_ids) == list(range(1, CPUS_PER_NODE))
     for each in (pod("p", WHOLE, WHOLE), pod("q", WHOLE), pod("r", WHOLE, Amounts())):
         shares.give(each)
@@ -49,7 +48,7 @@ def test_whole_cpus_are_given_to_one_container_each_until_it_is_gone() -> None:
 def test_memory_is_told_in_bytes_on_a_node() -> None:
     """Of two nodes the first."""
     others = Others()
-    choices = Choices(memory_policy="Static", nodes={2: (10, 20), 3: (20, 10)})
+    choices = KubeletChoices(memory_policy="Static", nodes={2: (10, 20), 3: (20, 10)})
     Shares(choices, GATES, others).give(pod("p", WHOLE))
     [block] = others.containers["p", "c0"].memory
     assert (block.memory_type, block.size) == ("memory", 64 * 1024 * 1024)
@@ -61,7 +60,7 @@ def test_a_pod_has_cpus_as_such_in_pod_scope_only() -> None:
     """Those of its containers are among them."""
     for scope, whole in (("pod", [1, 2]), ("container", [])):
         others = Others()
-        choices = Choices(cpu_policy="static", scope=scope)  # type: ignore[arg-type]
+        choices = KubeletChoices(cpu_policy="static", scope=scope)  # type: ignore[arg-type]
         two = Amounts(cpus=2, memory_mi=128)
         asking = pod("p", WHOLE, Amounts(), pod_level=True, amounts=two)
         Shares(choices, GATES, others).give(asking)
@@ -79,7 +78,7 @@ def test_claims_are_told_where_their_gate_is_open() -> None:
     )
     asking = PodSpec("p", "p", app=(ContainerSpec("c0", claims=claims),))
     others = Others()
-    Shares(Choices(), GATES, others).give(asking)
+    Shares(KubeletChoices(), GATES, others).give(asking)
     one, two = others.containers["p", "c0"].dynamic_resources
     assert (one.claim_namespace, one.claim_name) == ("default", "one")
     [device] = one.claim_resources
@@ -88,5 +87,5 @@ def test_claims_are_told_where_their_gate_is_open() -> None:
     assert not device.HasField("share_id")
     assert two.claim_resources[0].share_id == "some-uuid"
     closed = Others()
-    Shares(Choices(), (), closed).give(asking)
+    Shares(KubeletChoices(), (), closed).give(asking)
     assert list(closed.containers["p", "c0"].dynamic_resources) == []
