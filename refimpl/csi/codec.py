@@ -16,9 +16,9 @@ from refimpl.csi.state.models import (
     Access,
     AccessMode,
     CapacityRange,
-    Group,
+    ContentSource,
+    GroupSnapshot,
     Snapshot,
-    Source,
     SourceKind,
     Topology,
     TopologyRequirement,
@@ -32,50 +32,50 @@ _MODES: Mapping[int, AccessMode] = {int(mode): mode for mode in AccessMode}
 _NANOSECONDS = 1_000_000_000
 
 
-def capability_in(sent: pb.VolumeCapability) -> VolumeCapability:
+def capability_in(message: pb.VolumeCapability) -> VolumeCapability:
     """One capability as sent."""
-    access = cast(Access, sent.WhichOneof("access_type") or "")
-    mode = _MODES.get(sent.access_mode.mode, AccessMode.UNKNOWN)
+    access = cast(Access, message.WhichOneof("access_type") or "")
+    mode = _MODES.get(message.access_mode.mode, AccessMode.UNKNOWN)
     if access != "mount":
         return VolumeCapability(access, mode)
-    mount = sent.mount
+    mount = message.mount
     return VolumeCapability(
         access, mode, mount.fs_type, tuple(mount.mount_flags), mount.volume_mount_group
     )
 
 
-def capabilities_in(sent: Iterable[pb.VolumeCapability]) -> tuple[VolumeCapability, ...]:
+def capabilities_in(messages: Iterable[pb.VolumeCapability]) -> tuple[VolumeCapability, ...]:
     """Capabilities in their order."""
-    return tuple([capability_in(item) for item in sent])
+    return tuple([capability_in(item) for item in messages])
 
 
-def range_in(sent: pb.CapacityRange) -> CapacityRange:
+def range_in(message: pb.CapacityRange) -> CapacityRange:
     """Bounds in bytes."""
-    return CapacityRange(sent.required_bytes, sent.limit_bytes)
+    return CapacityRange(message.required_bytes, message.limit_bytes)
 
 
-def map_in(sent: Mapping[str, str]) -> dict[str, str]:
+def map_in(entries: Mapping[str, str]) -> dict[str, str]:
     """A copy that outlives the message."""
-    return dict(sent) if sent else {}
+    return dict(entries) if entries else {}
 
 
-def source_in(sent: pb.VolumeContentSource) -> Source:
+def source_in(message: pb.VolumeContentSource) -> ContentSource:
     """The source; kind "" if none is set."""
-    kind = sent.WhichOneof("type")
+    kind = message.WhichOneof("type")
     if kind == "snapshot":
-        return Source("snapshot", sent.snapshot.snapshot_id)
-    return Source(cast(SourceKind, kind or ""), sent.volume.volume_id)
+        return ContentSource("snapshot", message.snapshot.snapshot_id)
+    return ContentSource(cast(SourceKind, kind or ""), message.volume.volume_id)
 
 
-def topology_in(sent: pb.Topology) -> Topology:
+def topology_in(message: pb.Topology) -> Topology:
     """A place."""
-    return Topology.of(sent.segments)
+    return Topology.of(message.segments)
 
 
-def requirement_in(sent: pb.TopologyRequirement) -> TopologyRequirement:
+def requirement_in(message: pb.TopologyRequirement) -> TopologyRequirement:
     """Both lists in their order."""
     return TopologyRequirement(
-        tuple(map(topology_in, sent.requisite)), tuple(map(topology_in, sent.preferred))
+        tuple(map(topology_in, message.requisite)), tuple(map(topology_in, message.preferred))
     )
 
 
@@ -94,14 +94,14 @@ def capability_out(capability: VolumeCapability) -> pb.VolumeCapability:
     return pb.VolumeCapability(mount=mount, access_mode=mode)
 
 
-def source_out(source: Source) -> pb.VolumeContentSource:
+def source_out(source: ContentSource) -> pb.VolumeContentSource:
     """The message of a source."""
-    made = pb.VolumeContentSource()
+    message = pb.VolumeContentSource()
     if source.kind == "snapshot":
-        made.snapshot.snapshot_id = source.id
+        message.snapshot.snapshot_id = source.id
     else:
-        made.volume.volume_id = source.id
-    return made
+        message.volume.volume_id = source.id
+    return message
 
 
 def topology_out(place: Topology) -> pb.Topology:
@@ -111,22 +111,22 @@ def topology_out(place: Topology) -> pb.Topology:
 
 def volume_out(volume: Volume, *, sized: bool = True) -> pb.Volume:
     """The message of a volume; not `sized`: its capacity is unknown, which is 0."""
-    made = pb.Volume(
+    message = pb.Volume(
         capacity_bytes=volume.capacity if sized else 0,
         volume_id=volume.id,
         volume_context=volume.context,
     )
     if volume.source:
-        made.content_source.CopyFrom(source_out(volume.source))
+        message.content_source.CopyFrom(source_out(volume.source))
     for place in volume.topology:
-        made.accessible_topology.add().segments.update(place.segments)
-    return made
+        message.accessible_topology.add().segments.update(place.segments)
+    return message
 
 
 def moment_out(seconds: float) -> Timestamp:
     """The message of a time; the same time always gives the same message."""
-    whole, part = divmod(round(seconds * _NANOSECONDS), _NANOSECONDS)
-    return Timestamp(seconds=whole, nanos=part)
+    whole_seconds, part = divmod(round(seconds * _NANOSECONDS), _NANOSECONDS)
+    return Timestamp(seconds=whole_seconds, nanos=part)
 
 
 def snapshot_out(snapshot: Snapshot, ready: bool) -> pb.Snapshot:
@@ -142,13 +142,13 @@ def snapshot_out(snapshot: Snapshot, ready: bool) -> pb.Snapshot:
     )
 
 
-def group_out(group: Group, now: float) -> pb.VolumeGroupSnapshot:
+def group_out(group: GroupSnapshot, now: float) -> pb.VolumeGroupSnapshot:
     """The message of a group; ready once every member is."""
     return pb.VolumeGroupSnapshot(
         group_snapshot_id=group.id,
-        snapshots=[snapshot_out(one, one.ready_at <= now) for one in group.members],
+        snapshots=[snapshot_out(snapshot, snapshot.ready_at <= now) for snapshot in group.members],
         creation_time=moment_out(group.created),
-        ready_to_use=all(one.ready_at <= now for one in group.members),
+        ready_to_use=all(snapshot.ready_at <= now for snapshot in group.members),
     )
 
 
@@ -167,7 +167,7 @@ def _fault_out(fault: VolumeFault) -> pb.VolumeHealth.VolumeHealthEntry:
     )
 
 
-def condition_out(told: tuple[bool, str]) -> pb.VolumeCondition:
+def condition_out(condition: tuple[bool, str]) -> pb.VolumeCondition:
     """The message of a condition (1.12)."""
-    abnormal, message = told
-    return pb.VolumeCondition(abnormal=abnormal, message=message)
+    abnormal, text = condition
+    return pb.VolumeCondition(abnormal=abnormal, message=text)

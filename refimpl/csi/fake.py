@@ -15,18 +15,18 @@ from google.protobuf.descriptor import ServiceDescriptor
 from refimpl.csi import ids
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.csi.breakage import Breakable
-from refimpl.csi.persist import Log, restore
+from refimpl.csi.persist import StateLog, restore
 from refimpl.csi.profiles import settings_of
-from refimpl.csi.services.controller import Controller
-from refimpl.csi.services.group import GroupController
-from refimpl.csi.services.identity import Identity
-from refimpl.csi.services.metadata import SnapshotMetadata
-from refimpl.csi.services.node import Node
+from refimpl.csi.services.controller import ControllerService
+from refimpl.csi.services.group import GroupControllerService
+from refimpl.csi.services.identity import IdentityService
+from refimpl.csi.services.metadata import SnapshotMetadataService
+from refimpl.csi.services.node import NodeService
 from refimpl.csi.state import DriverState
 from refimpl.csi.state.capabilities import Revision
 from refimpl.csi.state.node import NodeState
 from refimpl.csi.state.ports import ChangeKind, Clock
-from refimpl.csi.state.settings import Settings
+from refimpl.csi.state.settings import DriverSettings
 from refimpl.csi.storage import Mode, OpenStorage, open_storage, remove, temporary_root
 from refimpl.registration.plugin import RegistrationService
 from refimpl.wire.endpoint import Endpoint
@@ -61,7 +61,7 @@ class FakeDriver(Breakable, Fake):
         self,
         endpoint: Where | None = None,
         *,
-        profile: str | Settings = "default",
+        profile: str | DriverSettings = "default",
         revision: Revision = "1.13",
         nodes: int = 1,
         split: bool = False,
@@ -79,8 +79,8 @@ class FakeDriver(Breakable, Fake):
         super().__init__(
             endpoint, faults=faults, journal=journal, control=control, allow_remote=allow_remote
         )
-        chosen = settings_of(profile, revision) if isinstance(profile, str) else profile
-        self.settings = chosen.without(*without).with_(**(settings or {}))
+        base = settings_of(profile, revision) if isinstance(profile, str) else profile
+        self.settings = base.without(*without).with_(**(settings or {}))
         if nodes < 1:
             raise ValueError(f"nodes={nodes}: a driver has at least one node")
         if register is not None and self._wanted and self._wanted.kind != "unix":
@@ -103,8 +103,8 @@ class FakeDriver(Breakable, Fake):
     @property
     def nodes(self) -> list[Endpoint]:
         """Where the Node service of each node is."""
-        own = [server.endpoint for server in self._started().servers]
-        return own if self._split else [self.endpoint, *own]
+        further = [server.endpoint for server in self._started().servers]
+        return further if self._split else [self.endpoint, *further]
 
     @property
     def registration(self) -> RegistrationService:
@@ -151,21 +151,21 @@ class FakeDriver(Breakable, Fake):
         """All five services; those the driver does not offer refuse by themselves."""
         state, point = self.state, self.faults.point
         served: dict[ServiceDescriptor, object] = {
-            _SERVICES["Identity"]: Identity(state),
-            _SERVICES["Controller"]: Controller(state, point),
-            _SERVICES["GroupController"]: GroupController(state, point),
-            _SERVICES["SnapshotMetadata"]: SnapshotMetadata(state),
+            _SERVICES["Identity"]: IdentityService(state),
+            _SERVICES["Controller"]: ControllerService(state, point),
+            _SERVICES["GroupController"]: GroupControllerService(state, point),
+            _SERVICES["SnapshotMetadata"]: SnapshotMetadataService(state),
         }
         if not self._split:
-            served[_SERVICES["Node"]] = Node(NodeState(state.tables, "node-0"), point)
+            served[_SERVICES["Node"]] = NodeService(NodeState(state.tables, "node-0"), point)
         return served
 
     def node_services(self, index: int) -> Mapping[ServiceDescriptor, object]:
         """What the socket of a node serves: the same identity, and that node."""
         node = NodeState(self.state.tables, f"node-{index}")
         return {
-            _SERVICES["Identity"]: Identity(self.state),
-            _SERVICES["Node"]: Node(node, self.faults.point),
+            _SERVICES["Identity"]: IdentityService(self.state),
+            _SERVICES["Node"]: NodeService(node, self.faults.point),
         }
 
     # -- parts --------------------------------------------------------------------------------
@@ -182,7 +182,7 @@ class FakeDriver(Breakable, Fake):
                 root = temporary_root()
                 stack.callback(remove, root)
             else:
-                log = Log(self._state_dir)
+                log = StateLog(self._state_dir)
                 stack.callback(log.close)
                 root = str(self._state_dir / "storage")
             opened = open_storage(self._mode, root)
@@ -198,7 +198,7 @@ class FakeDriver(Breakable, Fake):
                 restore(state.tables, log, opened)
             return _Running(state, opened, stack.pop_all())
 
-    def _written(self, log: Log | None) -> Any:
+    def _written(self, log: StateLog | None) -> Any:
         """OnChange with a crash point on both sides of the writing."""
         point = self.faults.point
 

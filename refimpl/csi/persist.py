@@ -3,9 +3,9 @@
     ["volume", "ID", {...}]      a record came or changed
     ["volume", "ID", null]       it is gone
 
-`Log.append` is the state's `OnChange`: a line is written before the call that made it is answered,
-so a killed process loses nothing that it acknowledged. The file is rewritten without its history
-at each start, and when history outgrows content.
+`StateLog.append` is the state's `OnChange`: a line is written before the call that made it is
+answered, so a killed process loses nothing that it acknowledged. The file is rewritten without its
+history at each start, and when history outgrows content.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from pathlib import Path
 import msgspec
 
 from refimpl.csi.state.models import (
-    Attachment,
-    Group,
+    GroupSnapshot,
     Publication,
     Snapshot,
     Staging,
     Volume,
+    VolumeAttachment,
     VolumeHealth,
 )
 from refimpl.csi.state.node import contents, places
 from refimpl.csi.state.ports import ChangeKind
-from refimpl.csi.state.tables import Record, StorageFaults, Tables, load
+from refimpl.csi.state.tables import DriverTables, Record, StorageFaults, load
 from refimpl.csi.storage import OpenStorage
 from refimpl.csi.storage.machine import refusal
 
-__all__ = ["Log", "StateError", "restore"]
+__all__ = ["StateError", "StateLog", "restore"]
 
 _NAME = "state.jsonl"
 _FORMAT = ["format", "refimpl-csi", 1]
@@ -42,9 +42,9 @@ _KINDS: Mapping[str, msgspec.json.Decoder[Record]] = {
     kind: msgspec.json.Decoder(record)
     for kind, record in {
         "volume": Volume,
-        "attachment": Attachment,
+        "attachment": VolumeAttachment,
         "snapshot": Snapshot,
-        "group": Group,
+        "group": GroupSnapshot,
         "staging": Staging,
         "publication": Publication,
         "health": VolumeHealth,
@@ -59,7 +59,7 @@ class StateError(Exception):
     """A state directory that cannot be used; the text says which, why, and what to do."""
 
 
-class Log:
+class StateLog:
     """The log of one state directory, for one process at a time.
 
     `sync`: every line reaches the disk before the call is answered, so that a power failure loses
@@ -129,10 +129,10 @@ class Log:
         return descriptor
 
     def _write(self, line: bytes) -> None:
-        done = 0
+        written = 0
         try:
-            while done < len(line):
-                done += os.write(self._file, line[done:])
+            while written < len(line):
+                written += os.write(self._file, line[written:])
             if self._sync:
                 os.fdatasync(self._file)
         except OSError as error:
@@ -183,7 +183,7 @@ class Log:
         return _unreadable(self.path, number, why)
 
 
-def restore(tables: Tables, log: Log, storage: OpenStorage) -> None:
+def restore(tables: DriverTables, log: StateLog, storage: OpenStorage) -> None:
     """Fills the tables from the log and lets the storage take over what is still in use.
 
     What an earlier process left in storage without having written it down is taken away.

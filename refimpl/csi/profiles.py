@@ -12,9 +12,9 @@ import attrs
 
 from refimpl.csi.state.capabilities import Revision
 from refimpl.csi.state.models import AccessMode
-from refimpl.csi.state.settings import GIB, Settings
+from refimpl.csi.state.settings import GIB, DriverSettings
 
-Profile = Callable[[Revision], Settings]
+Profile = Callable[[Revision], DriverSettings]
 
 _SINGLE_NODE = frozenset(mode for mode in AccessMode if mode.name.startswith("SINGLE_NODE"))
 _READER = frozenset(mode for mode in AccessMode if mode.read_only)
@@ -22,17 +22,17 @@ _GROUP_AND_METADATA = ("GROUP_CONTROLLER_SERVICE", "SNAPSHOT_METADATA_SERVICE")
 _TOPOLOGY = ("VOLUME_ACCESSIBILITY_CONSTRAINTS", "SNAPSHOT_ACCESSIBILITY_CONSTRAINTS")
 
 
-def default(revision: Revision) -> Settings:
+def default(revision: Revision) -> DriverSettings:
     """Everything on."""
-    return Settings(revision=revision)
+    return DriverSettings(revision=revision)
 
 
-def controller_only(revision: Revision) -> Settings:
+def controller_only(revision: Revision) -> DriverSettings:
     """A controller whose node half runs elsewhere: Node RPCs are UNIMPLEMENTED here."""
-    return Settings(revision=revision, node_service=False)
+    return DriverSettings(revision=revision, node_service=False)
 
 
-def node_only(revision: Revision) -> Settings:
+def node_only(revision: Revision) -> DriverSettings:
     """No controller at all: volumes exist beforehand (static-0, static-1) or are made inline."""
     return attrs.evolve(
         default(revision).without("CONTROLLER_SERVICE", "VOLUME_ACCESSIBILITY_CONSTRAINTS"),
@@ -42,20 +42,20 @@ def node_only(revision: Revision) -> Settings:
     )
 
 
-def no_staging(revision: Revision) -> Settings:
+def no_staging(revision: Revision) -> DriverSettings:
     """Volumes are published without being staged."""
     return default(revision).without("STAGE_UNSTAGE_VOLUME")
 
 
-def read_only(revision: Revision) -> Settings:
+def read_only(revision: Revision) -> DriverSettings:
     """Volumes that are only ever read, such as images and data sets."""
-    kept = default(revision).without("EXPAND_VOLUME", "CLONE_VOLUME", "MODIFY_VOLUME")
-    return attrs.evolve(kept.without("SINGLE_NODE_MULTI_WRITER"), modes=_READER)
+    settings = default(revision).without("EXPAND_VOLUME", "CLONE_VOLUME", "MODIFY_VOLUME")
+    return attrs.evolve(settings.without("SINGLE_NODE_MULTI_WRITER"), modes=_READER)
 
 
-def topology(revision: Revision) -> Settings:
+def topology(revision: Revision) -> DriverSettings:
     """Zonal block storage: three zones with pools of their own, a node in each."""
-    return Settings(
+    return DriverSettings(
         revision=revision,
         zones=("zone-a", "zone-b", "zone-c"),
         nodes_per_zone=1,
@@ -63,16 +63,16 @@ def topology(revision: Revision) -> Settings:
     )
 
 
-def zonal_snapshots(revision: Revision) -> Settings:
+def zonal_snapshots(revision: Revision) -> DriverSettings:
     """As `topology`, and a snapshot can be restored only where its volume is (1.13)."""
     return attrs.evolve(topology(revision), snapshot_zones="source")
 
 
-def single_node(revision: Revision) -> Settings:
+def single_node(revision: Revision) -> DriverSettings:
     """Local disks: one node at a time, no attaching, a pool on each node, thick."""
-    kept = default(revision).without("PUBLISH_UNPUBLISH_VOLUME", *_GROUP_AND_METADATA)
+    settings = default(revision).without("PUBLISH_UNPUBLISH_VOLUME", *_GROUP_AND_METADATA)
     return attrs.evolve(
-        kept,
+        settings,
         modes=_SINGLE_NODE,
         zones=tuple(f"node-{index}" for index in range(8)),
         nodes_per_zone=1,
@@ -82,43 +82,43 @@ def single_node(revision: Revision) -> Settings:
     )
 
 
-def no_attach(revision: Revision) -> Settings:
+def no_attach(revision: Revision) -> DriverSettings:
     """A network file system: no attaching, no staging, shared by all, of no known size."""
     dropped = ("PUBLISH_UNPUBLISH_VOLUME", "STAGE_UNSTAGE_VOLUME", "GET_CAPACITY")
-    kept = default(revision).without(*dropped, *_GROUP_AND_METADATA, *_TOPOLOGY)
+    settings = default(revision).without(*dropped, *_GROUP_AND_METADATA, *_TOPOLOGY)
     return attrs.evolve(
-        kept, access_types=frozenset({"mount"}), report_capacity=False, attach_limit=0
+        settings, access_types=frozenset({"mount"}), report_capacity=False, attach_limit=0
     )
 
 
-def snapshot_free(revision: Revision) -> Settings:
+def snapshot_free(revision: Revision) -> DriverSettings:
     """No snapshots, no groups, no clones."""
     return default(revision).without("CREATE_DELETE_SNAPSHOT", "CLONE_VOLUME")
 
 
-def late_snapshots(revision: Revision) -> Settings:
+def late_snapshots(revision: Revision) -> DriverSettings:
     """Snapshots are uploaded: cut at once, ready to use two seconds later."""
-    return Settings(revision=revision, snapshot_delay=2.0)
+    return DriverSettings(revision=revision, snapshot_delay=2.0)
 
 
-def offline_expansion(revision: Revision) -> Settings:
+def offline_expansion(revision: Revision) -> DriverSettings:
     """Volumes grow only while they are not published, in whole GiB, with the controller alone."""
-    kept = default(revision).without("expansion:ONLINE", "node:EXPAND_VOLUME")
-    return attrs.evolve(kept, granule=GIB, minimum=GIB)
+    settings = default(revision).without("expansion:ONLINE", "node:EXPAND_VOLUME")
+    return attrs.evolve(settings, granule=GIB, minimum=GIB)
 
 
-def transition(revision: Revision) -> Settings:
+def transition(revision: Revision) -> DriverSettings:
     """A driver between two revisions: tells conditions as in 1.12 beside the health of 1.13."""
-    kept = default(revision)
+    settings = default(revision)
     both = {"VOLUME_CONDITION"}
     return attrs.evolve(
-        kept, controller=kept.controller | both, node=kept.node | both, transition=True
+        settings, controller=settings.controller | both, node=settings.node | both, transition=True
     )
 
 
-def csi_1_0_minimal(revision: Revision) -> Settings:
+def csi_1_0_minimal(revision: Revision) -> DriverSettings:
     """What the first drivers had: create, delete, attach, publish."""
-    return Settings(
+    return DriverSettings(
         revision=revision,
         plugin=frozenset({"CONTROLLER_SERVICE"}),
         expansion=frozenset(),
@@ -147,7 +147,7 @@ PROFILES: Mapping[str, Profile] = {
 }
 
 
-def settings_of(profile: str, revision: Revision = "1.13") -> Settings:
+def settings_of(profile: str, revision: Revision = "1.13") -> DriverSettings:
     """The settings of a profile by name; ValueError names those there are."""
     if profile not in PROFILES:
         raise ValueError(f"there is no profile {profile!r}; known are {', '.join(PROFILES)}")

@@ -10,9 +10,9 @@ from refimpl.csi import codec
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.csi.state.models import (
     AccessMode,
-    Group,
+    ContentSource,
+    GroupSnapshot,
     Snapshot,
-    Source,
     Topology,
     Volume,
     VolumeCapability,
@@ -45,11 +45,11 @@ def test_what_is_missing_or_unknown_stays_visible() -> None:
     strange = pb.VolumeCapability()
     strange.access_mode.ParseFromString(b"\x08\x63")  # mode 99
     assert codec.capability_in(strange).mode == AccessMode.UNKNOWN
-    assert codec.source_in(pb.VolumeContentSource()) == Source("", "")  # type: ignore[arg-type]
+    assert codec.source_in(pb.VolumeContentSource()) == ContentSource("", "")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("source", [Source("snapshot", "s"), Source("volume", "v")])
-def test_a_source_survives_the_way_there_and_back(source: Source) -> None:
+@pytest.mark.parametrize("source", [ContentSource("snapshot", "s"), ContentSource("volume", "v")])
+def test_a_source_survives_the_way_there_and_back(source: ContentSource) -> None:
     """Its kind is the field it is in."""
     assert codec.source_in(codec.source_out(source)) == source
 
@@ -78,7 +78,9 @@ def test_a_volume_shows_what_it_has() -> None:
     assert codec.volume_out(volume) == pb.Volume(
         volume_id="id", capacity_bytes=7, volume_context={"k": "v"}
     )
-    copy = Volume("id", "name", 7, "mount", (), source=Source("volume", "v"), topology=(PLACE,))
+    copy = Volume(
+        "id", "name", 7, "mount", (), source=ContentSource("volume", "v"), topology=(PLACE,)
+    )
     made = codec.volume_out(copy, sized=False)
     assert made.capacity_bytes == 0
     assert made.content_source.volume.volume_id == "v"
@@ -99,7 +101,7 @@ def test_a_group_is_ready_once_all_members_are() -> None:
     early, late = (
         Snapshot(f"s{at}", "", "v", 1, "mount", 1.5, at, "g", (PLACE,)) for at in (2.0, 9.0)
     )
-    group = Group("g", "name", ("v", "w"), (early, late), 1.5)
+    group = GroupSnapshot("g", "name", ("v", "w"), (early, late), 1.5)
     waiting, ready = codec.group_out(group, 5.0), codec.group_out(group, 9.0)
     assert [one.ready_to_use for one in waiting.snapshots] == [True, False]
     assert (waiting.ready_to_use, ready.ready_to_use) == (False, True)

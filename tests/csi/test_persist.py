@@ -15,33 +15,33 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from refimpl.csi import persist
-from refimpl.csi.persist import Log, StateError, restore
+from refimpl.csi.persist import StateError, StateLog, restore
 from refimpl.csi.state import DriverState
 from refimpl.csi.state.models import (
     AccessMode,
     CapacityRange,
-    Source,
+    ContentSource,
     Volume,
     VolumeCapability,
 )
-from refimpl.csi.state.node import NodeState, Publish, Stage
+from refimpl.csi.state.node import NodeState, PublishRequest, StageRequest
 from refimpl.csi.state.ports import numbered
-from refimpl.csi.state.settings import Settings
+from refimpl.csi.state.settings import DriverSettings
 from refimpl.csi.state.volumes.requests import NewVolume
 from refimpl.csi.storage.memory import MemoryStorage
 from refimpl.wire.status import Code, Refused
 
 SHARED = VolumeCapability("mount", AccessMode.MULTI_NODE_MULTI_WRITER, "ext4", ("noatime",), "42")
-Opened = Callable[..., Log]
+Opened = Callable[..., StateLog]
 
 
 @pytest.fixture
 def opened(tmp_path: Path) -> Iterator[Opened]:
     """Opens the log of tmp_path/state; all are closed at the end."""
-    logs: list[Log] = []
+    logs: list[StateLog] = []
 
-    def log(**how: bool) -> Log:
-        logs.append(Log(tmp_path / "state", **how))
+    def log(**how: bool) -> StateLog:
+        logs.append(StateLog(tmp_path / "state", **how))
         return logs[-1]
 
     yield log
@@ -60,11 +60,11 @@ def volume(key: str, size: int = 1) -> Volume:
     return Volume(key, f"name of {key}", size, "mount", (AccessMode.SINGLE_NODE_WRITER,))
 
 
-def lived(log: Log, ids: Any = None) -> DriverState:
+def lived(log: StateLog, ids: Any = None) -> DriverState:
     """A driver in whose short life every kind of record came, and some went."""
     storage = MemoryStorage()
     state = DriverState(
-        Settings(snapshot_delay=5.0),
+        DriverSettings(snapshot_delay=5.0),
         clock=lambda: 100.0,
         ids=ids or numbered(),
         storage=storage,
@@ -73,12 +73,14 @@ def lived(log: Log, ids: Any = None) -> DriverState:
     first = state.volumes.create(NewVolume("one", (SHARED,), CapacityRange(1 << 20)))
     gone = state.volumes.create(NewVolume("gone", (SHARED,)))
     state.volumes.delete(gone.id, {})
-    state.volumes.create(NewVolume("copy", (SHARED,), source=Source("volume", first.id)))
+    state.volumes.create(NewVolume("copy", (SHARED,), source=ContentSource("volume", first.id)))
     state.attachments.publish(first.id, "node-0", SHARED, False, {}, {})
     node = NodeState(state.tables, "node-0")
-    node.stage(Stage(volume_id=first.id, path="/s", capability=SHARED))
+    node.stage(StageRequest(volume_id=first.id, path="/s", capability=SHARED))
     for target in ("/t1", "/t2"):
-        node.publish(Publish(volume_id=first.id, target=target, staging="/s", capability=SHARED))
+        node.publish(
+            PublishRequest(volume_id=first.id, target=target, staging="/s", capability=SHARED)
+        )
     node.unpublish(first.id, "/t2")
     state.changes.expand(first.id, CapacityRange(2 << 20), None, {})
     state.changes.modify(first.id, {"tier": "gold"}, {})
@@ -109,11 +111,11 @@ def content(state: DriverState) -> dict[str, object]:
     }
 
 
-def restored(log: Log, storage: MemoryStorage | None = None) -> DriverState:
+def restored(log: StateLog, storage: MemoryStorage | None = None) -> DriverState:
     """A new driver over a log."""
     storage = storage or MemoryStorage()
     state = DriverState(
-        Settings(snapshot_delay=5.0), clock=lambda: 100.0, ids=numbered(), storage=storage
+        DriverSettings(snapshot_delay=5.0), clock=lambda: 100.0, ids=numbered(), storage=storage
     )
     restore(state.tables, log, storage)
     return state
@@ -235,7 +237,7 @@ def test_a_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     """Before anything is served."""
     (tmp_path / "file").touch()
     with pytest.raises(StateError, match="file/state"):
-        Log(tmp_path / "file" / "state")
+        StateLog(tmp_path / "file" / "state")
 
 
 class Disk:
@@ -294,10 +296,12 @@ def test_a_call_that_could_not_be_written_down_did_not_happen(
     state = lived(log)
     (first,) = [one.id for one in state.tables.volumes.values() if one.name == "one"]
     node = NodeState(state.tables, "node-0")
-    asked = Publish(volume_id=first, target="/t9", staging="/s", capability=SHARED)
+    asked = PublishRequest(volume_id=first, target="/t9", staging="/s", capability=SHARED)
     calls: list[Callable[[], object]] = [
         lambda: state.volumes.create(NewVolume("new", (SHARED,))),
-        lambda: state.volumes.create(NewVolume("clone", (SHARED,), source=Source("volume", first))),
+        lambda: state.volumes.create(
+            NewVolume("clone", (SHARED,), source=ContentSource("volume", first))
+        ),
         lambda: state.changes.expand(first, CapacityRange(3 << 20), None, {}),
         lambda: state.changes.modify(first, {"tier": "silver"}, {}),
         lambda: state.snapshots.create(first, "new", {}, None, {}),
@@ -401,7 +405,7 @@ def test_any_history_ends_in_what_a_dictionary_holds(
     directory = tmp_path_factory.mktemp("state")
     model: dict[str, Volume] = {}
     for run in runs:
-        log = Log(directory)
+        log = StateLog(directory)
         for key, size in run:
             if size is None:
                 model.pop(key, None)
@@ -409,6 +413,6 @@ def test_any_history_ends_in_what_a_dictionary_holds(
                 model[key] = volume(key, size)
             log.append("volume", key, model.get(key))
         log.close()
-    log = Log(directory)
+    log = StateLog(directory)
     assert list(log.records()) == list(model.values())
     log.close()

@@ -10,7 +10,7 @@ from refimpl.csi.api import csi_pb2 as pb
 from refimpl.csi.api import csi_pb2_grpc as rpc
 from refimpl.csi.fake import FakeDriver
 from refimpl.csi.profiles import PROFILES, settings_of
-from refimpl.csi.state.capabilities import GATES, IMPLICATIONS
+from refimpl.csi.state.capabilities import IMPLICATIONS, PREREQUISITES
 from refimpl.wire.client import Channel
 from refimpl.wire.status import Code, Refused
 
@@ -87,7 +87,7 @@ def test_capabilities_on_the_wire_follow_the_rules(profile: str, revision: Any) 
 def test_the_default_offers_everything() -> None:
     """In 1.13 all 36 RPCs, in 1.12 the four about health are missing."""
     assert settings_of("default").refusals == {}
-    late = {name for name, gate in GATES.items() if gate.since == "1.13"}
+    late = {name for name, gate in PREREQUISITES.items() if gate.since == "1.13"}
     assert set(settings_of("default", "1.12").refusals) == late
 
 

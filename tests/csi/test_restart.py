@@ -14,12 +14,12 @@ import attrs
 import pytest
 
 from refimpl.csi.fake import FakeDriver
-from refimpl.csi.persist import Log, restore
+from refimpl.csi.persist import StateLog, restore
 from refimpl.csi.state import DriverState
 from refimpl.csi.state.models import Access, AccessMode, VolumeCapability
-from refimpl.csi.state.node import NodeState, Publish, Stage
+from refimpl.csi.state.node import NodeState, PublishRequest, StageRequest
 from refimpl.csi.state.ports import numbered
-from refimpl.csi.state.settings import Settings
+from refimpl.csi.state.settings import DriverSettings
 from refimpl.csi.state.volumes.requests import NewVolume
 from refimpl.csi.storage import Mode, OpenStorage, loops, mounts, open_storage
 from refimpl.wire.status import Refused
@@ -27,17 +27,17 @@ from refimpl.wire.status import Refused
 # Lives in a process of its own until it is killed before or after the writing of a record.
 LIFE = """
 import os, sys
-from refimpl.csi.persist import Log
+from refimpl.csi.persist import StateLog
 from refimpl.csi.state import DriverState
 from refimpl.csi.state.models import AccessMode, VolumeCapability
-from refimpl.csi.state.node import NodeState, Publish, Stage
+from refimpl.csi.state.node import NodeState, PublishRequest, StageRequest
 from refimpl.csi.state.ports import numbered
 from refimpl.csi.state.volumes.requests import NewVolume
-from refimpl.csi.state.settings import Settings
+from refimpl.csi.state.settings import DriverSettings
 from refimpl.csi.storage import open_storage
 
 base, mode, access, point, turn = sys.argv[1:]
-log, turns = Log(base + "/state"), int(turn)
+log, turns = StateLog(base + "/state"), int(turn)
 
 def reached(name):
     global turns
@@ -52,16 +52,19 @@ def on_change(kind, key, record):
 
 storage = open_storage(mode, base + "/state/storage")
 state = DriverState(
-    Settings(), clock=lambda: 0.0, ids=numbered(), storage=storage, on_change=on_change
+    DriverSettings(), clock=lambda: 0.0, ids=numbered(), storage=storage, on_change=on_change
 )
 node = NodeState(state.tables, "node-0")
-one = VolumeCapability(access, AccessMode.MULTI_NODE_MULTI_WRITER)
-volume = state.volumes.create(NewVolume("v", (one,))).id
-state.attachments.publish(volume, "node-0", one, False, {}, {})
-node.stage(Stage(volume_id=volume, path=base + "/s", capability=one))
-node.publish(Publish(volume_id=volume, target=base + "/t", staging=base + "/s", capability=one))
-at = base + ("/t" if access == "block" else "/t/file")
-with open(at, "r+" if access == "block" else "w") as file:
+capability = VolumeCapability(access, AccessMode.MULTI_NODE_MULTI_WRITER)
+volume = state.volumes.create(NewVolume("v", (capability,))).id
+state.attachments.publish(volume, "node-0", capability, False, {}, {})
+node.stage(StageRequest(volume_id=volume, path=base + "/s", capability=capability))
+target, staging = base + "/t", base + "/s"
+node.publish(
+    PublishRequest(volume_id=volume, target=target, staging=staging, capability=capability)
+)
+content = base + ("/t" if access == "block" else "/t/file")
+with open(content, "r+" if access == "block" else "w") as file:
     file.write("kept")
 node.unpublish(volume, base + "/t")
 node.unstage(volume, base + "/s")
@@ -121,10 +124,10 @@ class Life:
 @contextmanager
 def living(base: Path, mode: Mode) -> Iterator[Life]:
     """The next life over the same directory; it ends orderly and keeps what is in use."""
-    log = Log(base / "state")
+    log = StateLog(base / "state")
     storage = open_storage(mode, str(base / "state" / "storage"))
     state = DriverState(
-        Settings(),
+        DriverSettings(),
         clock=time.time,
         ids=numbered(),
         storage=storage,
@@ -143,8 +146,8 @@ def flow(driver: Life | FakeDriver, access: Access, base: Path) -> str:
     volume = state.volumes.create(NewVolume("v", (one,))).id
     state.attachments.publish(volume, "node-0", one, False, {}, {})
     staging, target = str(base / "s"), str(base / "t")
-    node.stage(Stage(volume_id=volume, path=staging, capability=one))
-    node.publish(Publish(volume_id=volume, target=target, staging=staging, capability=one))
+    node.stage(StageRequest(volume_id=volume, path=staging, capability=one))
+    node.publish(PublishRequest(volume_id=volume, target=target, staging=staging, capability=one))
     return volume
 
 

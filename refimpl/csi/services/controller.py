@@ -16,7 +16,7 @@ from refimpl.wire.server import Call
 _Rpc = pb.ControllerServiceCapability.RPC
 
 
-class Controller(SnapshotRpcs):
+class ControllerService(SnapshotRpcs):
     """CSI 1.13, Controller service RPC."""
 
     def ControllerGetCapabilities(
@@ -159,13 +159,13 @@ class Controller(SnapshotRpcs):
         return self._state.settings.report_capacity
 
     def _listed(self, entry: VolumeEntry) -> pb.ListVolumesResponse.Entry:
-        made = pb.ListVolumesResponse.Entry(
+        entry_out = pb.ListVolumesResponse.Entry(
             volume=codec.volume_out(entry.volume, sized=self._sized)
         )
         if self._told_status:
-            self._fill(made.status, entry)
-            made.status.SetInParent()
-        return made
+            self._fill(entry_out.status, entry)
+            entry_out.status.SetInParent()
+        return entry_out
 
     @property
     def _told_status(self) -> bool:

@@ -7,13 +7,13 @@ from refimpl.csi.api import csi_pb2 as pb
 from refimpl.csi.services.snapshots import Point, nowhere
 from refimpl.csi.state import DriverState
 from refimpl.csi.state.capabilities import NUMBERS
-from refimpl.csi.state.models import Group
+from refimpl.csi.state.models import GroupSnapshot
 from refimpl.wire.server import Call
 
 _Rpc = pb.GroupControllerServiceCapability.RPC
 
 
-class GroupController:
+class GroupControllerService:
     """CSI 1.13, Group Controller service RPC."""
 
     def __init__(self, state: DriverState, point: Point = nowhere) -> None:
@@ -68,5 +68,5 @@ class GroupController:
         )
         return pb.GetVolumeGroupSnapshotResponse(group_snapshot=self._group(group))
 
-    def _group(self, group: Group) -> pb.VolumeGroupSnapshot:
+    def _group(self, group: GroupSnapshot) -> pb.VolumeGroupSnapshot:
         return codec.group_out(group, self._state.tables.clock())

@@ -13,7 +13,7 @@ _Service = pb.PluginCapability.Service
 _Expansion = pb.PluginCapability.VolumeExpansion
 
 
-class Identity:
+class IdentityService:
     """CSI 1.13, Identity service RPC."""
 
     def __init__(self, state: DriverState) -> None:

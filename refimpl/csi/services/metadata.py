@@ -10,7 +10,7 @@ from refimpl.csi.state.snapshots.metadata import Blocks
 from refimpl.wire.server import Call
 
 
-class SnapshotMetadata:
+class SnapshotMetadataService:
     """CSI 1.13, Snapshot Metadata service RPC. A stream ends early when its caller is gone."""
 
     def __init__(self, state: DriverState) -> None:

@@ -9,14 +9,14 @@ from refimpl.csi.api import csi_pb2 as pb
 from refimpl.csi.services.snapshots import Point, nowhere
 from refimpl.csi.state.capabilities import NUMBERS
 from refimpl.csi.state.models import StorageFault
-from refimpl.csi.state.node import Expand, NodeState, Publish, Stage
+from refimpl.csi.state.node import ExpandRequest, NodeState, PublishRequest, StageRequest
 from refimpl.wire.server import Call
 
 _Rpc = pb.NodeServiceCapability.RPC
 _Backend = pb.NodeGetStorageHealthResponse.StorageBackendHealth
 
 
-class Node:
+class NodeService:
     """CSI 1.13, Node service RPC, on one node."""
 
     def __init__(self, state: NodeState, point: Point = nowhere) -> None:
@@ -26,10 +26,10 @@ class Node:
     def NodeGetInfo(self, request: pb.NodeGetInfoRequest, call: Call) -> pb.NodeGetInfoResponse:
         """Name, limit and place of the node."""
         info = self._state.info()
-        made = pb.NodeGetInfoResponse(node_id=info.node_id, max_volumes_per_node=info.most_volumes)
+        reply = pb.NodeGetInfoResponse(node_id=info.node_id, max_volumes_per_node=info.most_volumes)
         if info.place is not None:
-            made.accessible_topology.CopyFrom(codec.topology_out(info.place))
-        return made
+            reply.accessible_topology.CopyFrom(codec.topology_out(info.place))
+        return reply
 
     def NodeGetCapabilities(
         self, request: pb.NodeGetCapabilitiesRequest, call: Call
@@ -51,7 +51,7 @@ class Node:
         self._point("NodeStageVolume.before_effect")
         sent = request.HasField("volume_capability")
         self._state.stage(
-            Stage(
+            StageRequest(
                 volume_id=request.volume_id,
                 path=request.staging_target_path,
                 capability=codec.capability_in(request.volume_capability) if sent else None,
@@ -79,7 +79,7 @@ class Node:
         self._point("NodePublishVolume.before_effect")
         sent = request.HasField("volume_capability")
         self._state.publish(
-            Publish(
+            PublishRequest(
                 volume_id=request.volume_id,
                 target=request.target_path,
                 capability=codec.capability_in(request.volume_capability) if sent else None,
@@ -107,14 +107,14 @@ class Node:
     ) -> pb.NodeGetVolumeStatsResponse:
         """Bytes, for mounts inodes, and in 1.12 the condition."""
         stats = self._state.stats(request.volume_id, request.volume_path)
-        made = pb.NodeGetVolumeStatsResponse(
+        reply = pb.NodeGetVolumeStatsResponse(
             usage=[_usage(pb.VolumeUsage.BYTES, stats.usage.bytes)]
         )
         if stats.usage.inodes is not None:
-            made.usage.append(_usage(pb.VolumeUsage.INODES, stats.usage.inodes))
+            reply.usage.append(_usage(pb.VolumeUsage.INODES, stats.usage.inodes))
         if stats.condition is not None:
-            made.volume_condition.CopyFrom(codec.condition_out(stats.condition))
-        return made
+            reply.volume_condition.CopyFrom(codec.condition_out(stats.condition))
+        return reply
 
     def NodeExpandVolume(
         self, request: pb.NodeExpandVolumeRequest, call: Call
@@ -124,7 +124,7 @@ class Node:
         ranged = request.HasField("capacity_range")
         sent = request.HasField("volume_capability")
         capacity = self._state.expand(
-            Expand(
+            ExpandRequest(
                 volume_id=request.volume_id,
                 path=request.volume_path,
                 wanted=codec.range_in(request.capacity_range) if ranged else None,
@@ -158,11 +158,11 @@ def _usage(unit: pb.VolumeUsage.Unit.ValueType, numbers: tuple[int, int, int]) -
 
 
 def _backend(fault: StorageFault) -> pb.NodeGetStorageHealthResponse.StorageBackendHealth:
-    made = _Backend(
+    reply = _Backend(
         status=cast(pb.StorageHealthErrorType.ValueType, int(fault.status)),
         reason=fault.reason,
         message=fault.message,
     )
     if fault.capability is not None:
-        made.volume_capability.CopyFrom(codec.capability_out(fault.capability))
-    return made
+        reply.volume_capability.CopyFrom(codec.capability_out(fault.capability))
+    return reply

@@ -63,7 +63,8 @@ class SnapshotRpcs:
             request.secrets,
         )
         entries = [
-            pb.ListSnapshotsResponse.Entry(snapshot=self._snapshot(one)) for one in page.entries
+            pb.ListSnapshotsResponse.Entry(snapshot=self._snapshot(snapshot))
+            for snapshot in page.entries
         ]
         return pb.ListSnapshotsResponse(entries=entries, next_token=page.next_token)
 

@@ -7,11 +7,11 @@ No I/O, no grpc, no clock: `ports` says what is passed in. A refusal is `wire.st
 from __future__ import annotations
 
 from refimpl.csi.state.ports import Clock, Ids, OnChange, Storage, unobserved
-from refimpl.csi.state.settings import Settings
+from refimpl.csi.state.settings import DriverSettings
 from refimpl.csi.state.snapshots.groups import Groups
 from refimpl.csi.state.snapshots.metadata import Metadata
 from refimpl.csi.state.snapshots.snapshots import Snapshots
-from refimpl.csi.state.tables import Tables
+from refimpl.csi.state.tables import DriverTables
 from refimpl.csi.state.volumes.attachments import Attachments
 from refimpl.csi.state.volumes.changes import Changes
 from refimpl.csi.state.volumes.health import Health
@@ -28,7 +28,7 @@ class DriverState:
 
     def __init__(
         self,
-        settings: Settings,
+        settings: DriverSettings,
         *,
         clock: Clock,
         ids: Ids,
@@ -38,7 +38,9 @@ class DriverState:
     ) -> None:
         self.settings = settings
         self.missing_dependency = ""
-        self.tables = Tables(settings, clock=clock, ids=ids, storage=storage, on_change=on_change)
+        self.tables = DriverTables(
+            settings, clock=clock, ids=ids, storage=storage, on_change=on_change
+        )
         self.volumes = Volumes(self.tables)
         self.changes = Changes(self.tables)
         self.queries = Queries(self.tables)

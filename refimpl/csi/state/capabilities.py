@@ -122,7 +122,7 @@ IMPLICATIONS: tuple[Implication, ...] = (
 
 
 @attrs.frozen
-class Gate:
+class Prerequisite:
     """What must be advertised before an RPC may be called: a service, and one of `names` if any."""
 
     service: str
@@ -130,20 +130,22 @@ class Gate:
     since: Revision = "1.12"
 
 
-def _controller(*names: str, since: Revision = "1.12") -> Gate:
-    return Gate("CONTROLLER_SERVICE", tuple(("controller", name) for name in names), since)
+def _controller(*names: str, since: Revision = "1.12") -> Prerequisite:
+    return Prerequisite("CONTROLLER_SERVICE", tuple(("controller", name) for name in names), since)
 
 
-def _node(*names: str, since: Revision = "1.12") -> Gate:
-    return Gate("NODE", tuple(("node", name) for name in names), since)
+def _node(*names: str, since: Revision = "1.12") -> Prerequisite:
+    return Prerequisite("NODE", tuple(("node", name) for name in names), since)
 
 
-_GROUP = Gate("GROUP_CONTROLLER_SERVICE", (("group", "CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT"),))
+_GROUP = Prerequisite(
+    "GROUP_CONTROLLER_SERVICE", (("group", "CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT"),)
+)
 
-GATES: Mapping[str, Gate] = {
-    "GetPluginInfo": Gate(""),
-    "GetPluginCapabilities": Gate(""),
-    "Probe": Gate(""),
+PREREQUISITES: Mapping[str, Prerequisite] = {
+    "GetPluginInfo": Prerequisite(""),
+    "GetPluginCapabilities": Prerequisite(""),
+    "Probe": Prerequisite(""),
     "ControllerGetCapabilities": _controller(),
     "ValidateVolumeCapabilities": _controller(),
     "CreateVolume": _controller("CREATE_DELETE_VOLUME"),
@@ -163,12 +165,12 @@ GATES: Mapping[str, Gate] = {
     "ControllerExpandVolume": _controller("EXPAND_VOLUME"),
     "ControllerGetVolume": _controller("GET_VOLUME"),
     "ControllerModifyVolume": _controller("MODIFY_VOLUME"),
-    "GroupControllerGetCapabilities": Gate("GROUP_CONTROLLER_SERVICE"),
+    "GroupControllerGetCapabilities": Prerequisite("GROUP_CONTROLLER_SERVICE"),
     "CreateVolumeGroupSnapshot": _GROUP,
     "DeleteVolumeGroupSnapshot": _GROUP,
     "GetVolumeGroupSnapshot": _GROUP,
-    "GetMetadataAllocated": Gate("SNAPSHOT_METADATA_SERVICE"),
-    "GetMetadataDelta": Gate("SNAPSHOT_METADATA_SERVICE"),
+    "GetMetadataAllocated": Prerequisite("SNAPSHOT_METADATA_SERVICE"),
+    "GetMetadataDelta": Prerequisite("SNAPSHOT_METADATA_SERVICE"),
     "NodeGetCapabilities": _node(),
     "NodeGetInfo": _node(),
     "NodePublishVolume": _node(),

@@ -90,7 +90,7 @@ class TopologyRequirement:
 
 
 @attrs.frozen
-class Source:
+class ContentSource:
     """Where the first content of a volume came from."""
 
     kind: SourceKind
@@ -119,14 +119,14 @@ class Volume:
     parameters: dict[str, str] = attrs.field(factory=dict)
     mutable: dict[str, str] = attrs.field(factory=dict)
     context: dict[str, str] = attrs.field(factory=dict)
-    source: Source | None = None
+    source: ContentSource | None = None
     topology: tuple[Topology, ...] = ()
     pool: tuple[str, str] = ("", "")
     ephemeral: bool = False
 
 
 @attrs.frozen
-class Attachment:
+class VolumeAttachment:
     """A volume published to a node by the controller; `context` is its publish_context."""
 
     volume_id: str
@@ -153,7 +153,7 @@ class Snapshot:
 
 
 @attrs.frozen
-class Group:
+class GroupSnapshot:
     """Snapshots of several volumes at one moment; `source_ids` are those of its creation."""
 
     id: str

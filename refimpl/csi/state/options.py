@@ -11,7 +11,7 @@ import attrs
 from refimpl.csi.state.models import AccessMode
 
 if TYPE_CHECKING:
-    from refimpl.csi.state.settings import Settings
+    from refimpl.csi.state.settings import DriverSettings
 
 _FACTORS = {
     "": 1,
@@ -71,8 +71,8 @@ def sizes(text: str) -> dict[str, int]:
 
 def nested(text: str) -> dict[str, dict[str, str]]:
     """A JSON object of objects: {"CreateVolume": {"key": "value"}}."""
-    found = json.loads(text)
-    return {str(rpc): {str(k): str(v) for k, v in inner.items()} for rpc, inner in found.items()}
+    value = json.loads(text)
+    return {str(rpc): {str(k): str(v) for k, v in inner.items()} for rpc, inner in value.items()}
 
 
 def _split(text: str) -> list[str]:
@@ -94,29 +94,29 @@ BY_TYPE: Mapping[str, Callable[[str], object]] = {
 }
 
 
-def parsed(kind: type[Settings], changes: Mapping[str, object]) -> dict[str, Any]:
+def parsed(kind: type[DriverSettings], changes: Mapping[str, object]) -> dict[str, Any]:
     """Values for the fields of `kind`; strings are read after the type of their field. ValueError
     names the setting that is unknown or unreadable and what it takes."""
     fields = {field.name: field for field in attrs.fields(kind) if field.init}
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, value in changes.items():
         if name not in fields:
             raise ValueError(f"there is no setting {name!r}; known are {', '.join(sorted(fields))}")
-        found[name] = _read(name, str(fields[name].type), value)
-    return found
+        values[name] = _read(name, str(fields[name].type), value)
+    return values
 
 
 def _read(name: str, kind: str, value: object) -> object:
-    read = BY_TYPE.get(kind)
+    reader = BY_TYPE.get(kind)
     if not isinstance(value, str):
         return value
-    if read is None:
+    if reader is None:
         allowed = _choices(kind)
         if allowed and value not in allowed:
             raise ValueError(f"setting {name}={value!r}: one of {', '.join(allowed)} is needed")
         return value
     try:
-        return read(value)
+        return reader(value)
     except (KeyError, ValueError, AttributeError) as error:
         raise ValueError(f"setting {name}={value!r} cannot be read as {kind}") from error
 

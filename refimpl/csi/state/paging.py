@@ -15,7 +15,7 @@ import attrs
 
 from refimpl.csi.state.order import Order
 from refimpl.csi.state.rules import not_negative, quoted, string
-from refimpl.csi.state.settings import Settings
+from refimpl.csi.state.settings import DriverSettings
 from refimpl.wire.status import Code, Refused
 
 T = TypeVar("T")
@@ -37,7 +37,7 @@ class Book(Generic[T]):
     another list or of an earlier run are recognised as foreign."""
 
     label: str
-    settings: Settings
+    settings: DriverSettings
     salt: str
     record: Callable[[str], T]
     weigh: Callable[[T], int]
@@ -73,9 +73,9 @@ class Book(Generic[T]):
             if _INDEX.fullmatch(token) and int(token) < max(order.next_position, 1):
                 return int(token)
             raise self._foreign(token)
-        found = _OPAQUE.fullmatch(token)
-        position = int(found["position"], 16) if found else 0
-        if not found or token != self._token(order, position):
+        match = _OPAQUE.fullmatch(token)
+        position = int(match["position"], 16) if match else 0
+        if not match or token != self._token(order, position):
             raise self._foreign(token)
         return position
 

@@ -28,7 +28,7 @@ OnChange = Callable[[ChangeKind, str, object | None], None]
 
 
 @attrs.frozen
-class Usage:
+class SpaceUsage:
     """Statistics of a volume in use: (total, used, available) in bytes and, for mounts, inodes."""
 
     bytes: tuple[int, int, int]
@@ -36,7 +36,7 @@ class Usage:
 
 
 @attrs.frozen
-class Place:
+class VolumePath:
     """Where a volume is in use; `staged` = a staging path, which belongs to the caller."""
 
     volume_id: str
@@ -94,7 +94,7 @@ class Storage(Protocol):
     def holds(self, key: str, path: str) -> bool:
         """True if the volume is what lies at `path`, whoever remembers having put it there."""
 
-    def usage(self, key: str, path: str) -> Usage:
+    def usage(self, key: str, path: str) -> SpaceUsage:
         """Statistics of the volume as seen at `path`."""
 
     def allocated(self, key: str) -> Iterable[tuple[int, int]]:
@@ -146,9 +146,9 @@ class NoStorage:
         """No path ever shows anything."""
         return False
 
-    def usage(self, key: str, path: str) -> Usage:  # noqa: ARG002
+    def usage(self, key: str, path: str) -> SpaceUsage:  # noqa: ARG002
         """An empty volume of unknown size."""
-        return Usage((0, 0, 0))
+        return SpaceUsage((0, 0, 0))
 
     def allocated(self, key: str) -> Iterable[tuple[int, int]]:  # noqa: ARG002
         """No block was ever written."""

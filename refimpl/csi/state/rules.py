@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Mapping
 
 from refimpl.csi.state.models import AccessMode, CapacityRange, VolumeCapability
-from refimpl.csi.state.settings import Settings
+from refimpl.csi.state.settings import DriverSettings
 from refimpl.wire.status import Code, Refused
 
 STRING_LIMIT = 128
@@ -51,9 +51,9 @@ def required(field: str, text: str, limit: int = STRING_LIMIT) -> None:
 def name(field: str, text: str) -> None:
     """A name chosen by the caller: required, without the banned control characters."""
     required(field, text)
-    if found := _BANNED.search(text):
+    if match := _BANNED.search(text):
         raise invalid(
-            f"{field} {quoted(text)} holds U+{ord(found[0]):04X}; control characters other than"
+            f"{field} {quoted(text)} holds U+{ord(match[0]):04X}; control characters other than"
             " tab, LF and CR are not allowed in names"
         )
 
@@ -95,70 +95,75 @@ def not_negative(field: str, number: int) -> None:
         raise invalid(f"{field} is {number}; it must not be negative")
 
 
-def secrets(settings: Settings, rpc: str, sent: Mapping[str, str]) -> None:
+def secrets(settings: DriverSettings, rpc: str, entries: Mapping[str, str]) -> None:
     """Keys well-formed and, where the settings ask for secrets of this RPC, all of them right.
     UNAUTHENTICATED for a wrong value. Secrets nobody asked for are ignored."""
-    if sent:
-        for key in sent:
+    if entries:
+        for key in entries:
             if not _SECRET_KEY.fullmatch(key):
                 raise invalid(f"a key of secrets is malformed; keys match {_SECRET_KEY.pattern}")
-        string_map("secrets", sent)
-    wanted = settings.secrets.get(rpc)
-    if wanted is None:
+        string_map("secrets", entries)
+    needed = settings.secrets.get(rpc)
+    if needed is None:
         return
-    for key, value in wanted.items():
-        if key not in sent:
+    for key, value in needed.items():
+        if key not in entries:
             raise invalid(f"secrets of {rpc} lack the key {quoted(key)}, which the driver requires")
-        if sent[key] != value:
+        if entries[key] != value:
             raise Refused(
                 Code.UNAUTHENTICATED, f"the secret {quoted(key)} sent to {rpc} is not the right one"
             )
 
 
-def capability(field: str, sent: VolumeCapability | None) -> VolumeCapability:
+def capability(field: str, value: VolumeCapability | None) -> VolumeCapability:
     """A capability with access type and known mode, within its size limits; returns it."""
-    if sent is None:
+    if value is None:
         raise invalid(f"{field} is missing, but required: set access_type and access_mode")
-    if not sent.access:
+    if not value.access:
         raise invalid(f"{field} has neither block nor mount; set one access_type")
-    if sent.mode == AccessMode.UNKNOWN:
+    if value.mode == AccessMode.UNKNOWN:
         raise invalid(f"{field} has no known access_mode; send one of the modes of the revision")
-    if sent.mount_flags:
-        strings(f"{field}.mount.mount_flags", sent.mount_flags)
-    if sent.fs_type:
-        string(f"{field}.mount.fs_type", sent.fs_type)
-    if sent.mount_group:
-        string(f"{field}.mount.volume_mount_group", sent.mount_group)
-    return sent
+    if value.mount_flags:
+        strings(f"{field}.mount.mount_flags", value.mount_flags)
+    if value.fs_type:
+        string(f"{field}.mount.fs_type", value.fs_type)
+    if value.mount_group:
+        string(f"{field}.mount.volume_mount_group", value.mount_group)
+    return value
 
 
-def capacity_range(sent: CapacityRange) -> None:
+def capacity_range(bounds: CapacityRange) -> None:
     """At least one bound, none negative, required <= limit where there is a limit."""
-    if sent.required < 0 or sent.limit < 0:
+    if bounds.required < 0 or bounds.limit < 0:
         raise invalid(
-            f"capacity_range is {sent.required}..{sent.limit} bytes; bounds must not be negative"
+            f"capacity_range is {bounds.required}..{bounds.limit} bytes; bounds must not be"
+            " negative"
         )
-    if not sent.required and not sent.limit:
+    if not bounds.required and not bounds.limit:
         raise invalid("capacity_range has neither required_bytes nor limit_bytes; set one of them")
-    if sent.limit and sent.required > sent.limit:
+    if bounds.limit and bounds.required > bounds.limit:
         raise invalid(
-            f"capacity_range wants at least {sent.required} and at most {sent.limit} bytes;"
+            f"capacity_range wants at least {bounds.required} and at most {bounds.limit} bytes;"
             " required_bytes must not exceed limit_bytes"
         )
 
 
 def unsupported(
-    settings: Settings, modes: Collection[AccessMode], sent: VolumeCapability
+    settings: DriverSettings, modes: Collection[AccessMode], capability: VolumeCapability
 ) -> str | None:
     """Why this driver serves no volume with the capability (`modes` = those of the side asked);
     None if it does. The caller picks the code: it differs from RPC to RPC."""
-    if sent.access not in settings.access_types:
-        return f"access type {sent.access} is not supported by this driver"
-    if sent.mode not in modes:
-        return f"access mode {sent.mode.name} is not supported by this driver"
-    if sent.access == "mount" and sent.fs_type and sent.fs_type not in settings.fs_types:
+    if capability.access not in settings.access_types:
+        return f"access type {capability.access} is not supported by this driver"
+    if capability.mode not in modes:
+        return f"access mode {capability.mode.name} is not supported by this driver"
+    if (
+        capability.access == "mount"
+        and capability.fs_type
+        and capability.fs_type not in settings.fs_types
+    ):
         known = ", ".join(sorted(settings.fs_types))
-        return f"file system {quoted(sent.fs_type)} is not supported; known are {known}"
+        return f"file system {quoted(capability.fs_type)} is not supported; known are {known}"
     return None
 
 
@@ -199,4 +204,4 @@ COVERS: Mapping[AccessMode, frozenset[AccessMode]] = {
 
 def covered(made_for: Collection[AccessMode], mode: AccessMode) -> bool:
     """True if a volume created for the modes `made_for` can be used in `mode`."""
-    return any(mode in COVERS[own] for own in made_for)
+    return any(mode in COVERS[created_for] for created_for in made_for)

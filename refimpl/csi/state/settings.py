@@ -12,9 +12,9 @@ from typing import Any, Literal, Self
 import attrs
 
 from refimpl.csi.state.capabilities import (
-    GATES,
     IMPLICATIONS,
     NUMBERS,
+    PREREQUISITES,
     SINCE_1_13,
     UNTIL_1_12,
     CapabilityGroup,
@@ -39,7 +39,7 @@ def _all(group: CapabilityGroup) -> frozenset[str]:
 
 
 @attrs.frozen(kw_only=True)
-class Settings:
+class DriverSettings:
     """One driver's choices. Raises ValueError for a set of capabilities the specification forbids
     (CSI 1.13, implications of the capability comments) or a name the revision does not know."""
 
@@ -157,7 +157,7 @@ class Settings:
         object.__setattr__(self, "mutable_patterns", patterns)
         object.__setattr__(self, "controller_modes", self._modes(self.controller))
         object.__setattr__(self, "node_modes", self._modes(self.node))
-        refusals = {rpc: why for rpc in GATES if (why := self._refusal(rpc))}
+        refusals = {rpc: why for rpc in PREREQUISITES if (why := self._refusal(rpc))}
         object.__setattr__(self, "refusals", refusals)
 
     def has(self, group: CapabilityGroup, name: str) -> bool:
@@ -180,8 +180,10 @@ class Settings:
         while broken := [rule for rule in IMPLICATIONS if _broken(rule, sets)]:
             for rule in broken:
                 sets[rule.name[0]].discard(rule.name[1])
-        kept: dict[str, Any] = {group: frozenset(left) for group, left in sets.items()}
-        return attrs.evolve(self, **kept)
+        remaining: dict[str, Any] = {
+            group: frozenset(names_left) for group, names_left in sets.items()
+        }
+        return attrs.evolve(self, **remaining)
 
     def with_(self, **changes: object) -> Self:
         """The same driver with other values; strings are read as `--set` gives them."""
@@ -222,29 +224,35 @@ class Settings:
                 yield f"{name} is {getattr(self, name)}, at least 1 is needed"
 
     def _refusal(self, rpc: str) -> str:
-        gate = GATES[rpc]
-        if gate.since > self.revision:
+        prerequisite = PREREQUISITES[rpc]
+        if prerequisite.since > self.revision:
             return f"{rpc} was called, but this driver speaks CSI {self.revision}, without it"
-        if gate.service == "NODE" and not self.node_service:
+        if prerequisite.service == "NODE" and not self.node_service:
             return f"{rpc} was called, but this driver has no Node service at this address"
-        if gate.service not in ("", "NODE") and gate.service not in self.plugin:
-            return f"{rpc} was called, but plugin capability {gate.service} is not advertised"
-        if not gate.names or any(self.has(group, name) for group, name in gate.names):
+        if prerequisite.service not in ("", "NODE") and prerequisite.service not in self.plugin:
+            return (
+                f"{rpc} was called, but plugin capability {prerequisite.service} is not advertised"
+            )
+        if not prerequisite.names or any(
+            self.has(group, name) for group, name in prerequisite.names
+        ):
             return ""
-        group, name = gate.names[0]
+        group, name = prerequisite.names[0]
         return f"{rpc} was called, but {group} capability {name} is not advertised"
 
 
 def _named(text: str) -> list[Name]:
     group, _, bare = text.rpartition(":")
-    found: list[Name] = [
-        (known, bare) for known in _GROUPS if bare in NUMBERS[known] and group in ("", known)
+    matches: list[Name] = [
+        (group_name, bare)
+        for group_name in _GROUPS
+        if bare in NUMBERS[group_name] and group in ("", group_name)
     ]
-    if not found:
+    if not matches:
         raise ValueError(f"no capability {text!r}; name it as CLONE_VOLUME or node:EXPAND_VOLUME")
-    return found
+    return matches
 
 
 def _broken(rule: Implication, sets: Mapping[CapabilityGroup, set[str]]) -> bool:
     group, bare = rule.name
-    return bare in sets[group] and not any(other in sets[kind] for kind, other in rule.one_of)
+    return bare in sets[group] and not any(needed in sets[kind] for kind, needed in rule.one_of)

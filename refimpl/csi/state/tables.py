@@ -16,32 +16,32 @@ import attrs
 from refimpl.csi.state.guard import Guards
 from refimpl.csi.state.models import (
     Access,
-    Attachment,
-    Group,
+    ContentSource,
+    GroupSnapshot,
     Publication,
     Snapshot,
-    Source,
     Staging,
     StorageFault,
     Topology,
     Volume,
+    VolumeAttachment,
     VolumeHealth,
 )
 from refimpl.csi.state.order import Order
 from refimpl.csi.state.ports import Clock, Ids, NoStorage, OnChange, Storage, unobserved
-from refimpl.csi.state.settings import ALL_MODES, Settings
-from refimpl.csi.state.snapshots.tables import CutTables
+from refimpl.csi.state.settings import ALL_MODES, DriverSettings
+from refimpl.csi.state.snapshots.tables import SnapshotTables
 from refimpl.csi.state.uses import UseTables
 from refimpl.csi.state.volumes.topology import places
 from refimpl.wire.status import Code, Refused
 
 
-class Tables(UseTables, CutTables):
+class DriverTables(UseTables, SnapshotTables):
     """Records by id, and the indexes that keep every call from scanning them."""
 
     def __init__(
         self,
-        settings: Settings,
+        settings: DriverSettings,
         *,
         clock: Clock,
         ids: Ids,
@@ -49,7 +49,7 @@ class Tables(UseTables, CutTables):
         on_change: OnChange = unobserved,
     ) -> None:
         UseTables.__init__(self, on_change)
-        CutTables.__init__(self, settings, on_change)
+        SnapshotTables.__init__(self, settings, on_change)
         self.clock = clock
         self.ids = ids
         self.storage: Storage = storage or NoStorage()
@@ -62,7 +62,7 @@ class Tables(UseTables, CutTables):
         self.volumes: dict[str, Volume] = {}
         self.volume_names: dict[str, str] = {}
         self.volume_order = Order()
-        self.copies: Counter[Source] = Counter()
+        self.copies: Counter[ContentSource] = Counter()
         """source -> number of volumes made from it that still exist"""
 
         self.health: dict[str, VolumeHealth] = {}
@@ -105,10 +105,10 @@ class Tables(UseTables, CutTables):
             self._count_copy(volume.source, -1)
 
     def _enter_volume(self, volume: Volume) -> None:
-        before = self.volumes.get(volume.id)
-        self.charged[volume.pool] += volume.capacity - (before.capacity if before else 0)
+        old = self.volumes.get(volume.id)
+        self.charged[volume.pool] += volume.capacity - (old.capacity if old else 0)
         self.volumes[volume.id] = volume
-        if before:
+        if old:
             return
         self.volume_order.append(volume.id)
         if volume.name:
@@ -116,7 +116,7 @@ class Tables(UseTables, CutTables):
         if volume.source:
             self._count_copy(volume.source, 1)
 
-    def _count_copy(self, source: Source, change: int) -> None:
+    def _count_copy(self, source: ContentSource, change: int) -> None:
         self.copies[source] += change
         if not self.copies[source]:
             del self.copies[source]
@@ -142,9 +142,9 @@ class Tables(UseTables, CutTables):
 
     def put_storage_faults(self, faults: Iterable[StorageFault]) -> None:
         """Record what is wrong with the storage behind all volumes."""
-        kept = tuple(faults)
-        self.on_change("storage_fault", "storage", StorageFaults(kept) if kept else None)
-        self.storage_faults = kept
+        recorded = tuple(faults)
+        self.on_change("storage_fault", "storage", StorageFaults(recorded) if recorded else None)
+        self.storage_faults = recorded
 
     def _enter_health(self, health: VolumeHealth) -> None:
         if health.faults:
@@ -165,22 +165,29 @@ class StorageFaults:
 
 
 Record = (
-    Volume | Attachment | Staging | Publication | Snapshot | Group | VolumeHealth | StorageFaults
+    Volume
+    | VolumeAttachment
+    | Staging
+    | Publication
+    | Snapshot
+    | GroupSnapshot
+    | VolumeHealth
+    | StorageFaults
 )
 
 
-def load(tables: Tables, records: Iterable[Record]) -> None:
+def load(tables: DriverTables, records: Iterable[Record]) -> None:
     """Fill the tables with what an earlier run wrote down, in its order; reports no change."""
     with tables.lock:
         for record in records:
             _load(tables, record)
 
 
-def _load(tables: Tables, record: Record) -> None:
+def _load(tables: DriverTables, record: Record) -> None:
     match record:
         case Volume():
             tables._enter_volume(record)
-        case Attachment():
+        case VolumeAttachment():
             tables._enter_attachment(record)
         case Staging():
             tables._enter_staging(record)
@@ -188,7 +195,7 @@ def _load(tables: Tables, record: Record) -> None:
             tables._enter_publication(record)
         case Snapshot():
             tables._enter_snapshot(record)
-        case Group():
+        case GroupSnapshot():
             tables._enter_group(record)
         case VolumeHealth():
             tables._enter_health(record)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from refimpl.csi.state.models import Attachment, Publication, Staging
+from refimpl.csi.state.models import Publication, Staging, VolumeAttachment
 from refimpl.csi.state.ports import OnChange
 
 Use = tuple[str, str, str]
@@ -16,7 +16,7 @@ class UseTables:
 
     def __init__(self, on_change: OnChange) -> None:
         self.on_change = on_change
-        self.attachments: dict[str, dict[str, Attachment]] = {}
+        self.attachments: dict[str, dict[str, VolumeAttachment]] = {}
         """volume id -> node id -> attachment"""
         self.attached: Counter[str] = Counter()
         """node id -> number of attachments"""
@@ -27,7 +27,7 @@ class UseTables:
         self.uses: dict[str, set[Use]] = {}
         """volume id -> its stagings and publications on all nodes"""
 
-    def put_attachment(self, attachment: Attachment) -> None:
+    def put_attachment(self, attachment: VolumeAttachment) -> None:
         """Record that a volume is attached to a node."""
         self.on_change("attachment", f"{attachment.volume_id}@{attachment.node_id}", attachment)
         self._enter_attachment(attachment)
@@ -41,7 +41,7 @@ class UseTables:
             del self.attachments[volume_id]
         self.attached[node_id] -= 1
 
-    def _enter_attachment(self, attachment: Attachment) -> None:
+    def _enter_attachment(self, attachment: VolumeAttachment) -> None:
         nodes = self.attachments.setdefault(attachment.volume_id, {})
         if attachment.node_id not in nodes:
             self.attached[attachment.node_id] += 1

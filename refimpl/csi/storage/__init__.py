@@ -28,7 +28,7 @@ import tempfile
 from collections.abc import Container, Iterable
 from typing import Literal, Protocol
 
-from refimpl.csi.state.ports import Place, Storage
+from refimpl.csi.state.ports import Storage, VolumePath
 from refimpl.csi.storage.directory import DirectoryStorage
 from refimpl.csi.storage.memory import MemoryStorage
 from refimpl.csi.storage.roots import MARK, abandoned, remove, temporary
@@ -50,7 +50,7 @@ Mode = Literal["auto", "memory", "directory", "bind", "loop"]
 class OpenStorage(Storage, Protocol):
     """A storage with a life: opened once, told after a restart what is still in use, closed."""
 
-    def adopt(self, places: Iterable[Place], keys: Container[str]) -> None:
+    def adopt(self, places: Iterable[VolumePath], keys: Container[str]) -> None:
         """Take over the places of an earlier run below the same root and the content of `keys`
         (ids of volumes and snapshots); whatever else that run left is taken away."""
 

@@ -14,9 +14,9 @@ import stat
 from collections.abc import Container, Iterable
 
 from refimpl.csi.state.models import Access, VolumeCapability
-from refimpl.csi.state.ports import Place
+from refimpl.csi.state.ports import VolumePath
 from refimpl.csi.storage import loops, mounts, points
-from refimpl.csi.storage.devices import Devices
+from refimpl.csi.storage.devices import LoopDevices
 from refimpl.csi.storage.directory import DirectoryStorage
 from refimpl.csi.storage.machine import machine
 from refimpl.csi.storage.survey import mounted_from
@@ -35,7 +35,7 @@ class BindStorage(DirectoryStorage):
     def __init__(self, root: str, *, devices: bool = True, privileged: bool = True) -> None:
         super().__init__(root)
         self._with_devices = devices
-        self._devices = Devices()
+        self._devices = LoopDevices()
         self._staged: dict[str, str] = {}
         self._places: dict[str, set[str]] = {}
         self.capabilities = frozenset(
@@ -62,12 +62,12 @@ class BindStorage(DirectoryStorage):
         """Bind a mount volume at the staging directory; a block volume needs nothing there."""
         if capability.access == "block":
             return
-        wanted = mounts.options(capability.mount_flags)
+        options = mounts.options(capability.mount_flags)
         source = self._source(key, capability, readonly=False)
         self._set_group(source, capability.mount_group)
         with machine("stage", path):
             if not self.holds(key, path):
-                mounts.bind(source, path, wanted)
+                mounts.bind(source, path, options)
         self._staged[path] = key
         self._places.setdefault(key, set()).add(path)
 
@@ -83,8 +83,8 @@ class BindStorage(DirectoryStorage):
     ) -> None:
         """Make the target and bind the volume on it, read-only from the start where asked."""
         self._outside(target)
-        wanted = mounts.options((*capability.mount_flags, *(["ro"] if readonly else [])))
-        readonly = bool(wanted.set & mounts.MS_RDONLY)
+        options = mounts.options((*capability.mount_flags, *(["ro"] if readonly else [])))
+        readonly = bool(options.set & mounts.MS_RDONLY)
         source = self._source(key, capability, readonly)
         self._set_group(source, capability.mount_group)
         self._places.setdefault(key, set()).add(target)
@@ -92,7 +92,7 @@ class BindStorage(DirectoryStorage):
             with machine("publish", target):
                 if not self._in_place(key, target, readonly):
                     self._uncover(key, target)
-                    points.cover(source, target, capability.access, wanted)
+                    points.cover(source, target, capability.access, options)
         except BaseException:
             self._forget(key, target)
             raise
@@ -112,25 +112,25 @@ class BindStorage(DirectoryStorage):
     def holds(self, key: str, path: str) -> bool:
         """True if the volume's directory, file or device is what is mounted at `path`."""
         try:
-            seen = os.lstat(path)
+            status = os.lstat(path)
         except (OSError, ValueError):
             return False
-        if stat.S_ISBLK(seen.st_mode):
-            return seen.st_rdev in [device.number for device in self._devices.of(key)]
-        return self._same(key, seen) and (path in self._shown or not self._inside(path))
+        if stat.S_ISBLK(status.st_mode):
+            return status.st_rdev in [device.number for device in self._devices.of(key)]
+        return self._same(key, status) and (path in self._shown or not self._inside(path))
 
-    def adopt(self, places: Iterable[Place], keys: Container[str]) -> None:
+    def adopt(self, places: Iterable[VolumePath], keys: Container[str]) -> None:
         """Take over what an earlier driver left mounted below this root.
 
         What it had no time to write down stays, too, for a caller that repeats or undoes the
         call; only what shows a volume that does not exist is taken away.
         """
-        known = {key: self.layout.home(key) for key in self.layout.known()}
-        self._devices.find({f"{home}/block": key for key, home in known.items()})
+        homes = {key: self.layout.home(key) for key in self.layout.known()}
+        self._devices.find({f"{home}/block": key for key, home in homes.items()})
         for place in places:
             if self.holds(place.volume_id, place.path):
                 (self._staged if place.staged else self._shown)[place.path] = place.volume_id
-        owners = {os.path.basename(home): key for key, home in known.items() if key in keys}
+        owners = {os.path.basename(home): key for key, home in homes.items() if key in keys}
         for mount, home in mounted_from(self.layout):
             if home in owners and not self.layout.owns(mount.point):
                 self._enter(owners[home], mount.point)
@@ -144,11 +144,11 @@ class BindStorage(DirectoryStorage):
             with contextlib.suppress(Refused):
                 self.unstage(key, path)
         super()._take_away()
-        left, self._shown = self._shown, {}
+        targets, self._shown = self._shown, {}
         self._staged.clear()
         self._places.clear()
         self._sweep()
-        for target in left:  # what was busy is free now
+        for target in targets:  # what was busy is free now
             with contextlib.suppress(Refused, OSError):
                 points.clear(target)
 
@@ -159,22 +159,22 @@ class BindStorage(DirectoryStorage):
             return self._devices.attached(key, content, readonly).path
         return self.layout.content(key, capability.access)
 
-    def _same(self, key: str, seen: os.stat_result) -> bool:
-        access: Access = "mount" if stat.S_ISDIR(seen.st_mode) else "block"
+    def _same(self, key: str, status: os.stat_result) -> bool:
+        access: Access = "mount" if stat.S_ISDIR(status.st_mode) else "block"
         try:
             content = os.lstat(self.layout.content(key, access))
         except FileNotFoundError:
             return False
-        return (seen.st_dev, seen.st_ino) == (content.st_dev, content.st_ino)
+        return (status.st_dev, status.st_ino) == (content.st_dev, content.st_ino)
 
     def _in_place(self, key: str, target: str, readonly: bool) -> bool:
         # A repeated call finds its own work, also after a restart that lost the record.
         if not self.holds(key, target):
             return False
-        seen = os.lstat(target)
-        if stat.S_ISBLK(seen.st_mode):
+        status = os.lstat(target)
+        if stat.S_ISBLK(status.st_mode):
             device = self._devices.get(key, readonly)
-            return device is not None and device.number == seen.st_rdev
+            return device is not None and device.number == status.st_rdev
         return bool(os.statvfs(target).f_flag & os.ST_RDONLY) == readonly
 
     def _uncover(self, key: str, path: str) -> None:
@@ -214,9 +214,9 @@ class BindStorage(DirectoryStorage):
         return set().union(*self._places.values())
 
     def _sweep(self) -> None:
-        kept = self._kept()
+        in_use = self._kept()
         for mount, _ in reversed(mounted_from(self.layout)):
-            if mount.point not in kept:
+            if mount.point not in in_use:
                 with contextlib.suppress(OSError):
                     points.force(mount.point)
         self._devices.sweep(self.layout.owns)

@@ -14,11 +14,11 @@ import attrs
 from refimpl.csi.storage import loops
 from refimpl.csi.storage.machine import machine
 
-__all__ = ["Device", "Devices"]
+__all__ = ["LoopDevice", "LoopDevices"]
 
 
 @attrs.define
-class Device:
+class LoopDevice:
     """A loop device over one block volume, and the targets that show it."""
 
     path: str
@@ -26,30 +26,30 @@ class Device:
     targets: set[str] = attrs.field(factory=set)
 
 
-class Devices:
+class LoopDevices:
     """Devices by volume and by the right to write."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, bool], Device] = {}
+        self._known: dict[tuple[str, bool], LoopDevice] = {}
 
-    def of(self, key: str) -> list[Device]:
+    def of(self, key: str) -> list[LoopDevice]:
         """The devices of one volume."""
         both = (self._known.get((key, readonly)) for readonly in (False, True))
         return [device for device in both if device is not None]
 
-    def get(self, key: str, readonly: bool) -> Device | None:
+    def get(self, key: str, readonly: bool) -> LoopDevice | None:
         """The device for writers or readers, if there is one."""
         return self._known.get((key, readonly))
 
-    def attached(self, key: str, content: str, readonly: bool) -> Device:
+    def attached(self, key: str, content: str, readonly: bool) -> LoopDevice:
         """The same, attached over the file `content` if need be. Raises Refused."""
-        if known := self.get(key, readonly):
-            return known
+        if device := self.get(key, readonly):
+            return device
         with machine("attach a loop device", content):
             path, descriptor = loops.attach(content, readonly=readonly)
             number = os.fstat(descriptor).st_rdev
             os.close(descriptor)
-        return self._known.setdefault((key, readonly), Device(path, number))
+        return self._known.setdefault((key, readonly), LoopDevice(path, number))
 
     def release(self, key: str, target: str) -> None:
         """Takes a target out; a device without targets goes. Raises OSError."""
@@ -67,7 +67,7 @@ class Devices:
         for path, backing in loops.attached().items():
             if backing in contents and not loops.autoclears(path):
                 identity = contents[backing], loops.is_readonly(path)
-                self._known[identity] = Device(path, os.stat(path).st_rdev)
+                self._known[identity] = LoopDevice(path, os.stat(path).st_rdev)
 
     def sweep(self, owns: Callable[[str], bool]) -> None:
         """Detaches every device over a file of ours that no target shows."""

@@ -15,9 +15,9 @@ import os
 from collections.abc import Container, Iterable, Iterator
 
 from refimpl.csi.state.models import Access, VolumeCapability
-from refimpl.csi.state.ports import Place, Usage
+from refimpl.csi.state.ports import SpaceUsage, VolumePath
 from refimpl.csi.storage import group, mounts, points, sparse
-from refimpl.csi.storage.layout import Layout
+from refimpl.csi.storage.layout import StorageLayout
 from refimpl.csi.storage.machine import machine
 from refimpl.wire.status import Code, Refused
 
@@ -30,7 +30,7 @@ class DirectoryStorage:
     capabilities: frozenset[str] = frozenset({"data"})
 
     def __init__(self, root: str) -> None:
-        self.layout = Layout(root)
+        self.layout = StorageLayout(root)
         self._shown: dict[str, str] = {}
 
     # content ---------------------------------------------------------------------------------
@@ -122,7 +122,7 @@ class DirectoryStorage:
         """True for our link to the volume, whoever remembers it."""
         return _link(path).startswith(self.layout.home(key) + "/")
 
-    def adopt(self, places: Iterable[Place], keys: Container[str]) -> None:
+    def adopt(self, places: Iterable[VolumePath], keys: Container[str]) -> None:
         """After a restart: every place still in use, and the ids whose content has an owner."""
         for place in places:
             if self.holds(place.volume_id, place.path):
@@ -137,7 +137,7 @@ class DirectoryStorage:
 
     # facts -----------------------------------------------------------------------------------
 
-    def usage(self, key: str, path: str) -> Usage:
+    def usage(self, key: str, path: str) -> SpaceUsage:
         """Promised size against what the content occupies; inodes against the file system."""
         access = self.layout.found(key) or "mount"
         content = self.layout.content(key, access)
@@ -145,7 +145,7 @@ class DirectoryStorage:
             size = self._size(key, access)
             if access == "block":
                 used = min(os.stat(content).st_blocks * 512, size)
-                return Usage((size, used, size - used))
+                return SpaceUsage((size, used, size - used))
             return _usage_of_a_tree(content, size)
 
     def allocated(self, key: str) -> Iterable[tuple[int, int]]:
@@ -210,9 +210,9 @@ class DirectoryStorage:
         parent, name = os.path.split(path)
         return self.layout.owns(os.path.join(os.path.realpath(parent), name))
 
-    def _set_group(self, content: str, wanted: str) -> None:
-        if wanted and os.path.isdir(content):
-            group.give(content, wanted)
+    def _set_group(self, content: str, name: str) -> None:
+        if name and os.path.isdir(content):
+            group.give(content, name)
 
 
 def _link(path: str) -> str:
@@ -227,7 +227,7 @@ def _lengthen(path: str, size: int) -> None:
         os.truncate(path, size)
 
 
-def _usage_of_a_tree(content: str, size: int) -> Usage:
+def _usage_of_a_tree(content: str, size: int) -> SpaceUsage:
     used, count = sparse.tree_size(content)
     below = os.statvfs(content)
     # Nobody stops a directory at its size, so the total follows a workload that wrote more.
@@ -236,4 +236,4 @@ def _usage_of_a_tree(content: str, size: int) -> Usage:
     # What others on the disk use is not the volume's: its total must not change with them.
     spare = min(below.f_favail, below.f_files - count)
     inodes = (below.f_files, count, spare) if below.f_files else None
-    return Usage((total, used, free), inodes)
+    return SpaceUsage((total, used, free), inodes)

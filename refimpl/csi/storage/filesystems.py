@@ -193,11 +193,11 @@ def _program(name: str) -> str | None:
 
 
 def _run(command: list[str], doing: str) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        full = "No space left" in done.stderr
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    if process.returncode:
+        full = "No space left" in process.stderr
         raise Refused(
             Code.RESOURCE_EXHAUSTED if full else Code.INTERNAL,
-            f"cannot {doing}: {os.path.basename(command[0])} ended with {done.returncode}: "
-            f"{done.stderr.strip()[-400:]}",
+            f"cannot {doing}: {os.path.basename(command[0])} ended with {process.returncode}: "
+            f"{process.stderr.strip()[-400:]}",
         )

@@ -25,12 +25,12 @@ from refimpl.csi.storage.machine import machine
 from refimpl.csi.storage.roots import MARK, claim
 from refimpl.wire.status import Code, Refused
 
-__all__ = ["Layout"]
+__all__ = ["StorageLayout"]
 
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 
-class Layout:
+class StorageLayout:
     """Paths below one root and the life of a home.
 
     Opening makes the root, locks it and empties the trash; `close` gives it free. Raises Refused,

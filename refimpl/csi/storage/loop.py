@@ -14,7 +14,7 @@ import os
 from collections.abc import Container, Iterable
 
 from refimpl.csi.state.models import Access, VolumeCapability
-from refimpl.csi.state.ports import Place, Usage
+from refimpl.csi.state.ports import SpaceUsage, VolumePath
 from refimpl.csi.storage import filesystems, loops, mounts
 from refimpl.csi.storage.bind import BindStorage
 from refimpl.csi.storage.machine import machine
@@ -77,25 +77,29 @@ class LoopStorage(BindStorage):
                 stack.enter_context(filesystems.frozen(base))
             super().snapshot(key, source)
 
-    def usage(self, key: str, path: str) -> Usage:
+    def usage(self, key: str, path: str) -> SpaceUsage:
         """What statfs says of the file system, the plain size of a block volume."""
         base = self._base(key)
         if not os.path.ismount(base):
             return super().usage(key, path)
         with machine("measure the volume", base):
-            seen = os.statvfs(base)
-        unit = seen.f_frsize
-        inodes = (seen.f_files, seen.f_files - seen.f_ffree, seen.f_favail)
-        return Usage(
-            (seen.f_blocks * unit, (seen.f_blocks - seen.f_bfree) * unit, seen.f_bavail * unit),
-            inodes if seen.f_files else None,
+            status = os.statvfs(base)
+        unit = status.f_frsize
+        inodes = (status.f_files, status.f_files - status.f_ffree, status.f_favail)
+        return SpaceUsage(
+            (
+                status.f_blocks * unit,
+                (status.f_blocks - status.f_bfree) * unit,
+                status.f_bavail * unit,
+            ),
+            inodes if status.f_files else None,
         )
 
-    def adopt(self, places: Iterable[Place], keys: Container[str]) -> None:
+    def adopt(self, places: Iterable[VolumePath], keys: Container[str]) -> None:
         """As for binds; file systems that nobody uses any more are unmounted, none stays frozen."""
-        known = list(places)
-        super().adopt(known, keys)
-        for place in known:
+        in_use = list(places)
+        super().adopt(in_use, keys)
+        for place in in_use:
             base = self._base(place.volume_id)
             if os.path.ismount(base):
                 filesystems.thaw(base)
@@ -121,11 +125,11 @@ class LoopStorage(BindStorage):
         _prepare(image, fs_type)
         os.makedirs(base, mode=0o755, exist_ok=True)
         device, descriptor = loops.attach(image, autoclear=True)
-        wanted = mounts.options(capability.mount_flags)
-        whole = wanted.set & (mounts.MS_SYNCHRONOUS | mounts.MS_DIRSYNC | mounts.MS_LAZYTIME)
-        words = (*wanted.words, *filesystems.words(fs_type))
+        options = mounts.options(capability.mount_flags)
+        of_all = options.set & (mounts.MS_SYNCHRONOUS | mounts.MS_DIRSYNC | mounts.MS_LAZYTIME)
+        words = (*options.words, *filesystems.words(fs_type))
         try:
-            mounts.mount(device, base, fs_type, whole, mounts.file_system_words(words))
+            mounts.mount(device, base, fs_type, of_all, mounts.file_system_words(words))
         except OSError as error:
             raise _unmountable(error, fs_type) from error
         finally:
@@ -135,11 +139,11 @@ class LoopStorage(BindStorage):
 
     def _grow_aside(self, key: str, base: str, image: str) -> None:
         places = {path: mounts.options_at(path) for path in self._places.get(key, ())}
-        taken: list[str] = []
+        unmounted: list[str] = []
         try:
             for path in (*places, base):
                 mounts.unmount(path)
-                taken.append(path)
+                unmounted.append(path)
             filesystems.fit(image)
         except OSError as error:
             raise Refused(
@@ -148,21 +152,21 @@ class LoopStorage(BindStorage):
                 "CAP_SYS_RESOURCE; close them and repeat the call, or give the driver that right",
             ) from error
         finally:
-            if base in taken:
+            if base in unmounted:
                 self._mount(image, base, self._mounted_as[key])
-            for path in taken:
+            for path in unmounted:
                 if path != base:
                     mounts.bind(base, path, places[path])
 
     def _kept(self) -> set[str]:
         return super()._kept() | {self._base(key) for key in self._places}
 
-    def _same(self, key: str, seen: os.stat_result) -> bool:
+    def _same(self, key: str, status: os.stat_result) -> bool:
         base = self._base(key)
         if not os.path.ismount(base):
             return False
-        own = os.lstat(base)
-        return (seen.st_dev, seen.st_ino) == (own.st_dev, own.st_ino)
+        mounted = os.lstat(base)
+        return (status.st_dev, status.st_ino) == (mounted.st_dev, mounted.st_ino)
 
     def _idle(self, key: str) -> None:
         base = self._base(key)
@@ -176,9 +180,9 @@ class LoopStorage(BindStorage):
 
 def _prepare(image: str, fs_type: str) -> None:
     # NodeStageVolume must never format what holds data, and a retry meets its own work.
-    if found := filesystems.type_of(image):
+    if fs_found := filesystems.type_of(image):
         # A volume restored or expanded while nobody had it mounted holds a smaller file system.
-        if found == "ext4":
+        if fs_found == "ext4":
             filesystems.fit(image)
         return
     room = filesystems.least(fs_type)

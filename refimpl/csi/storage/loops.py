@@ -71,13 +71,13 @@ def grow(device: str) -> None:
 
 def attached() -> dict[str, str]:
     """Every device in use on this machine and the path of its file."""
-    found = {}
+    devices = {}
     for entry in Path("/sys/block").glob("loop*/loop/backing_file"):
         try:
-            found[f"/dev/{entry.parts[3]}"] = entry.read_text().rstrip("\n")
+            devices[f"/dev/{entry.parts[3]}"] = entry.read_text().rstrip("\n")
         except OSError:  # detached between the listing and the look
             continue
-    return found
+    return devices
 
 
 def is_readonly(device: str) -> bool:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 
 from refimpl.csi.state.models import Access, VolumeCapability
-from refimpl.csi.state.ports import NoStorage, Place, Usage
+from refimpl.csi.state.ports import NoStorage, SpaceUsage, VolumePath
 
 __all__ = ["MemoryStorage"]
 
@@ -53,12 +53,12 @@ class MemoryStorage(NoStorage):
         """True for a place that was remembered."""
         return self._places.get(path) == key
 
-    def usage(self, key: str, path: str) -> Usage:
+    def usage(self, key: str, path: str) -> SpaceUsage:
         """Nothing is ever used."""
         size = self._sizes.get(key, 0)
-        return Usage((size, 0, size))
+        return SpaceUsage((size, 0, size))
 
-    def adopt(self, places: Iterable[Place], keys: Container[str]) -> None:
+    def adopt(self, places: Iterable[VolumePath], keys: Container[str]) -> None:
         """After a restart: every place still in use."""
         self._places = {place.path: place.volume_id for place in places}
 

@@ -18,8 +18,8 @@ import attrs
 from refimpl.wire.status import Code, Refused
 
 __all__ = [
-    "Mount",
-    "Options",
+    "MountEntry",
+    "MountOptions",
     "bind",
     "file_system_words",
     "inside",
@@ -83,7 +83,7 @@ _ESCAPED = re.compile(r"\\([0-7]{3})")
 
 
 @attrs.frozen
-class Options:
+class MountOptions:
     """Mount options sorted out: bits to set and to clear, and words for the file system."""
 
     set: int = 0
@@ -96,7 +96,7 @@ class Options:
 
 
 @attrs.frozen
-class Mount:
+class MountEntry:
     """One line of mountinfo: `root` inside the file system, seen at `point`."""
 
     root: str
@@ -107,7 +107,7 @@ class Mount:
     device: str
 
 
-def options(flags: Iterable[str]) -> Options:
+def options(flags: Iterable[str]) -> MountOptions:
     """Sorts mount flags as a caller sends them ("noatime", "nodev,ro", 'context="..."').
 
     Raises INVALID_ARGUMENT for a word that asks for another operation than a mount.
@@ -124,14 +124,14 @@ def options(flags: Iterable[str]) -> Options:
             bits, clear = (bits & ~off) | on, (clear & ~on) | off
         else:
             words.append(word)
-    return Options(bits, clear, tuple(words))
+    return MountOptions(bits, clear, tuple(words))
 
 
 def file_system_words(words: Iterable[str]) -> str:
     """The words as mount(2) takes them; SELinux labels are dropped where SELinux is off."""
     labels = Path("/sys/fs/selinux/enforce").exists()
-    kept = (w for w in words if labels or w.split("=", 1)[0] not in _SELINUX)
-    return ",".join(kept)
+    passed = (w for w in words if labels or w.split("=", 1)[0] not in _SELINUX)
+    return ",".join(passed)
 
 
 def mount(source: str | None, target: str, fs_type: str | None, bits: int, words: str = "") -> None:
@@ -141,45 +141,45 @@ def mount(source: str | None, target: str, fs_type: str | None, bits: int, words
     )
 
 
-def bind(source: str, target: str, wanted: Options = Options()) -> None:
+def bind(source: str, target: str, options: MountOptions = MountOptions()) -> None:
     """Makes `source` visible at `target`; read-only and the like hold from the second step on.
 
     Raises OSError, and then leaves no mount behind.
     """
     mount(source, target, None, MS_BIND)
-    if not (wanted.set | wanted.clear) & _OF_A_BIND:
+    if not (options.set | options.clear) & _OF_A_BIND:
         return
     try:
-        remount(target, wanted)
+        remount(target, options)
     except OSError:
         unmount(target)
         raise
 
 
-def remount(target: str, wanted: Options) -> None:
+def remount(target: str, options: MountOptions) -> None:
     """Changes the flags of the bind at `target`; what it has and nobody named stays.
 
     Inside a user namespace inherited flags are locked, so that they must be repeated.
     """
-    now = options_at(target).set
+    current = options_at(target).set
     try:
-        _remount(target, wanted.applied(now))
+        _remount(target, options.applied(current))
     except PermissionError:
         # A user namespace may not change how access times are kept: keep them as they are.
-        if not (wanted.set | wanted.clear) & _ATIME:
+        if not (options.set | options.clear) & _ATIME:
             raise
-        _remount(target, wanted.applied(now) & ~_ATIME | now & _ATIME)
+        _remount(target, options.applied(current) & ~_ATIME | current & _ATIME)
 
 
 def _remount(target: str, bits: int) -> None:
     mount(None, target, None, MS_REMOUNT | MS_BIND | (bits & _OF_A_BIND))
 
 
-def options_at(point: str) -> Options:
+def options_at(point: str) -> MountOptions:
     """What the mount at `point` has set. Raises OSError."""
-    now = os.statvfs(point).f_flag
-    bits = now & (MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_NOATIME | MS_NODIRATIME)
-    return Options(bits | (MS_RELATIME if now & _ST_RELATIME else 0))
+    flags = os.statvfs(point).f_flag
+    bits = flags & (MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_NOATIME | MS_NODIRATIME)
+    return MountOptions(bits | (MS_RELATIME if flags & _ST_RELATIME else 0))
 
 
 def unmount(target: str, *, lazy: bool = False) -> bool:
@@ -195,7 +195,7 @@ def unmount(target: str, *, lazy: bool = False) -> bool:
     raise OSError(number, os.strerror(number), target)
 
 
-def table() -> list[Mount]:
+def table() -> list[MountEntry]:
     """The mount table of this process, in order of mounting; empty where there is none."""
     try:
         text = Path("/proc/self/mountinfo").read_bytes().decode(errors="surrogateescape")
@@ -204,22 +204,22 @@ def table() -> list[Mount]:
     return [_line(line) for line in text.splitlines()]
 
 
-def inside(mounted: list[Mount], path: str) -> tuple[str, str]:
+def inside(mounted: list[MountEntry], path: str) -> tuple[str, str]:
     """Where a real path lies: (path inside its file system, device "major:minor")."""
     covering = [m for m in mounted if path == m.point or path.startswith(m.point.rstrip("/") + "/")]
     if not covering:
         return path, ""
     nearest = max(covering, key=lambda m: len(m.point))
-    rest = path[len(nearest.point.rstrip("/")) :]
-    return (nearest.root.rstrip("/") + rest).rstrip("/"), nearest.device
+    below = path[len(nearest.point.rstrip("/")) :]
+    return (nearest.root.rstrip("/") + below).rstrip("/"), nearest.device
 
 
-def _line(line: str) -> Mount:
+def _line(line: str) -> MountEntry:
     # proc(5): id parent major:minor root point flags optional... - type source options
-    left, right = line.split(" - ", 1)
-    _, _, device, root, point, flags = left.split(" ")[:6]
-    fs_type, source = right.split(" ")[:2]
-    return Mount(_plain(root), _plain(point), flags, fs_type, _plain(source), device)
+    before, after = line.split(" - ", 1)
+    _, _, device, root, point, flags = before.split(" ")[:6]
+    fs_type, source = after.split(" ")[:2]
+    return MountEntry(_plain(root), _plain(point), flags, fs_type, _plain(source), device)
 
 
 def _plain(text: str) -> str:

@@ -14,14 +14,14 @@ from refimpl.wire.status import Code, Refused
 __all__ = ["clear", "cover", "force"]
 
 
-def cover(source: str, target: str, access: Access, wanted: mounts.Options) -> None:
+def cover(source: str, target: str, access: Access, options: mounts.MountOptions) -> None:
     """Makes the target and binds the source on it. Raises OSError, or FAILED_PRECONDITION for a
     target that is there and not empty; either way nothing of it stays."""
-    made = _make(target, access)
+    created = _make(target, access)
     try:
-        mounts.bind(source, target, wanted)
+        mounts.bind(source, target, options)
     except OSError:
-        if made:
+        if created:
             (os.rmdir if access == "mount" else os.unlink)(target)
         raise
 

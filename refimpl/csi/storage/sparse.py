@@ -79,10 +79,10 @@ def _cloned(reading: int, writing: int) -> bool:
 def _copy_range(reading: int, writing: int, offset: int, length: int) -> None:
     end = offset + length
     while offset < end:
-        done = _copy_some(reading, writing, offset, min(end - offset, _CHUNK))
-        if not done:  # the source shrank while it was read
+        copied = _copy_some(reading, writing, offset, min(end - offset, _CHUNK))
+        if not copied:  # the source shrank while it was read
             return
-        offset += done
+        offset += copied
 
 
 def _copy_some(reading: int, writing: int, offset: int, length: int) -> int:
@@ -151,16 +151,16 @@ def tree_size(root: str) -> tuple[int, int]:
     A file with several names counts once; a file that goes while we look counts as gone.
     """
     used, count = 0, 0
-    seen: set[tuple[int, int]] = set()
+    counted: set[tuple[int, int]] = set()
     pending = [root]
     while pending:
         with contextlib.suppress(FileNotFoundError), os.scandir(pending.pop()) as entries:
             for entry in entries:
                 with contextlib.suppress(FileNotFoundError):
                     status = entry.stat(follow_symlinks=False)
-                    if status.st_nlink > 1 and (status.st_dev, status.st_ino) in seen:
+                    if status.st_nlink > 1 and (status.st_dev, status.st_ino) in counted:
                         continue
-                    seen.add((status.st_dev, status.st_ino))
+                    counted.add((status.st_dev, status.st_ino))
                     used += status.st_blocks * 512
                     count += 1
                     if entry.is_dir(follow_symlinks=False):
@@ -175,13 +175,13 @@ def changed(base: str, target: str, step: int = 1 << 16) -> Iterator[tuple[int, 
     is that of `target`: what `base` had beyond it is gone, not changed. Raises OSError.
     """
     with contextlib.ExitStack() as stack:
-        left, right = (_opened(stack, path) for path in (base, target))
-        size = right[1]
-        pieces = _steps([left, right], size, step)
+        old, new = (_opened(stack, path) for path in (base, target))
+        size = new[1]
+        pieces = _steps([old, new], size, step)
         run: tuple[int, int] | None = None
         for offset in pieces:
             length = min(step, size - offset)
-            if _read(left, offset, length) == _read(right, offset, length):
+            if _read(old, offset, length) == _read(new, offset, length):
                 continue
             if run is not None and sum(run) == offset:
                 run = run[0], run[1] + length

@@ -9,14 +9,14 @@ import attrs
 import pytest
 
 from refimpl.csi.api import csi_pb2 as pb
-from refimpl.csi.services.controller import Controller
-from refimpl.csi.services.group import GroupController
-from refimpl.csi.services.identity import Identity
-from refimpl.csi.services.metadata import SnapshotMetadata
+from refimpl.csi.services.controller import ControllerService
+from refimpl.csi.services.group import GroupControllerService
+from refimpl.csi.services.identity import IdentityService
+from refimpl.csi.services.metadata import SnapshotMetadataService
 from refimpl.csi.state import DriverState
 from refimpl.csi.state.models import AccessMode
 from refimpl.csi.state.ports import numbered
-from refimpl.csi.state.settings import Settings
+from refimpl.csi.state.settings import DriverSettings
 
 
 @attrs.define
@@ -39,10 +39,10 @@ class Served:
     points: list[str] = attrs.field(factory=list)
 
     def __attrs_post_init__(self) -> None:
-        self.identity = Identity(self.state)
-        self.controller = Controller(self.state, self.points.append)
-        self.group = GroupController(self.state, self.points.append)
-        self.metadata = SnapshotMetadata(self.state)
+        self.identity = IdentityService(self.state)
+        self.controller = ControllerService(self.state, self.points.append)
+        self.group = GroupControllerService(self.state, self.points.append)
+        self.metadata = SnapshotMetadataService(self.state)
 
     def volume(self, name: str = "a", *, block: bool = False, **fields: Any) -> pb.Volume:
         """A volume of 1 MiB that exists."""
@@ -71,7 +71,7 @@ def serve() -> Callable[..., Served]:
     """`serve(without=("X",), granule=4096)`: the services of a driver with those settings."""
 
     def served(*, without: tuple[str, ...] = (), storage: Any = None, **values: Any) -> Served:
-        settings = Settings(revision=values.pop("revision", "1.13")).without(*without)
+        settings = DriverSettings(revision=values.pop("revision", "1.13")).without(*without)
         state = DriverState(
             attrs.evolve(settings, **values),
             clock=lambda: 1000.0,

@@ -9,12 +9,12 @@ from typing import Any, cast
 import pytest
 
 from refimpl.csi.api import csi_pb2 as pb
-from refimpl.csi.services.node import Node
+from refimpl.csi.services.node import NodeService
 from refimpl.csi.state import DriverState
 from refimpl.csi.state.models import AccessMode, VolumeCapability
 from refimpl.csi.state.node import NodeState
-from refimpl.csi.state.ports import Usage, numbered
-from refimpl.csi.state.settings import Settings
+from refimpl.csi.state.ports import SpaceUsage, numbered
+from refimpl.csi.state.settings import DriverSettings
 from refimpl.csi.state.volumes.requests import NewVolume
 from refimpl.csi.storage.memory import MemoryStorage
 from refimpl.wire.server import Call
@@ -27,22 +27,22 @@ SHARED = pb.VolumeCapability(
         mode=pb.VolumeCapability.AccessMode.MULTI_NODE_MULTI_WRITER
     ),
 )
-Driver = Callable[..., tuple[DriverState, Node, list[str]]]
+Driver = Callable[..., tuple[DriverState, NodeService, list[str]]]
 
 
 @pytest.fixture
 def driver() -> Driver:
     """A driver with a volume "volume-1" attached to its node, and the crash points passed."""
 
-    def made(**choices: Any) -> tuple[DriverState, Node, list[str]]:
+    def made(**choices: Any) -> tuple[DriverState, NodeService, list[str]]:
         state = DriverState(
-            Settings(**choices), clock=lambda: 0.0, ids=numbered(), storage=MemoryStorage()
+            DriverSettings(**choices), clock=lambda: 0.0, ids=numbered(), storage=MemoryStorage()
         )
         wanted = VolumeCapability("mount", AccessMode.MULTI_NODE_MULTI_WRITER)
         volume = state.volumes.create(NewVolume("v", (wanted,)))
         state.attachments.publish(volume.id, "node-0", wanted, False, {}, {})
         points: list[str] = []
-        return state, Node(NodeState(state.tables, "node-0"), points.append), points
+        return state, NodeService(NodeState(state.tables, "node-0"), points.append), points
 
     return made
 
@@ -50,7 +50,7 @@ def driver() -> Driver:
 def test_every_rpc_has_a_method() -> None:
     """One that is missing would be UNIMPLEMENTED whatever is advertised."""
     service = pb.DESCRIPTOR.services_by_name["Node"]
-    methods = {name for name, _ in inspect.getmembers(Node, inspect.isfunction)}
+    methods = {name for name, _ in inspect.getmembers(NodeService, inspect.isfunction)}
     assert {method.name for method in service.methods} <= methods
 
 
@@ -140,7 +140,7 @@ def test_inodes_are_told_where_the_storage_counts_them(driver: Driver) -> None:
         ),
         CALL,
     )
-    state.tables.storage.usage = lambda *_: Usage((9, 4, 5), (3, 1, 2))  # type: ignore[method-assign]
+    state.tables.storage.usage = lambda *_: SpaceUsage((9, 4, 5), (3, 1, 2))  # type: ignore[method-assign]
     request = pb.NodeGetVolumeStatsRequest(volume_id="volume-1", volume_path="/s")
     assert list(node.NodeGetVolumeStats(request, CALL).usage) == [
         pb.VolumeUsage(unit=pb.VolumeUsage.BYTES, total=9, used=4, available=5),

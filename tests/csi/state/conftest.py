@@ -19,7 +19,7 @@ from refimpl.csi.state.models import (
     VolumeCapability,
 )
 from refimpl.csi.state.ports import numbered
-from refimpl.csi.state.settings import Settings
+from refimpl.csi.state.settings import DriverSettings
 from refimpl.csi.state.volumes.requests import NewVolume
 
 MIB = 1 << 20
@@ -95,7 +95,7 @@ def open_desk() -> OpenDesk:
 
     def opened(*, without: tuple[str, ...] = (), nodes: int = 1, **values: Any) -> Desk:
         storage = values.pop("storage", None)
-        settings = Settings(revision=values.pop("revision", "1.13")).without(*without)
+        settings = DriverSettings(revision=values.pop("revision", "1.13")).without(*without)
         clock, changes = Clock(), list[tuple[str, str, object | None]]()
         state = DriverState(
             attrs.evolve(settings, **values),

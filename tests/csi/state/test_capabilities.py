@@ -6,9 +6,9 @@ import pytest
 
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.csi.state.capabilities import (
-    GATES,
     IMPLICATIONS,
     NUMBERS,
+    PREREQUISITES,
     SINCE_1_13,
     UNTIL_1_12,
     everything,
@@ -37,7 +37,7 @@ def test_every_rpc_of_every_service_has_a_gate() -> None:
         for service in pb.DESCRIPTOR.services_by_name.values()
         for method in service.methods
     }
-    assert set(GATES) == rpcs
+    assert set(PREREQUISITES) == rpcs
     assert len(rpcs) == 36
 
 
@@ -52,5 +52,9 @@ def test_the_revisions_differ_in_what_they_know() -> None:
 def test_only_known_names_are_spoken_of() -> None:
     """A misspelt name in a rule would never match and never be noticed."""
     spoken = {name for rule in IMPLICATIONS for name in (rule.name, *rule.one_of)}
-    spoken |= {name for gate in GATES.values() for name in gate.names} | SINCE_1_13 | UNTIL_1_12
+    spoken |= (
+        {name for prerequisite in PREREQUISITES.values() for name in prerequisite.names}
+        | SINCE_1_13
+        | UNTIL_1_12
+    )
     assert all(bare in NUMBERS[group] for group, bare in spoken)

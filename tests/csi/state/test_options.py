@@ -7,7 +7,7 @@ import pytest
 
 from refimpl.csi.state import options
 from refimpl.csi.state.models import AccessMode
-from refimpl.csi.state.settings import Settings
+from refimpl.csi.state.settings import DriverSettings
 
 
 @pytest.mark.parametrize(
@@ -34,12 +34,12 @@ from refimpl.csi.state.settings import Settings
 )
 def test_text_is_read_after_the_type_of_the_setting(name: str, text: str, value: object) -> None:
     """The command line has nothing but strings."""
-    assert getattr(Settings().with_(**{name: text}), name) == value
+    assert getattr(DriverSettings().with_(**{name: text}), name) == value
 
 
 def test_values_that_are_no_text_pass() -> None:
     """Python callers give what the setting is."""
-    assert Settings().with_(granule=512).granule == 512
+    assert DriverSettings().with_(granule=512).granule == 512
 
 
 @pytest.mark.parametrize(
@@ -59,13 +59,13 @@ def test_values_that_are_no_text_pass() -> None:
 def test_unreadable_settings_are_named(name: str, text: str, told: str) -> None:
     """The message has to say what is known or needed."""
     with pytest.raises(ValueError, match=told):
-        Settings().with_(**{name: text})
+        DriverSettings().with_(**{name: text})
 
 
 def test_every_setting_can_be_read_from_text() -> None:
     """A setting of a new type must not be out of reach of the command line."""
     plain = {"str", "Revision"}
-    for field in attrs.fields(Settings):
+    for field in attrs.fields(DriverSettings):
         kind = str(field.type)
         readable = kind in options.BY_TYPE or kind in plain or kind.startswith("Literal[")
         assert readable or not field.init, field.name

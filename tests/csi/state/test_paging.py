@@ -12,12 +12,12 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from refimpl.csi.state.order import Order
 from refimpl.csi.state.paging import Book
-from refimpl.csi.state.settings import Settings
+from refimpl.csi.state.settings import DriverSettings
 from refimpl.wire.status import Code, Refused
 
 
 def book(label: str = "v", salt: str = "1", weight: int = 1, **values: Any) -> Book[str]:
-    return Book(label, Settings(**values), salt, lambda key: key, lambda _: weight)
+    return Book(label, DriverSettings(**values), salt, lambda key: key, lambda _: weight)
 
 
 def ordered(count: int) -> Order:

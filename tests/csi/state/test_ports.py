@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from refimpl.csi.state.models import AccessMode, VolumeCapability
-from refimpl.csi.state.ports import NoStorage, Usage, numbered, unobserved
+from refimpl.csi.state.ports import NoStorage, SpaceUsage, numbered, unobserved
 
 MOUNT = VolumeCapability("mount", AccessMode.SINGLE_NODE_WRITER)
 
@@ -28,7 +28,7 @@ def test_no_storage_accepts_all_and_shows_nothing() -> None:
     storage.publish("v", "/t", MOUNT, False, "/s")
     assert storage.is_directory("/anything")
     assert not storage.holds("v", "/t")
-    assert storage.usage("v", "/t") == Usage((0, 0, 0))
+    assert storage.usage("v", "/t") == SpaceUsage((0, 0, 0))
     assert [*storage.allocated("s"), *storage.changed("s", "s")] == []
     storage.destroy("v")
 

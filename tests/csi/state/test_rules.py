@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from refimpl.csi.state import rules
 from refimpl.csi.state.models import AccessMode, CapacityRange, VolumeCapability
-from refimpl.csi.state.settings import Settings
+from refimpl.csi.state.settings import DriverSettings
 from refimpl.wire.status import Code, Refused
 
 MOUNT = VolumeCapability("mount", AccessMode.SINGLE_NODE_WRITER)
@@ -73,7 +73,7 @@ def test_other_paths_are_refused(path: str, refused: Any) -> None:
 
 def test_secrets_are_checked_only_where_they_are_asked_for(refused: Any) -> None:
     """A caller may send the same secrets everywhere; what nobody asked for is ignored."""
-    settings = Settings(secrets={"CreateVolume": {"key": "right"}})
+    settings = DriverSettings(secrets={"CreateVolume": {"key": "right"}})
     rules.secrets(settings, "DeleteVolume", {"key": "wrong", "more": "x"})
     rules.secrets(settings, "CreateVolume", {"key": "right", "more": "x"})
     with refused(Code.INVALID_ARGUMENT, "'key'"):
@@ -84,7 +84,7 @@ def test_secrets_are_checked_only_where_they_are_asked_for(refused: Any) -> None
 
 def test_secrets_never_show_in_a_refusal() -> None:
     """Neither their values nor malformed keys, which may be values by mistake."""
-    settings = Settings(secrets={"CreateVolume": {"key": "right"}})
+    settings = DriverSettings(secrets={"CreateVolume": {"key": "right"}})
     for sent in ({"key": "canary"}, {"ca nary": "x"}, {"k": "canary" * 1000}):
         with pytest.raises(Refused) as caught:
             rules.secrets(settings, "CreateVolume", sent)
@@ -145,7 +145,7 @@ def test_support_is_told_with_a_reason(
     settings: dict[str, object], sent: VolumeCapability, told: str | None
 ) -> None:
     """The RPCs differ in the code for what is not supported, not in the reason."""
-    made = Settings(**settings)
+    made = DriverSettings(**settings)
     why = rules.unsupported(made, made.controller_modes, sent)
     assert why is None if told is None else told in (why or "")
 

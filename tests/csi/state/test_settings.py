@@ -6,22 +6,22 @@ from typing import Any
 
 import pytest
 
-from refimpl.csi.state.capabilities import GATES, UNTIL_1_12
+from refimpl.csi.state.capabilities import PREREQUISITES, UNTIL_1_12
 from refimpl.csi.state.models import AccessMode
-from refimpl.csi.state.settings import Settings
+from refimpl.csi.state.settings import DriverSettings
 from refimpl.wire.status import Code
 
 
-@pytest.mark.parametrize("rpc", GATES)
+@pytest.mark.parametrize("rpc", PREREQUISITES)
 def test_the_default_offers_every_rpc_of_its_revision(rpc: str) -> None:
     """The default is the fake with everything on."""
-    Settings(revision="1.13").demand(rpc)
-    assert (rpc in Settings(revision="1.12").refusals) == (GATES[rpc].since == "1.13")
+    DriverSettings(revision="1.13").demand(rpc)
+    assert (rpc in DriverSettings(revision="1.12").refusals) == (PREREQUISITES[rpc].since == "1.13")
 
 
 def test_an_rpc_without_its_capability_is_refused_by_name(refused: Any) -> None:
     """The caller has to see which capability is missing, not only that something is."""
-    settings = Settings().without("controller:EXPAND_VOLUME")
+    settings = DriverSettings().without("controller:EXPAND_VOLUME")
     with refused(Code.UNIMPLEMENTED, "ControllerExpandVolume", "controller capability EXPAND"):
         settings.demand("ControllerExpandVolume")
     settings.demand("NodeExpandVolume")
@@ -29,22 +29,22 @@ def test_an_rpc_without_its_capability_is_refused_by_name(refused: Any) -> None:
 
 def test_an_rpc_of_a_missing_service_is_refused(refused: Any) -> None:
     """No CONTROLLER_SERVICE, no Controller."""
-    settings = Settings().without("CONTROLLER_SERVICE")
+    settings = DriverSettings().without("CONTROLLER_SERVICE")
     with refused(Code.UNIMPLEMENTED, "CONTROLLER_SERVICE"):
         settings.demand("ValidateVolumeCapabilities")
     with refused(Code.UNIMPLEMENTED, "no Node service"):
-        Settings(node_service=False).demand("NodeGetInfo")
+        DriverSettings(node_service=False).demand("NodeGetInfo")
 
 
 def test_an_rpc_of_a_later_revision_is_refused(refused: Any) -> None:
     """A driver of 1.12 knows nothing of health."""
     with refused(Code.UNIMPLEMENTED, "1.12"):
-        Settings(revision="1.12").demand("NodeGetStorageHealth")
+        DriverSettings(revision="1.12").demand("NodeGetStorageHealth")
 
 
 def test_a_plain_name_is_dropped_wherever_it_is_advertised() -> None:
     """EXPAND_VOLUME is a capability of the controller and of the node."""
-    settings = Settings().without("EXPAND_VOLUME")
+    settings = DriverSettings().without("EXPAND_VOLUME")
     assert not settings.has("controller", "EXPAND_VOLUME")
     assert not settings.has("node", "EXPAND_VOLUME")
     # With nobody left to expand, no way of expansion may be told.
@@ -63,22 +63,22 @@ def test_a_plain_name_is_dropped_wherever_it_is_advertised() -> None:
 )
 def test_what_cannot_stand_alone_goes_along(dropped: str, gone: tuple[str, str]) -> None:
     """A driver with half of an implication would be wrong in itself."""
-    settings = Settings().without(dropped)
+    settings = DriverSettings().without(dropped)
     assert not settings.has(*gone)
 
 
 def test_an_unknown_capability_is_named() -> None:
     """A misspelt name must not silently drop nothing."""
     with pytest.raises(ValueError, match="CLONE_VOLUMES"):
-        Settings().without("CLONE_VOLUMES")
+        DriverSettings().without("CLONE_VOLUMES")
     with pytest.raises(ValueError, match="node:CLONE_VOLUME"):
-        Settings().without("node:CLONE_VOLUME")
+        DriverSettings().without("node:CLONE_VOLUME")
 
 
 def test_contradictions_are_refused_at_once() -> None:
     """All problems are told together, in the words of the specification's names."""
     with pytest.raises(ValueError, match=r"LIST_VOLUMES_PUBLISHED_NODES.*ONLINE") as caught:
-        Settings(
+        DriverSettings(
             controller=frozenset({"LIST_VOLUMES_PUBLISHED_NODES"}),
             node=frozenset(),
             expansion=frozenset({"ONLINE"}),
@@ -93,14 +93,14 @@ def test_a_name_the_revision_does_not_know_is_refused(name: tuple[str, str]) -> 
     """1.13 reserves the numbers of the conditions."""
     group, bare = name
     with pytest.raises(ValueError, match=f"{bare} does not exist in CSI 1.13"):
-        Settings(**{group: getattr(Settings(), group) | {bare}})
+        DriverSettings(**{group: getattr(DriverSettings(), group) | {bare}})
 
 
 @pytest.mark.parametrize("name", sorted(UNTIL_1_12))
 def test_a_driver_in_transition_tells_both_revisions(name: tuple[str, str]) -> None:
     """Conditions for callers of 1.12, health for those of 1.13."""
     group, bare = name
-    settings = Settings(**{group: getattr(Settings(), group) | {bare}}, transition=True)
+    settings = DriverSettings(**{group: getattr(DriverSettings(), group) | {bare}}, transition=True)
     assert settings.has(group, bare)
     assert settings.has(group, "GET_VOLUME_HEALTH")
 
@@ -111,12 +111,12 @@ def test_a_driver_in_transition_tells_both_revisions(name: tuple[str, str]) -> N
 def test_values_that_cannot_work_are_refused(values: dict[str, object]) -> None:
     """A granule of 0 would end in a division by zero at the first CreateVolume."""
     with pytest.raises(ValueError, match=next(iter(values))):
-        Settings(**values)
+        DriverSettings(**values)
 
 
 def test_the_fine_modes_follow_the_capability_of_each_side() -> None:
     """Kubernetes picks modes by the controller's and by the node's capability separately."""
-    settings = Settings().without("node:SINGLE_NODE_MULTI_WRITER")
+    settings = DriverSettings().without("node:SINGLE_NODE_MULTI_WRITER")
     assert AccessMode.SINGLE_NODE_SINGLE_WRITER in settings.controller_modes
     assert AccessMode.SINGLE_NODE_SINGLE_WRITER not in settings.node_modes
     assert AccessMode.SINGLE_NODE_WRITER in settings.node_modes

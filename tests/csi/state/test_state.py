@@ -16,12 +16,12 @@ from refimpl.csi.state import DriverState
 from refimpl.csi.state.models import (
     AccessMode,
     CapacityRange,
-    Source,
+    ContentSource,
     Topology,
     VolumeCapability,
 )
 from refimpl.csi.state.ports import numbered
-from refimpl.csi.state.settings import Settings
+from refimpl.csi.state.settings import DriverSettings
 from refimpl.csi.state.tables import load
 from refimpl.csi.state.volumes.requests import NewVolume
 from refimpl.wire.status import Code, Refused
@@ -48,7 +48,7 @@ class Known:
     name: str
     size: int
     mode: AccessMode
-    source: Source | None
+    source: ContentSource | None
     nodes: dict[str, AccessMode] = attrs.field(factory=dict)
 
 
@@ -62,7 +62,7 @@ class Driver(RuleBasedStateMachine):
         super().__init__()
         self.now = 0.0
         self.written: dict[tuple[str, str], Any] = {}
-        self.settings = Settings(
+        self.settings = DriverSettings(
             minimum=1,
             pools={"default": POOL},
             attach_limit=LIMIT,
@@ -112,14 +112,14 @@ class Driver(RuleBasedStateMachine):
         """Of a volume that may be gone."""
         known = self.known.get(volume_id)
         floor = known.size if known else None
-        return self._create(name, low, high, mode, Source("volume", volume_id), floor)
+        return self._create(name, low, high, mode, ContentSource("volume", volume_id), floor)
 
     @rule(target=volumes, name=NAMES, low=UNITS, high=UNITS, mode=MODES, snapshot_id=snapshots)
     def restore(self, name: str, low: int, high: int, mode: AccessMode, snapshot_id: str) -> Any:
         """From a snapshot that may be gone."""
         cut = self.cuts.get(snapshot_id)
         floor = cut[2] if cut else None
-        return self._create(name, low, high, mode, Source("snapshot", snapshot_id), floor)
+        return self._create(name, low, high, mode, ContentSource("snapshot", snapshot_id), floor)
 
     def _create(
         self,
@@ -127,7 +127,7 @@ class Driver(RuleBasedStateMachine):
         low: int,
         high: int,
         mode: AccessMode,
-        source: Source | None,
+        source: ContentSource | None,
         floor: int | None,
     ) -> Any:
         low, high = low * UNIT, high * UNIT
@@ -152,7 +152,7 @@ class Driver(RuleBasedStateMachine):
         low: int,
         high: int,
         mode: AccessMode,
-        source: Source | None,
+        source: ContentSource | None,
         floor: int | None,
     ) -> Code:
         if (not low and not high) or (high and low > high):
@@ -174,7 +174,9 @@ class Driver(RuleBasedStateMachine):
         """Also what is gone, in use, or a source."""
         code, _ = self.attempt(self.state.volumes.delete, volume_id, {})
         known = self.known.get(volume_id)
-        copied = any(one.source == Source("volume", volume_id) for one in self.known.values())
+        copied = any(
+            one.source == ContentSource("volume", volume_id) for one in self.known.values()
+        )
         kept = known is not None and (known.nodes or copied)
         assert code == (Code.FAILED_PRECONDITION if kept else Code.OK)
         if not kept:
@@ -256,7 +258,7 @@ class Driver(RuleBasedStateMachine):
     def drop(self, snapshot_id: str) -> None:
         """Unless a volume was restored from it."""
         code, _ = self.attempt(self.state.snapshots.delete, snapshot_id, {})
-        source = Source("snapshot", snapshot_id)
+        source = ContentSource("snapshot", snapshot_id)
         copied = any(one.source == source for one in self.known.values())
         kept = copied and snapshot_id in self.cuts
         assert code == (Code.FAILED_PRECONDITION if kept else Code.OK)

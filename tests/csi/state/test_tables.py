@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from refimpl.csi.state.models import Publication, Source, Staging
+from refimpl.csi.state.models import ContentSource, Publication, Staging
 from refimpl.csi.state.tables import load
 
 
@@ -29,7 +29,7 @@ def facts(tables: Any) -> dict[str, Any]:
 def busy(desk: Any) -> None:
     """Something of everything, and something that is gone again."""
     a, b, gone = desk.volume("a"), desk.volume("b"), desk.volume("gone")
-    desk.volume("clone", source=Source("volume", a.id))
+    desk.volume("clone", source=ContentSource("volume", a.id))
     desk.attach(a)
     desk.snapshot(a)
     desk.state.groups.create("g", [a.id, b.id], {}, {})

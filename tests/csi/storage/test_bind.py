@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from refimpl.csi.state.models import Access, VolumeCapability
-from refimpl.csi.state.ports import Place
+from refimpl.csi.state.ports import VolumePath
 from refimpl.csi.storage import Mode, OpenStorage, loops, mounts
 from refimpl.csi.storage.bind import BindStorage
 from refimpl.csi.storage.privileged import can_bind
@@ -208,7 +208,7 @@ def test_a_later_driver_finds_devices_again(
     first.publish("v", str(tmp_path / "a"), capability("block"), False, "")
     first.close(keep=True)
     second = opened("bind")
-    second.adopt([Place("v", str(tmp_path / "a"), capability("block"))], {"v"})
+    second.adopt([VolumePath("v", str(tmp_path / "a"), capability("block"))], {"v"})
     second.publish("v", str(tmp_path / "b"), capability("block"), False, "")
     assert (tmp_path / "a").stat().st_rdev == (tmp_path / "b").stat().st_rdev
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from refimpl.csi.storage import loops
-from refimpl.csi.storage.devices import Devices
+from refimpl.csi.storage.devices import LoopDevices
 from refimpl.csi.storage.privileged import can_attach
 
 
@@ -21,13 +21,13 @@ def content(tmp_path: Path) -> Iterator[str]:
     path = tmp_path / "content"
     path.write_bytes(bytes(1 << 20))
     yield str(path)
-    Devices().sweep(lambda file: file == str(path))
+    LoopDevices().sweep(lambda file: file == str(path))
     assert str(path) not in loops.attached().values()
 
 
 def test_a_device_is_attached_once_for_each_right(content: str) -> None:
     """Writers share one, readers another."""
-    devices = Devices()
+    devices = LoopDevices()
     writers = devices.attached("v", content, readonly=False)
     readers = devices.attached("v", content, readonly=True)
     assert devices.attached("v", content, readonly=False) is writers
@@ -38,7 +38,7 @@ def test_a_device_is_attached_once_for_each_right(content: str) -> None:
 
 def test_a_device_goes_with_its_last_target(content: str) -> None:
     """Not before."""
-    devices = Devices()
+    devices = LoopDevices()
     device = devices.attached("v", content, readonly=False)
     device.targets |= {"/a", "/b"}
     devices.release("v", "/a")
@@ -50,9 +50,9 @@ def test_a_device_goes_with_its_last_target(content: str) -> None:
 
 def test_devices_of_an_earlier_process_are_found(content: str) -> None:
     """With their right to write; autoclearing ones belong to mounts."""
-    before = Devices().attached("v", content, readonly=True)
+    before = LoopDevices().attached("v", content, readonly=True)
     _, descriptor = loops.attach(content, autoclear=True)
-    devices = Devices()
+    devices = LoopDevices()
     devices.find({content: "v"})
     os.close(descriptor)
     assert [device.path for device in devices.of("v")] == [before.path]
@@ -61,7 +61,7 @@ def test_devices_of_an_earlier_process_are_found(content: str) -> None:
 
 def test_sweeping_spares_what_is_shown_and_what_is_not_ours(content: str) -> None:
     """Detaching the device of somebody else would tear its file system apart."""
-    devices = Devices()
+    devices = LoopDevices()
     shown = devices.attached("v", content, readonly=False)
     shown.targets.add("/t")
     idle = devices.attached("v", content, readonly=True)

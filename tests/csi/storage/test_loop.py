@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from refimpl.csi.state.models import Access, VolumeCapability
-from refimpl.csi.state.ports import Place
+from refimpl.csi.state.ports import VolumePath
 from refimpl.csi.storage import Mode, OpenStorage, filesystems, loops, mounts
 from refimpl.wire.status import Code, Refused
 
@@ -216,7 +216,7 @@ def test_a_later_driver_thaws_what_a_dead_one_froze(
     first, target = shown(opened, tmp_path / "t", mounted()), tmp_path / "t"
     with filesystems.frozen(str(target)):
         first.close(keep=True)
-        opened("loop").adopt([Place("v", str(target), mounted())], {"v"})
+        opened("loop").adopt([VolumePath("v", str(target), mounted())], {"v"})
         (target / "file").write_text("goes on")
     assert (target / "file").read_text() == "goes on"
 

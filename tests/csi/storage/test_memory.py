@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from refimpl.csi.state.models import AccessMode, VolumeCapability
-from refimpl.csi.state.ports import Place
+from refimpl.csi.state.ports import VolumePath
 from refimpl.csi.storage.memory import MemoryStorage
 
 SHARED = VolumeCapability("mount", AccessMode.MULTI_NODE_MULTI_WRITER)
@@ -42,7 +42,7 @@ def test_places_are_kept_until_undone() -> None:
 def test_places_of_an_earlier_run_are_taken_over() -> None:
     """All of them: nothing can have been lost."""
     storage = MemoryStorage()
-    storage.adopt([Place("v", "/t", SHARED)], {"v"})
+    storage.adopt([VolumePath("v", "/t", SHARED)], {"v"})
     storage.close()
     assert storage.holds("v", "/t")
 

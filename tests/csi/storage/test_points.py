@@ -73,7 +73,7 @@ def source(tmp_path: Path) -> Path:
 def test_a_directory_is_covered(kind: str, source: Path, tmp_path: Path) -> None:
     """Made if need be."""
     target = thing(tmp_path / "t", kind)
-    points.cover(str(source), str(target), "mount", mounts.Options())
+    points.cover(str(source), str(target), "mount", mounts.MountOptions())
     assert os.listdir(target) == ["file"]
     with (target / "file").open():
         points.force(str(target))
@@ -85,7 +85,7 @@ def test_what_is_in_the_way_stays(kind: str, source: Path, tmp_path: Path) -> No
     """A mount would hide it."""
     target = thing(tmp_path / "t", kind)
     with pytest.raises(Refused) as caught:
-        points.cover(str(source), str(target), "mount", mounts.Options())
+        points.cover(str(source), str(target), "mount", mounts.MountOptions())
     assert caught.value.code == Code.FAILED_PRECONDITION
     assert os.path.lexists(target)
     assert not mounts.unmount(str(target))
@@ -98,9 +98,9 @@ def test_a_mount_that_fails_takes_its_point_along(
     """A point of the caller stays."""
     missing = str(source / "missing")
     with pytest.raises(OSError, match="No such file"):
-        points.cover(missing, str(tmp_path / "t"), access, mounts.Options())
+        points.cover(missing, str(tmp_path / "t"), access, mounts.MountOptions())
     assert not os.path.lexists(tmp_path / "t")
     there = thing(tmp_path / "there", "empty directory" if access == "mount" else "empty file")
     with pytest.raises(OSError, match="No such file"):
-        points.cover(missing, str(there), access, mounts.Options())
+        points.cover(missing, str(there), access, mounts.MountOptions())
     assert there.exists()

@@ -69,7 +69,9 @@ def test_a_root_is_removed_with_everything(tmp_path: Path) -> None:
 def test_a_root_with_a_mount_inside_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Deleting would go on in a file system of somebody else."""
     os.close(roots.claim(str(tmp_path / "root")))
-    inside = mounts.Mount("/", str(tmp_path / "root" / "there"), "rw", "ext4", "/dev/sdx", "8:1")
+    inside = mounts.MountEntry(
+        "/", str(tmp_path / "root" / "there"), "rw", "ext4", "/dev/sdx", "8:1"
+    )
     monkeypatch.setattr(mounts, "table", lambda: [inside])
     assert not roots.remove(str(tmp_path / "root"))
     assert (tmp_path / "root").exists()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from refimpl.csi.state.models import Access, AccessMode, VolumeCapability
-from refimpl.csi.state.ports import Place
+from refimpl.csi.state.ports import VolumePath
 from refimpl.csi.storage import (
     Mode,
     OpenStorage,
@@ -400,7 +400,7 @@ def test_a_later_driver_takes_over_what_was_kept(
     first.close(keep=True)
     assert os.path.exists(target)
     second = opened(mode)
-    second.adopt([Place("v", str(target), capability(access))], {"v"})
+    second.adopt([VolumePath("v", str(target), capability(access))], {"v"})
     assert second.holds("v", str(target))
     second.unpublish("v", str(target))
     assert not os.path.lexists(target)

@@ -11,7 +11,7 @@ import pytest
 
 from refimpl.csi.state.models import Access, VolumeCapability
 from refimpl.csi.storage import Mode, OpenStorage, mounts
-from refimpl.csi.storage.layout import Layout
+from refimpl.csi.storage.layout import StorageLayout
 from refimpl.csi.storage.privileged import can_bind
 from refimpl.csi.storage.survey import mounted_from
 
@@ -40,7 +40,7 @@ def test_mounts_of_others_are_not_ours(tmp_path: Path) -> None:
     """A neighbour of similar name on the same file system."""
     if not can_bind(str(tmp_path)):
         pytest.skip("this process may not mount")
-    layout = Layout(str(tmp_path / "root"))
+    layout = StorageLayout(str(tmp_path / "root"))
     (tmp_path / "root-2" / "homes" / "v").mkdir(parents=True)
     (tmp_path / "t").mkdir()
     mounts.bind(str(tmp_path / "root-2" / "homes" / "v"), str(tmp_path / "t"))
@@ -54,7 +54,7 @@ def test_deleted_content_has_no_home(tmp_path: Path) -> None:
     """A mount outlives the directory it shows."""
     if not can_bind(str(tmp_path)):
         pytest.skip("this process may not mount")
-    layout = Layout(str(tmp_path / "root"))
+    layout = StorageLayout(str(tmp_path / "root"))
     data = Path(layout.home("v")) / "data"
     data.mkdir(parents=True)
     (tmp_path / "t").mkdir()

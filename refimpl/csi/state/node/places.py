@@ -5,27 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from refimpl.csi.state.models import Publication
-from refimpl.csi.state.ports import Place
-from refimpl.csi.state.tables import Tables
+from refimpl.csi.state.ports import VolumePath
+from refimpl.csi.state.tables import DriverTables
 
 
-def places(tables: Tables) -> Iterator[Place]:
+def places(tables: DriverTables) -> Iterator[VolumePath]:
     """Every staging and every publication of all nodes."""
     with tables.lock:
         for staging in tables.stagings.values():
-            yield Place(staging.volume_id, staging.path, staging.capability, staged=True)
+            yield VolumePath(staging.volume_id, staging.path, staging.capability, staged=True)
         for publication in tables.publications.values():
             readonly = effective_readonly(tables, publication)
-            yield Place(publication.volume_id, publication.target, publication.capability, readonly)
+            yield VolumePath(
+                publication.volume_id, publication.target, publication.capability, readonly
+            )
 
 
-def contents(tables: Tables) -> frozenset[str]:
+def contents(tables: DriverTables) -> frozenset[str]:
     """Ids of all volumes and snapshots: content under any other key is what a crash left."""
     with tables.lock:
         return frozenset(tables.volumes) | frozenset(tables.snapshots)
 
 
-def effective_readonly(tables: Tables, publication: Publication) -> bool:
+def effective_readonly(tables: DriverTables, publication: Publication) -> bool:
     """Whether a workload may write: the call, the mode or the attachment may each forbid it."""
     if publication.readonly or publication.capability.mode.read_only:
         return True

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from refimpl.csi.state import rules
 from refimpl.csi.state.models import Publication, Staging, Volume, VolumeCapability
-from refimpl.csi.state.node.requests import Expand, Publish
-from refimpl.csi.state.settings import Settings
-from refimpl.csi.state.tables import Tables
+from refimpl.csi.state.node.requests import ExpandRequest, PublishRequest
+from refimpl.csi.state.settings import DriverSettings
+from refimpl.csi.state.tables import DriverTables
 from refimpl.csi.state.volumes.requests import unusable
 from refimpl.wire.status import Code, Refused
 
@@ -16,12 +16,14 @@ from refimpl.wire.status import Code, Refused
 _EPHEMERAL = "csi.storage.k8s.io/ephemeral"
 
 
-def wants_inline(settings: Settings, asked: Publish) -> bool:
+def wants_inline(settings: DriverSettings, request: PublishRequest) -> bool:
     """True for a call that brings its volume with it."""
-    return settings.ephemeral and asked.volume_context.get(_EPHEMERAL) == "true"
+    return settings.ephemeral and request.volume_context.get(_EPHEMERAL) == "true"
 
 
-def usable(tables: Tables, volume: Volume, node_id: str, capability: VolumeCapability) -> None:
+def usable(
+    tables: DriverTables, volume: Volume, node_id: str, capability: VolumeCapability
+) -> None:
     """The volume can be used this way on this node, else FAILED_PRECONDITION."""
     settings = tables.settings
     if why := rules.unsupported(settings, settings.node_modes, capability):
@@ -31,7 +33,7 @@ def usable(tables: Tables, volume: Volume, node_id: str, capability: VolumeCapab
     _attached(tables, volume, node_id)
 
 
-def _attached(tables: Tables, volume: Volume, node_id: str) -> None:
+def _attached(tables: DriverTables, volume: Volume, node_id: str) -> None:
     settings = tables.settings
     if volume.ephemeral or not settings.require_attachment:
         return
@@ -44,7 +46,7 @@ def _attached(tables: Tables, volume: Volume, node_id: str) -> None:
         )
 
 
-def staged_before(tables: Tables, new: Staging) -> bool:
+def staged_before(tables: DriverTables, new: Staging) -> bool:
     """True if `new` repeats an earlier call; refuses one that contradicts an earlier call."""
     old = tables.stagings.get((new.node_id, new.path))
     if old is not None and old.volume_id == new.volume_id:
@@ -76,20 +78,20 @@ def no_directory(path: str) -> Refused:
     )
 
 
-def publishable(tables: Tables, volume: Volume, new: Publication) -> None:
+def publishable(tables: DriverTables, volume: Volume, new: Publication) -> None:
     """The volume can be published as asked, as far as other publications allow it."""
     usable(tables, volume, new.node_id, new.capability)
     if not volume.ephemeral and tables.settings.has("node", "STAGE_UNSTAGE_VOLUME"):
         _staged(tables, new)
-    other = tables.publications.get((new.node_id, new.target))
-    if other is not None and other.volume_id != volume.id:
+    occupant = tables.publications.get((new.node_id, new.target))
+    if occupant is not None and occupant.volume_id != volume.id:
         raise _precondition(
             f"{rules.quoted(new.target)} is the target of volume "
-            f"{rules.quoted(other.volume_id)}; give each publication a path of its own"
+            f"{rules.quoted(occupant.volume_id)}; give each publication a path of its own"
         )
 
 
-def _staged(tables: Tables, new: Publication) -> None:
+def _staged(tables: DriverTables, new: Publication) -> None:
     if not new.staging:
         raise _precondition(
             "staging_target_path is empty, but the driver advertises STAGE_UNSTAGE_VOLUME; send "
@@ -112,33 +114,33 @@ def unpublished(publications: Iterable[Publication], volume_id: str) -> None:
         )
 
 
-def expandable(settings: Settings, volume: Volume, asked: Expand) -> None:
+def expandable(settings: DriverSettings, volume: Volume, request: ExpandRequest) -> None:
     """The volume can have the size asked for on this node."""
-    if asked.capability is not None:
-        why = rules.unsupported(settings, settings.node_modes, asked.capability)
-        if why or asked.capability.access != volume.access:
+    if request.capability is not None:
+        why = rules.unsupported(settings, settings.node_modes, request.capability)
+        if why or request.capability.access != volume.access:
             raise rules.invalid(
                 f"volume_capability does not fit volume {rules.quoted(volume.id)}: "
                 f"{why or f'it is of access type {volume.access}'}"
             )
-    wanted = asked.wanted
-    if wanted is None:
+    requested = request.wanted
+    if requested is None:
         return
-    if wanted.limit and wanted.limit < volume.capacity:
+    if requested.limit and requested.limit < volume.capacity:
         raise Refused(
             Code.OUT_OF_RANGE,
-            f"limit_bytes is {wanted.limit}, but the volume has {volume.capacity} bytes; a volume "
-            "does not shrink",
+            f"limit_bytes is {requested.limit}, but the volume has {volume.capacity} bytes; a "
+            "volume does not shrink",
         )
-    if wanted.required > volume.capacity and settings.has("controller", "EXPAND_VOLUME"):
+    if requested.required > volume.capacity and settings.has("controller", "EXPAND_VOLUME"):
         raise Refused(
             Code.OUT_OF_RANGE,
-            f"required_bytes is {wanted.required}, but the volume has {volume.capacity} bytes; "
+            f"required_bytes is {requested.required}, but the volume has {volume.capacity} bytes; "
             "call ControllerExpandVolume first",
         )
 
 
-def _staging_paths(tables: Tables, volume_id: str, node_id: str) -> list[str]:
+def _staging_paths(tables: DriverTables, volume_id: str, node_id: str) -> list[str]:
     uses = tables.uses.get(volume_id, ())
     return [path for kind, node, path in uses if kind == "staging" and node == node_id]
 

@@ -10,14 +10,14 @@ import attrs
 
 from refimpl.csi.state import rules
 from refimpl.csi.state.models import CapacityRange, VolumeCapability
-from refimpl.csi.state.settings import Settings
+from refimpl.csi.state.settings import DriverSettings
 
 Strings = Mapping[str, str]
 _NONE: Strings = {}
 
 
 @attrs.frozen(kw_only=True)
-class Stage:
+class StageRequest:
     """NodeStageVolume. Contexts and secrets are checked for form and otherwise left alone."""
 
     volume_id: str
@@ -29,7 +29,7 @@ class Stage:
 
 
 @attrs.frozen(kw_only=True)
-class Publish:
+class PublishRequest:
     """NodePublishVolume. `staging` is staging_target_path, "" for none."""
 
     volume_id: str
@@ -43,7 +43,7 @@ class Publish:
 
 
 @attrs.frozen(kw_only=True)
-class Expand:
+class ExpandRequest:
     """NodeExpandVolume. Without `wanted` the volume takes the size it has been given."""
 
     volume_id: str
@@ -69,36 +69,38 @@ def plain(path: str) -> str:
     return posixpath.normpath("/" + path.lstrip("/"))
 
 
-def checked_stage(settings: Settings, asked: Stage) -> tuple[str, VolumeCapability]:
+def checked_stage(settings: DriverSettings, request: StageRequest) -> tuple[str, VolumeCapability]:
     """(path, capability) of a call whose fields are in order. Raises INVALID_ARGUMENT."""
-    rules.required("volume_id", asked.volume_id)
-    rules.absolute("staging_target_path", asked.path)
-    capability = rules.capability("volume_capability", asked.capability)
-    _common(settings, "NodeStageVolume", asked, capability)
-    return plain(asked.path), capability
+    rules.required("volume_id", request.volume_id)
+    rules.absolute("staging_target_path", request.path)
+    capability = rules.capability("volume_capability", request.capability)
+    _common(settings, "NodeStageVolume", request, capability)
+    return plain(request.path), capability
 
 
-def checked_publish(settings: Settings, asked: Publish) -> tuple[str, str, VolumeCapability]:
+def checked_publish(
+    settings: DriverSettings, request: PublishRequest
+) -> tuple[str, str, VolumeCapability]:
     """(target, staging path, capability) of a call whose fields are in order."""
-    rules.required("volume_id", asked.volume_id)
-    rules.absolute("target_path", asked.target)
-    rules.absolute_or_empty("staging_target_path", asked.staging)
-    capability = rules.capability("volume_capability", asked.capability)
-    _common(settings, "NodePublishVolume", asked, capability)
+    rules.required("volume_id", request.volume_id)
+    rules.absolute("target_path", request.target)
+    rules.absolute_or_empty("staging_target_path", request.staging)
+    capability = rules.capability("volume_capability", request.capability)
+    _common(settings, "NodePublishVolume", request, capability)
     # Kubelet sends the path for block volumes of every driver: without staging it means nothing.
-    staging = plain(asked.staging) if settings.has("node", "STAGE_UNSTAGE_VOLUME") else ""
-    return plain(asked.target), staging, capability
+    staging = plain(request.staging) if settings.has("node", "STAGE_UNSTAGE_VOLUME") else ""
+    return plain(request.target), staging, capability
 
 
-def checked_expand(settings: Settings, asked: Expand) -> str:
+def checked_expand(settings: DriverSettings, request: ExpandRequest) -> str:
     """The path of a call whose fields are in order. Raises INVALID_ARGUMENT."""
-    rules.required("volume_id", asked.volume_id)
-    path = path_to_look_up("volume_path", asked.path)
-    rules.secrets(settings, "NodeExpandVolume", asked.secrets)
-    if asked.wanted is not None:
-        rules.capacity_range(asked.wanted)
-    if asked.capability is not None:
-        rules.capability("volume_capability", asked.capability)
+    rules.required("volume_id", request.volume_id)
+    path = path_to_look_up("volume_path", request.path)
+    rules.secrets(settings, "NodeExpandVolume", request.secrets)
+    if request.wanted is not None:
+        rules.capacity_range(request.wanted)
+    if request.capability is not None:
+        rules.capability("volume_capability", request.capability)
     return path
 
 
@@ -111,11 +113,11 @@ def path_to_look_up(field: str, path: str) -> str:
 
 
 def _common(
-    settings: Settings, rpc: str, asked: _WithContexts, capability: VolumeCapability
+    settings: DriverSettings, rpc: str, request: _WithContexts, capability: VolumeCapability
 ) -> None:
-    rules.string_map("publish_context", asked.publish_context)
-    rules.string_map("volume_context", asked.volume_context)
-    rules.secrets(settings, rpc, asked.secrets)
+    rules.string_map("publish_context", request.publish_context)
+    rules.string_map("volume_context", request.volume_context)
+    rules.secrets(settings, rpc, request.secrets)
     if capability.mount_group and not settings.has("node", "VOLUME_MOUNT_GROUP"):
         raise rules.invalid(
             "volume_mount_group is set, but this driver does not advertise node capability "

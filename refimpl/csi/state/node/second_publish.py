@@ -12,7 +12,7 @@ from refimpl.csi.state.models import AccessMode, Publication
 from refimpl.csi.state.rules import quoted
 from refimpl.wire.status import Code, Refused
 
-__all__ = ["SECOND", "first_or_repeat"]
+__all__ = ["SECOND_PUBLISH", "first_or_repeat"]
 
 Case = Literal["T=P=", "T=P!", "T!P=", "T!P!"]
 Row = Mapping[Case, Code]
@@ -29,7 +29,7 @@ _ONE: Row = {
     "T!P=": Code.FAILED_PRECONDITION,
     "T!P!": Code.FAILED_PRECONDITION,
 }
-SECOND: Mapping[AccessMode, Row] = {
+SECOND_PUBLISH: Mapping[AccessMode, Row] = {
     AccessMode.MULTI_NODE_READER_ONLY: _MANY,
     AccessMode.MULTI_NODE_SINGLE_WRITER: _MANY,
     AccessMode.MULTI_NODE_MULTI_WRITER: _MANY,
@@ -40,19 +40,19 @@ SECOND: Mapping[AccessMode, Row] = {
 }
 
 
-def first_or_repeat(known: Iterable[Publication], new: Publication) -> bool:
+def first_or_repeat(existing: Iterable[Publication], new: Publication) -> bool:
     """True if `new` repeats one of the publications `known` of its volume on its node.
 
     Raises what the table says for every other second call. Where the modes differ both must allow
     it: the one that shares with nobody wins. `Publication.context` is no part of P: an orchestrator
     sends fresh tokens there to the same target (Kubernetes, requiresRepublish).
     """
-    for old in sorted(known, key=lambda old: (old.target != new.target, old.target)):
+    for old in sorted(existing, key=lambda old: (old.target != new.target, old.target)):
         case = _case(old, new)
         if case == "T=P=":
             return True
         for mode in (old.capability.mode, new.capability.mode):
-            if code := SECOND[mode][case]:
+            if code := SECOND_PUBLISH[mode][case]:
                 raise Refused(code, _why(old, new, mode, case))
     return False
 
@@ -64,18 +64,20 @@ def _case(old: Publication, new: Publication) -> Case:
     return "T!P=" if same else "T!P!"
 
 
-def _arguments(one: Publication) -> tuple[object, ...]:
-    return one.capability, one.readonly, one.staging
+def _arguments(publication: Publication) -> tuple[object, ...]:
+    return publication.capability, publication.readonly, publication.staging
 
 
 def _why(old: Publication, new: Publication, mode: AccessMode, case: Case) -> str:
     if case == "T=P!":
         names = ("volume_capability", "readonly", "staging_target_path")
         pairs = zip(names, _arguments(old), _arguments(new), strict=True)
-        what = " and ".join(name for name, before, now in pairs if before != now)
+        differing = " and ".join(
+            name for name, old_value, new_value in pairs if old_value != new_value
+        )
         return (
             f"volume {quoted(new.volume_id)} is published at {quoted(new.target)} with another "
-            f"{what}; unpublish it there first"
+            f"{differing}; unpublish it there first"
         )
     return (
         f"volume {quoted(new.volume_id)} is already published at {quoted(old.target)}, and "

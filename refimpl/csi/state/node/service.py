@@ -27,10 +27,10 @@ from refimpl.csi.state.models import (
 from refimpl.csi.state.node import preconditions
 from refimpl.csi.state.node import requests as fields
 from refimpl.csi.state.node.places import effective_readonly
-from refimpl.csi.state.node.requests import Expand, Publish, Stage, plain
+from refimpl.csi.state.node.requests import ExpandRequest, PublishRequest, StageRequest, plain
 from refimpl.csi.state.node.second_publish import first_or_repeat
-from refimpl.csi.state.ports import Usage
-from refimpl.csi.state.tables import Tables
+from refimpl.csi.state.ports import SpaceUsage
+from refimpl.csi.state.tables import DriverTables
 from refimpl.csi.state.volumes.changes import grow
 from refimpl.csi.state.volumes.health import condition, storage_faults, volume_faults
 from refimpl.wire.status import Code, Refused
@@ -47,17 +47,17 @@ class NodeInfo:
 
 
 @attrs.frozen
-class Stats:
+class VolumeStats:
     """NodeGetVolumeStats; `condition` is (abnormal, message), told in 1.12 only."""
 
-    usage: Usage
+    usage: SpaceUsage
     condition: tuple[bool, str] | None = None
 
 
 class NodeState:
     """One node over the volumes of `tables`. Calls raise Refused."""
 
-    def __init__(self, tables: Tables, node_id: str) -> None:
+    def __init__(self, tables: DriverTables, node_id: str) -> None:
         self.node_id = node_id
         self._tables = tables
         self._settings = tables.settings
@@ -77,15 +77,15 @@ class NodeState:
 
     # -- staging ------------------------------------------------------------------------------
 
-    def stage(self, asked: Stage) -> None:
+    def stage(self, request: StageRequest) -> None:
         """NodeStageVolume."""
         tables = self._tables
         self._settings.demand("NodeStageVolume")
-        path, capability = fields.checked_stage(self._settings, asked)
-        new = Staging(asked.volume_id, self.node_id, path, capability)
-        with self._alone(asked.volume_id, path):
+        path, capability = fields.checked_stage(self._settings, request)
+        new = Staging(request.volume_id, self.node_id, path, capability)
+        with self._alone(request.volume_id, path):
             with tables.lock:
-                volume = tables.volume(asked.volume_id)
+                volume = tables.volume(request.volume_id)
                 repeat = preconditions.staged_before(tables, new)
                 preconditions.usable(tables, volume, self.node_id, capability)
             if not tables.storage.is_directory(path):
@@ -106,32 +106,32 @@ class NodeState:
         path = plain(path)
         with self._alone(volume_id, path):
             with tables.lock:
-                known = tables.stagings.get((self.node_id, path))
-                mine = known is not None and known.volume_id == volume_id
-                if mine:
+                record = tables.stagings.get((self.node_id, path))
+                ours = record is not None and record.volume_id == volume_id
+                if ours:
                     preconditions.unpublished(self._publications(volume_id), volume_id)
-            if mine or (known is None and self._left_behind(volume_id, path)):
+            if ours or (record is None and self._left_behind(volume_id, path)):
                 tables.storage.unstage(volume_id, path)
-            if mine:
+            if ours:
                 with tables.lock:
                     tables.drop_staging(self.node_id, path)
 
     # -- publishing ---------------------------------------------------------------------------
 
-    def publish(self, asked: Publish) -> None:
+    def publish(self, request: PublishRequest) -> None:
         """NodePublishVolume."""
         tables = self._tables
         self._settings.demand("NodePublishVolume")
-        target, staging, capability = fields.checked_publish(self._settings, asked)
+        target, staging, capability = fields.checked_publish(self._settings, request)
         new = Publication(
-            asked.volume_id, self.node_id, target, capability, asked.readonly, staging
+            request.volume_id, self.node_id, target, capability, request.readonly, staging
         )
-        with self._alone(asked.volume_id, target):
+        with self._alone(request.volume_id, target):
             with tables.lock:
-                volume = tables.volumes.get(asked.volume_id)
-                inline = volume is None and preconditions.wants_inline(self._settings, asked)
+                volume = tables.volumes.get(request.volume_id)
+                inline = volume is None and preconditions.wants_inline(self._settings, request)
                 if volume is None:
-                    volume = self._inline(asked) if inline else tables.volume(asked.volume_id)
+                    volume = self._inline(request) if inline else tables.volume(request.volume_id)
                 repeat = first_or_repeat(self._publications(volume.id), new)
                 preconditions.publishable(tables, volume, new)
                 readonly = effective_readonly(tables, new)
@@ -146,18 +146,18 @@ class NodeState:
         target = plain(target)
         with self._alone(volume_id, target):
             with tables.lock:
-                known = tables.publications.get((self.node_id, target))
-            mine = known is not None and known.volume_id == volume_id
-            if mine or (known is None and self._left_behind(volume_id, target)):
+                record = tables.publications.get((self.node_id, target))
+            ours = record is not None and record.volume_id == volume_id
+            if ours or (record is None and self._left_behind(volume_id, target)):
                 tables.storage.unpublish(volume_id, target)
-            if mine:
+            if ours:
                 with tables.lock:
                     tables.drop_publication(self.node_id, target)
             self._drop_inline(volume_id)
 
     # -- facts and sizes ----------------------------------------------------------------------
 
-    def stats(self, volume_id: str, path: str) -> Stats:
+    def stats(self, volume_id: str, path: str) -> VolumeStats:
         """NodeGetVolumeStats at a staging path or a target; anywhere else NOT_FOUND."""
         tables, settings = self._tables, self._settings
         settings.demand("NodeGetVolumeStats")
@@ -168,21 +168,21 @@ class NodeState:
             self._demand_place(volume_id, path)
             faults = self._faults(volume_id)
         usage = tables.storage.usage(volume_id, path)
-        told = settings.has("node", "VOLUME_CONDITION")
-        return Stats(usage, condition(faults) if told else None)
+        reports_condition = settings.has("node", "VOLUME_CONDITION")
+        return VolumeStats(usage, condition(faults) if reports_condition else None)
 
-    def expand(self, asked: Expand) -> int:
+    def expand(self, request: ExpandRequest) -> int:
         """NodeExpandVolume; returns the size of the volume in bytes, 0 = not told."""
         tables, settings = self._tables, self._settings
         settings.demand("NodeExpandVolume")
-        path = fields.checked_expand(settings, asked)
-        with tables.guards.hold(asked.volume_id):
+        path = fields.checked_expand(settings, request)
+        with tables.guards.hold(request.volume_id):
             with tables.lock:
-                volume = tables.volume(asked.volume_id)
+                volume = tables.volume(request.volume_id)
                 self._demand_place(volume.id, path)
-                preconditions.expandable(settings, volume, asked)
-            if asked.wanted is not None and asked.wanted.required > volume.capacity:
-                volume = grow(tables, volume.id, asked.wanted)
+                preconditions.expandable(settings, volume, request)
+            if request.wanted is not None and request.wanted.required > volume.capacity:
+                volume = grow(tables, volume.id, request.wanted)
             tables.storage.fill(volume.id)
         return volume.capacity if settings.report_capacity else 0
 
@@ -234,15 +234,15 @@ class NodeState:
             return capability
         return attrs.evolve(capability, fs_type=volume.fs_type or self._settings.default_fs)
 
-    def _inline(self, asked: Publish) -> Volume:
-        assert asked.capability is not None
+    def _inline(self, request: PublishRequest) -> Volume:
+        assert request.capability is not None
         return Volume(
-            id=asked.volume_id,
+            id=request.volume_id,
             name="",
             capacity=self._settings.default_size,
-            access=asked.capability.access,
-            modes=(asked.capability.mode,),
-            fs_type=asked.capability.fs_type,
+            access=request.capability.access,
+            modes=(request.capability.mode,),
+            fs_type=request.capability.fs_type,
             ephemeral=True,
         )
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from refimpl.csi.state import rules
-from refimpl.csi.state.models import Group, Volume
+from refimpl.csi.state.models import GroupSnapshot, Volume
 from refimpl.csi.state.snapshots.snapshots import demand_unused, plan, reserve
-from refimpl.csi.state.tables import Tables
+from refimpl.csi.state.tables import DriverTables
 from refimpl.csi.state.volumes import sizes
 from refimpl.wire.status import Code, Refused
 
@@ -16,7 +16,7 @@ from refimpl.wire.status import Code, Refused
 class Groups:
     """Makes, shows and removes group snapshots."""
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: DriverTables) -> None:
         self._tables = tables
 
     def create(
@@ -25,7 +25,7 @@ class Groups:
         source_ids: Sequence[str],
         parameters: dict[str, str],
         secrets: Mapping[str, str],
-    ) -> Group:
+    ) -> GroupSnapshot:
         """The group, new or of this name with the same volumes and parameters (else
         ALREADY_EXISTS). NOT_FOUND volume; FAILED_PRECONDITION for volumes that cannot be cut
         together; RESOURCE_EXHAUSTED. After an error no member is left."""
@@ -33,8 +33,8 @@ class Groups:
         self._check(name, source_ids, parameters, secrets)
         with tables.guards.hold(f"group {name}", *source_ids):
             with tables.lock:
-                if known := tables.group_names.get(name):
-                    return self._repeated(tables.groups[known], source_ids, parameters)
+                if existing := tables.group_names.get(name):
+                    return self._repeated(tables.groups[existing], source_ids, parameters)
                 volumes = [tables.volume(source_id) for source_id in source_ids]
                 self._demand_groupable(volumes)
                 group = self._plan(name, volumes, parameters)
@@ -45,7 +45,9 @@ class Groups:
                 tables.put_group(group)
             return group
 
-    def get(self, group_id: str, snapshot_ids: Sequence[str], secrets: Mapping[str, str]) -> Group:
+    def get(
+        self, group_id: str, snapshot_ids: Sequence[str], secrets: Mapping[str, str]
+    ) -> GroupSnapshot:
         """GetVolumeGroupSnapshot; NOT_FOUND, INVALID_ARGUMENT if the members are others."""
         tables = self._tables
         self._check_id("GetVolumeGroupSnapshot", group_id, secrets)
@@ -65,8 +67,8 @@ class Groups:
         tables = self._tables
         self._check_id("DeleteVolumeGroupSnapshot", group_id, secrets)
         with tables.lock:
-            known = tables.groups.get(group_id)
-        members = [member.id for member in known.members] if known else []
+            existing = tables.groups.get(group_id)
+        members = [member.id for member in existing.members] if existing else []
         with tables.guards.hold(group_id, *members):
             with tables.lock:
                 group = tables.groups.get(group_id)
@@ -116,14 +118,16 @@ class Groups:
                 " of one pool",
             )
 
-    def _plan(self, name: str, volumes: Sequence[Volume], parameters: dict[str, str]) -> Group:
+    def _plan(
+        self, name: str, volumes: Sequence[Volume], parameters: dict[str, str]
+    ) -> GroupSnapshot:
         tables = self._tables
         group_id, now = tables.ids("group", name), tables.clock()
         members = tuple(plan(tables, "", volume, now, group_id=group_id) for volume in volumes)
         sources = tuple(volume.id for volume in volumes)
-        return Group(group_id, name, sources, members, now, parameters)
+        return GroupSnapshot(group_id, name, sources, members, now, parameters)
 
-    def _reserve(self, group: Group) -> list[sizes.Reservation]:
+    def _reserve(self, group: GroupSnapshot) -> list[sizes.Reservation]:
         """Room for the members in each of their pools, or in none."""
         rooms: list[sizes.Reservation] = []
         try:
@@ -136,7 +140,7 @@ class Groups:
         return rooms
 
     @contextmanager
-    def _cut(self, group: Group, rooms: Sequence[sizes.Reservation]) -> Iterator[None]:
+    def _cut(self, group: GroupSnapshot, rooms: Sequence[sizes.Reservation]) -> Iterator[None]:
         """Let the storage keep all members; whatever fails then or within, none is left."""
         storage = self._tables.storage
         try:
@@ -152,8 +156,8 @@ class Groups:
                 room.release()
 
     def _repeated(
-        self, group: Group, source_ids: Sequence[str], parameters: Mapping[str, str]
-    ) -> Group:
+        self, group: GroupSnapshot, source_ids: Sequence[str], parameters: Mapping[str, str]
+    ) -> GroupSnapshot:
         if set(group.source_ids) != set(source_ids):
             why = "of other volumes"
         elif group.parameters != parameters:
@@ -167,7 +171,7 @@ class Groups:
         )
 
 
-def _demand_members(group: Group, snapshot_ids: Sequence[str]) -> None:
+def _demand_members(group: GroupSnapshot, snapshot_ids: Sequence[str]) -> None:
     if not snapshot_ids:
         raise rules.invalid("snapshot_ids is empty, but required: name the members of the group")
     members = [member.id for member in group.members]

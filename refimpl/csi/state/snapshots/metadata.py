@@ -13,8 +13,8 @@ import attrs
 
 from refimpl.csi.state import rules
 from refimpl.csi.state.models import Snapshot
-from refimpl.csi.state.settings import Settings
-from refimpl.csi.state.tables import Tables
+from refimpl.csi.state.settings import DriverSettings
+from refimpl.csi.state.tables import DriverTables
 from refimpl.wire.status import Code, Refused
 
 Extent = tuple[int, int]
@@ -33,7 +33,7 @@ class Blocks:
 class Metadata:
     """Streams the blocks of snapshots."""
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: DriverTables) -> None:
         self._tables = tables
 
     def allocated(
@@ -120,16 +120,16 @@ class Metadata:
     ) -> Iterator[Blocks]:
         settings = self._tables.settings
         shaped = shape(settings, extents, snapshot.size)
-        wanted = (extent for extent in shaped if extent[0] + extent[1] > start)
+        from_start = (extent for extent in shaped if extent[0] + extent[1] > start)
         count = most or settings.metadata_batch
         kind, size = settings.metadata_type, snapshot.size
         # A snapshot without data still tells its type and capacity, once.
-        yield Blocks(kind, size, tuple(islice(wanted, count)))
-        while batch := tuple(islice(wanted, count)):
+        yield Blocks(kind, size, tuple(islice(from_start, count)))
+        while batch := tuple(islice(from_start, count)):
             yield Blocks(kind, size, batch)
 
 
-def shape(settings: Settings, extents: Iterable[Extent], capacity: int) -> Iterator[Extent]:
+def shape(settings: DriverSettings, extents: Iterable[Extent], capacity: int) -> Iterator[Extent]:
     """Extents as the driver tells them: rising, apart, within the volume but for the tail of a
     fixed block."""
     if settings.metadata_type == "VARIABLE_LENGTH":

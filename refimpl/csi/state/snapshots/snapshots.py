@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from refimpl.csi.state import rules
-from refimpl.csi.state.models import Snapshot, Source, TopologyRequirement, Volume
+from refimpl.csi.state.models import ContentSource, Snapshot, TopologyRequirement, Volume
 from refimpl.csi.state.order import Order
 from refimpl.csi.state.paging import Book, Page
-from refimpl.csi.state.tables import Tables
+from refimpl.csi.state.tables import DriverTables
 from refimpl.csi.state.volumes import sizes, topology
 from refimpl.wire.status import Code, Refused
 
 
-def ready(tables: Tables, snapshot: Snapshot) -> bool:
+def ready(tables: DriverTables, snapshot: Snapshot) -> bool:
     """True once the snapshot is processed; never turns false again."""
     return snapshot.ready_at <= tables.clock()
 
 
 def plan(
-    tables: Tables,
+    tables: DriverTables,
     name: str,
     volume: Volume,
     created: float,
@@ -45,18 +45,18 @@ def plan(
     )
 
 
-def reserve(tables: Tables, snapshot: Snapshot) -> sizes.Reservation:
+def reserve(tables: DriverTables, snapshot: Snapshot) -> sizes.Reservation:
     """Room for the snapshot, under the lock; RESOURCE_EXHAUSTED if there is not enough."""
     size = snapshot.size if tables.settings.charge_snapshots else 0
     sizes.demand_room(tables, snapshot.pool, size)
     return sizes.Reservation(tables, snapshot.pool, size)
 
 
-def demand_unused(tables: Tables, snapshot: Snapshot) -> None:
+def demand_unused(tables: DriverTables, snapshot: Snapshot) -> None:
     """FAILED_PRECONDITION while volumes restored from it exist, if the settings say so."""
     if tables.settings.delete_with_copies == "allow":
         return
-    if copies := tables.copies[Source("snapshot", snapshot.id)]:
+    if copies := tables.copies[ContentSource("snapshot", snapshot.id)]:
         raise Refused(
             Code.FAILED_PRECONDITION,
             f"snapshot {snapshot.id} is the source of {copies} volumes; delete them first",
@@ -64,7 +64,7 @@ def demand_unused(tables: Tables, snapshot: Snapshot) -> None:
 
 
 def _place(
-    tables: Tables, volume: Volume, requirement: TopologyRequirement | None
+    tables: DriverTables, volume: Volume, requirement: TopologyRequirement | None
 ) -> topology.Places:
     """accessible_topology of the snapshot; () = it can be restored anywhere."""
     settings = tables.settings
@@ -73,14 +73,14 @@ def _place(
     possible = tables.places
     if settings.snapshot_zones == "source":
         possible = volume.topology or tables.places
-    chosen = topology.choose("the snapshot", requirement, possible, len(possible))
-    return chosen if settings.snapshot_zones == "source" else ()
+    places = topology.choose("the snapshot", requirement, possible, len(possible))
+    return places if settings.snapshot_zones == "source" else ()
 
 
 class Snapshots:
     """Makes, lists and removes snapshots."""
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: DriverTables) -> None:
         self._tables = tables
         self._book: Book[Snapshot] = Book(
             "s", tables.settings, repr(tables.started), tables.snapshots.__getitem__, _weight
@@ -102,8 +102,8 @@ class Snapshots:
         requirement = self._check(source_id, name, parameters, requirement, secrets)
         with tables.guards.hold(f"snapshot {name}", source_id):
             with tables.lock:
-                if known := tables.snapshot_names.get(name):
-                    return self._repeated(tables.snapshots[known], source_id, requirement)
+                if existing := tables.snapshot_names.get(name):
+                    return self._repeated(tables.snapshots[existing], source_id, requirement)
                 volume = tables.volume(source_id)
                 snapshot = plan(tables, name, volume, tables.clock(), requirement=requirement)
                 room = reserve(tables, snapshot)

@@ -6,24 +6,24 @@ from collections import Counter
 
 import attrs
 
-from refimpl.csi.state.models import Group, Snapshot
+from refimpl.csi.state.models import GroupSnapshot, Snapshot
 from refimpl.csi.state.order import Order
 from refimpl.csi.state.ports import OnChange
-from refimpl.csi.state.settings import Settings
+from refimpl.csi.state.settings import DriverSettings
 from refimpl.wire.status import Code, Refused
 
 
-class CutTables:
+class SnapshotTables:
     """Part of `tables.Tables`, under its lock and with its `on_change`."""
 
-    def __init__(self, settings: Settings, on_change: OnChange) -> None:
+    def __init__(self, settings: DriverSettings, on_change: OnChange) -> None:
         self.settings = settings
         self.on_change = on_change
         self.snapshots: dict[str, Snapshot] = {}
         self.snapshot_names: dict[str, str] = {}
         self.snapshot_order = Order()
         self.snapshots_of: dict[str, Order] = {}
-        self.groups: dict[str, Group] = {}
+        self.groups: dict[str, GroupSnapshot] = {}
         self.group_names: dict[str, str] = {}
         self.charged: Counter[tuple[str, str]] = Counter()
         """(kind, zone) -> bytes given out"""
@@ -49,8 +49,8 @@ class CutTables:
             self.drop_group(group.id)
             return
         if group:
-            left = tuple(one for one in group.members if one.id != snapshot_id)
-            self.put_group(attrs.evolve(group, members=left))
+            members = tuple(member for member in group.members if member.id != snapshot_id)
+            self.put_group(attrs.evolve(group, members=members))
         else:
             self.on_change("snapshot", snapshot_id, None)
         self._remove_snapshot(snapshot)
@@ -77,7 +77,7 @@ class CutTables:
     def _snapshot_charge(self, snapshot: Snapshot) -> int:
         return snapshot.size if self.settings.charge_snapshots else 0
 
-    def put_group(self, group: Group) -> None:
+    def put_group(self, group: GroupSnapshot) -> None:
         """Add a group with its members at one stroke, or replace the one of its id."""
         self.on_change("group", group.id, group)
         self._enter_group(group)
@@ -90,7 +90,7 @@ class CutTables:
         for member in group.members:
             self._remove_snapshot(member)
 
-    def _enter_group(self, group: Group) -> None:
+    def _enter_group(self, group: GroupSnapshot) -> None:
         self.groups[group.id] = group
         self.group_names[group.name] = group.id
         for member in group.members:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from refimpl.csi.state import rules
-from refimpl.csi.state.models import AccessMode, Attachment, Volume, VolumeCapability
-from refimpl.csi.state.tables import Tables
+from refimpl.csi.state.models import AccessMode, Volume, VolumeAttachment, VolumeCapability
+from refimpl.csi.state.tables import DriverTables
 from refimpl.csi.state.volumes.requests import unusable
 from refimpl.wire.status import Code, Refused
 
@@ -14,7 +14,7 @@ from refimpl.wire.status import Code, Refused
 class Attachments:
     """Publishes volumes to nodes."""
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: DriverTables) -> None:
         self._tables = tables
 
     def publish(
@@ -25,7 +25,7 @@ class Attachments:
         readonly: bool,
         context: Mapping[str, str],
         secrets: Mapping[str, str],
-    ) -> Attachment:
+    ) -> VolumeAttachment:
         """The attachment, new or the same as before.
 
         NOT_FOUND volume, then node; ALREADY_EXISTS if attached there otherwise;
@@ -34,17 +34,17 @@ class Attachments:
         settings.demand("ControllerPublishVolume")
         rules.required("volume_id", volume_id)
         rules.required("node_id", node_id, rules.NODE_ID_LIMIT)
-        wanted = rules.capability("volume_capability", capability)
+        checked = rules.capability("volume_capability", capability)
         rules.secrets(settings, "ControllerPublishVolume", secrets)
         rules.string_map("volume_context", context)
         with tables.guards.hold(volume_id), tables.lock:
             volume = tables.volume(volume_id)
             self._demand_node(node_id)
-            self._check_use(volume, wanted, readonly, context)
-            new = Attachment(volume_id, node_id, wanted, readonly, {"attachment": volume_id})
+            self._check_use(volume, checked, readonly, context)
+            new = VolumeAttachment(volume_id, node_id, checked, readonly, {"attachment": volume_id})
             nodes = tables.attachments.get(volume_id, {})
-            if known := nodes.get(node_id):
-                return _repeated(known, new)
+            if existing := nodes.get(node_id):
+                return _repeated(existing, new)
             self._demand_reachable(volume, node_id)
             self._demand_shareable(new, nodes.values())
             self._demand_slot(node_id)
@@ -107,27 +107,27 @@ class Attachments:
                 f" {dict(place.segments)}; choose a node within its accessible_topology",
             )
 
-    def _demand_shareable(self, new: Attachment, others: Iterable[Attachment]) -> None:
-        for other in others:
-            if why := self._conflict(new, other):
+    def _demand_shareable(self, new: VolumeAttachment, others: Iterable[VolumeAttachment]) -> None:
+        for neighbour in others:
+            if why := self._conflict(new, neighbour):
                 raise Refused(
                     Code.FAILED_PRECONDITION,
-                    f"volume {new.volume_id} is published to node {other.node_id} {why};"
+                    f"volume {new.volume_id} is published to node {neighbour.node_id} {why};"
                     " unpublish it there first",
                 )
 
-    def _conflict(self, new: Attachment, other: Attachment) -> str:
+    def _conflict(self, new: VolumeAttachment, neighbour: VolumeAttachment) -> str:
         """Why two nodes cannot have the volume at the same time; "" if they can."""
-        modes = new.capability.mode, other.capability.mode
+        modes = new.capability.mode, neighbour.capability.mode
         for mode in modes:
             if not mode.multi_node:
                 return f"and {mode.name} allows one node"
-        both_write = self._writes(new) and self._writes(other)
+        both_write = self._writes(new) and self._writes(neighbour)
         if both_write and AccessMode.MULTI_NODE_SINGLE_WRITER in modes:
             return "writable, and MULTI_NODE_SINGLE_WRITER allows one writer"
         return ""
 
-    def _writes(self, attachment: Attachment) -> bool:
+    def _writes(self, attachment: VolumeAttachment) -> bool:
         # Without PUBLISH_READONLY the caller cannot say that it will only read.
         if not self._tables.settings.has("controller", "PUBLISH_READONLY"):
             return False
@@ -145,27 +145,27 @@ class Attachments:
     def _demand_unused(self, volume_id: str, node_id: str) -> None:
         if self._tables.settings.detach_in_use == "allow":
             return
-        for what, node, path in self._tables.uses.get(volume_id, ()):
+        for use, node, path in self._tables.uses.get(volume_id, ()):
             if node == node_id:
                 raise Refused(
                     Code.FAILED_PRECONDITION,
-                    f"volume {volume_id} is in use on {node_id} ({what} at {path});"
+                    f"volume {volume_id} is in use on {node_id} ({use} at {path});"
                     " call NodeUnpublishVolume and NodeUnstageVolume there first",
                 )
 
 
-def _repeated(known: Attachment, new: Attachment) -> Attachment:
+def _repeated(existing: VolumeAttachment, new: VolumeAttachment) -> VolumeAttachment:
     """The attachment there is, if it is what is asked for now."""
-    same_use = (known.capability.access, known.capability.mode, known.readonly) == (
+    same_use = (existing.capability.access, existing.capability.mode, existing.readonly) == (
         new.capability.access,
         new.capability.mode,
         new.readonly,
     )
     if same_use:
-        return known
+        return existing
     raise Refused(
         Code.ALREADY_EXISTS,
         f"volume {new.volume_id} is published to node {new.node_id} as"
-        f" {known.capability.mode.name}, readonly={known.readonly}, not as"
+        f" {existing.capability.mode.name}, readonly={existing.readonly}, not as"
         f" {new.capability.mode.name}, readonly={new.readonly}; unpublish it first",
     )

@@ -8,19 +8,19 @@ import attrs
 
 from refimpl.csi.state import rules
 from refimpl.csi.state.models import CapacityRange, Volume, VolumeCapability
-from refimpl.csi.state.tables import Tables
+from refimpl.csi.state.tables import DriverTables
 from refimpl.csi.state.volumes import sizes
 from refimpl.csi.state.volumes.parameters import check_mutable
 from refimpl.wire.status import Code, Refused
 
 
-def grow(tables: Tables, volume_id: str, wanted: CapacityRange) -> Volume:
+def grow(tables: DriverTables, volume_id: str, requested: CapacityRange) -> Volume:
     """Make a volume at least as large as wanted; a volume that is stays as it is.
 
     For a caller that holds the guard of the volume. OUT_OF_RANGE beyond limit, maximum or pool."""
     with tables.lock:
         volume = tables.volume(volume_id)
-        size = sizes.fitting(tables.settings, wanted, volume.capacity, volume.access)
+        size = sizes.fitting(tables.settings, requested, volume.capacity, volume.access)
         more = size - volume.capacity
         if not more:
             return volume
@@ -37,7 +37,7 @@ def grow(tables: Tables, volume_id: str, wanted: CapacityRange) -> Volume:
     return grown
 
 
-def published(tables: Tables, volume_id: str) -> bool:
+def published(tables: DriverTables, volume_id: str) -> bool:
     """True while a volume is attached, staged or published anywhere."""
     return volume_id in tables.attachments or volume_id in tables.uses
 
@@ -45,13 +45,13 @@ def published(tables: Tables, volume_id: str) -> bool:
 class Changes:
     """Changes volumes."""
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: DriverTables) -> None:
         self._tables = tables
 
     def expand(
         self,
         volume_id: str,
-        wanted: CapacityRange | None,
+        requested: CapacityRange | None,
         capability: VolumeCapability | None,
         secrets: Mapping[str, str],
     ) -> tuple[int, bool]:
@@ -60,17 +60,17 @@ class Changes:
         tables, settings = self._tables, self._tables.settings
         settings.demand("ControllerExpandVolume")
         rules.required("volume_id", volume_id)
-        if wanted is None:
+        if requested is None:
             raise rules.invalid("capacity_range is missing, but required: say how large")
-        rules.capacity_range(wanted)
+        rules.capacity_range(requested)
         rules.secrets(settings, "ControllerExpandVolume", secrets)
         if capability is not None:
             rules.capability("volume_capability", capability)
         with tables.guards.hold(volume_id):
             with tables.lock:
                 volume = tables.volume(volume_id)
-                self._check_use(volume, wanted, capability)
-            volume = grow(tables, volume_id, wanted)
+                self._check_use(volume, requested, capability)
+            volume = grow(tables, volume_id, requested)
             on_node = settings.has("node", "EXPAND_VOLUME") and volume.access == "mount"
             if not on_node:
                 tables.storage.fill(volume_id)
@@ -94,7 +94,7 @@ class Changes:
                 tables.put_volume(attrs.evolve(volume, mutable=mutable))
 
     def _check_use(
-        self, volume: Volume, wanted: CapacityRange, capability: VolumeCapability | None
+        self, volume: Volume, requested: CapacityRange, capability: VolumeCapability | None
     ) -> None:
         settings = self._tables.settings
         if capability is not None:
@@ -103,7 +103,7 @@ class Changes:
                 why = f"volume {volume.id} is a {volume.access} volume"
             if why:
                 raise rules.invalid(f"volume_capability: {why}")
-        if wanted.required <= volume.capacity or settings.expansion != {"OFFLINE"}:
+        if requested.required <= volume.capacity or settings.expansion != {"OFFLINE"}:
             return
         if published(self._tables, volume.id):
             raise Refused(

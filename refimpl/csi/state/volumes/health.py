@@ -22,7 +22,7 @@ from refimpl.csi.state.models import (
     VolumeStatus,
 )
 from refimpl.csi.state.paging import Book, Page
-from refimpl.csi.state.tables import Tables
+from refimpl.csi.state.tables import DriverTables
 
 # Kubelet discards an answer with more entries; the reason is one CamelCase word.
 MOST_FAULTS = 16
@@ -31,28 +31,30 @@ HEALTHY = "the volume works"
 S = TypeVar("S", VolumeStatus, StorageStatus)
 
 
-def volume_faults(tables: Tables, volume_id: str, node_id: str = "") -> tuple[VolumeFault, ...]:
+def volume_faults(
+    tables: DriverTables, volume_id: str, node_id: str = ""
+) -> tuple[VolumeFault, ...]:
     """Faults of a volume as the controller (node_id "") or a node sees them: those of one node
     are told by that node only, since the controller would seem to speak for all."""
     health = tables.health.get(volume_id)
     if health is None:
         return ()
-    seen = {
+    faults = {
         (fault.status, fault.reason): fault
         for fault in health.faults
         if fault.node_id in ("", node_id)
     }
-    return tuple(seen.values())
+    return tuple(faults.values())
 
 
-def storage_faults(tables: Tables, node_id: str) -> tuple[StorageFault, ...]:
+def storage_faults(tables: DriverTables, node_id: str) -> tuple[StorageFault, ...]:
     """Faults of the storage as a node sees them."""
-    seen = {
+    faults = {
         (fault.status, fault.reason, fault.capability): fault
         for fault in tables.storage_faults
         if fault.node_id in ("", node_id)
     }
-    return tuple(seen.values())
+    return tuple(faults.values())
 
 
 def condition(faults: tuple[VolumeFault, ...]) -> tuple[bool, str]:
@@ -66,7 +68,7 @@ def condition(faults: tuple[VolumeFault, ...]) -> tuple[bool, str]:
 class Health:
     """The controller's health RPCs, and the hands that break and repair."""
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: DriverTables) -> None:
         self._tables = tables
         self._book: Book[VolumeHealth] = Book(
             "h", tables.settings, repr(tables.started), self._seen, _weight
@@ -101,8 +103,8 @@ class Health:
         tables = self._tables
         with tables.lock:
             tables.volume(volume_id)
-            known = tables.health.get(volume_id, VolumeHealth(volume_id)).faults
-            others = tuple(old for old in known if _identity(old) != _identity(fault))
+            recorded = tables.health.get(volume_id, VolumeHealth(volume_id)).faults
+            others = tuple(old for old in recorded if _identity(old) != _identity(fault))
             _within_limit(len(others) + 1)
             tables.put_health(VolumeHealth(volume_id, (*others, fault)))
 
@@ -110,11 +112,11 @@ class Health:
         """Take away the faults with the reason and node given; by default all of the volume."""
         tables = self._tables
         with tables.lock:
-            known = tables.health.get(volume_id)
-            if known is None:
+            recorded = tables.health.get(volume_id)
+            if recorded is None:
                 return
-            left = tuple(old for old in known.faults if not _chosen(old, reason, node_id))
-            tables.put_health(attrs.evolve(known, faults=left))
+            remaining = tuple(old for old in recorded.faults if not _chosen(old, reason, node_id))
+            tables.put_health(attrs.evolve(recorded, faults=remaining))
 
     def break_storage(
         self,
@@ -129,8 +131,8 @@ class Health:
         fault = StorageFault(known_status, _word(reason), _message(message), node_id, capability)
         tables = self._tables
         with tables.lock:
-            known = tables.storage_faults
-            others = [old for old in known if attrs.evolve(old, message=fault.message) != fault]
+            recorded = tables.storage_faults
+            others = [old for old in recorded if attrs.evolve(old, message=fault.message) != fault]
             _within_limit(len(others) + 1)
             tables.put_storage_faults((*others, fault))
 
@@ -138,8 +140,8 @@ class Health:
         """Take away the faults with the reason and node given; by default all."""
         tables = self._tables
         with tables.lock:
-            known = tables.storage_faults
-            tables.put_storage_faults(old for old in known if not _chosen(old, reason, node_id))
+            recorded = tables.storage_faults
+            tables.put_storage_faults(old for old in recorded if not _chosen(old, reason, node_id))
 
     def _seen(self, volume_id: str) -> VolumeHealth:
         return VolumeHealth(volume_id, volume_faults(self._tables, volume_id))

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from refimpl.csi.state import rules
-from refimpl.csi.state.settings import Settings
+from refimpl.csi.state.settings import DriverSettings
 
 
-def check_mutable(settings: Settings, sent: Mapping[str, str]) -> None:
+def check_mutable(settings: DriverSettings, parameters: Mapping[str, str]) -> None:
     """All keys known and all values fitting, or INVALID_ARGUMENT and nothing is applied."""
     if not settings.has("controller", "MODIFY_VOLUME"):
         raise rules.invalid(
             "mutable_parameters may be sent only to a driver with controller capability"
             " MODIFY_VOLUME; leave them out"
         )
-    rules.string_map("mutable_parameters", sent)
-    for key, value in sent.items():
+    rules.string_map("mutable_parameters", parameters)
+    for key, value in parameters.items():
         pattern = settings.mutable_patterns.get(key)
         if pattern is None:
             known = ", ".join(settings.mutable_patterns) or "none"

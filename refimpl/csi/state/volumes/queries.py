@@ -9,7 +9,7 @@ import attrs
 from refimpl.csi.state import rules
 from refimpl.csi.state.models import Topology, Volume, VolumeCapability, VolumeFault
 from refimpl.csi.state.paging import Book, Page
-from refimpl.csi.state.tables import Tables
+from refimpl.csi.state.tables import DriverTables
 from refimpl.csi.state.volumes import sizes, topology
 from refimpl.csi.state.volumes.health import volume_faults
 from refimpl.csi.state.volumes.requests import unusable
@@ -25,7 +25,7 @@ class VolumeEntry:
 
 
 @attrs.frozen
-class Capacity:
+class AvailableCapacity:
     """Bytes left, and the bounds of a single volume; None = not told."""
 
     available: int
@@ -44,7 +44,7 @@ class Confirmation:
 class Queries:
     """Answers questions about volumes."""
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: DriverTables) -> None:
         self._tables = tables
         self._book: Book[VolumeEntry] = Book(
             "v", tables.settings, repr(tables.started), self._entry, _weight
@@ -71,7 +71,7 @@ class Queries:
         capabilities: Sequence[VolumeCapability],
         parameters: Mapping[str, str],
         place: Topology | None,
-    ) -> Capacity:
+    ) -> AvailableCapacity:
         """GetCapacity: what is left for volumes that fit all criteria; 0 where none can."""
         tables, settings = self._tables, self._tables.settings
         settings.demand("GetCapacity")
@@ -113,12 +113,12 @@ class Queries:
         with tables.lock:
             volume = tables.volume(volume_id)
         why = self._unsupported(volume, capabilities)
-        for field, sent, known in (
+        for field, requested, recorded in (
             ("volume_context", context, volume.context),
             ("parameters", parameters, volume.parameters),
             ("mutable_parameters", mutable_parameters, volume.mutable),
         ):
-            if not why and not sent.items() <= known.items():
+            if not why and not requested.items() <= recorded.items():
                 why = f"{field} has entries that are not those of the volume"
         return Confirmation(not why, why[: rules.STRING_LIMIT])
 
@@ -137,14 +137,16 @@ class Queries:
             return ()
         if not tables.settings.pool_per_zone:
             return (sizes.room(tables, (kind, "")),)
-        wanted = [one for one in tables.places if place in (None, one, Topology())]
-        return tuple(sizes.room(tables, (kind, one.segments[0][1])) for one in wanted)
+        chosen = [zone for zone in tables.places if place in (None, zone, Topology())]
+        return tuple(sizes.room(tables, (kind, zone.segments[0][1])) for zone in chosen)
 
-    def _bounds(self, rooms: Sequence[int]) -> Capacity:
+    def _bounds(self, rooms: Sequence[int]) -> AvailableCapacity:
         settings = self._tables.settings
         # A maximum that is told has to be one that CreateVolume can still make.
-        told = 0 < settings.maximum <= max(rooms, default=0)
-        return Capacity(sum(rooms), settings.maximum if told else None, settings.minimum or None)
+        reports_maximum = 0 < settings.maximum <= max(rooms, default=0)
+        return AvailableCapacity(
+            sum(rooms), settings.maximum if reports_maximum else None, settings.minimum or None
+        )
 
     def _entry(self, volume_id: str) -> VolumeEntry:
         tables = self._tables

@@ -9,7 +9,7 @@ import attrs
 from refimpl.csi.state import rules
 from refimpl.csi.state.models import (
     CapacityRange,
-    Source,
+    ContentSource,
     TopologyRequirement,
     Volume,
     VolumeCapability,
@@ -26,7 +26,7 @@ class NewVolume:
     capacity: CapacityRange | None = None
     parameters: dict[str, str] = attrs.field(factory=dict)
     mutable_parameters: dict[str, str] = attrs.field(factory=dict)
-    source: Source | None = None
+    source: ContentSource | None = None
     requirement: TopologyRequirement | None = None
     secrets: Mapping[str, str] = attrs.field(factory=dict)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from refimpl.csi.state.models import Topology, TopologyRequirement
 from refimpl.csi.state.rules import invalid, quoted
-from refimpl.csi.state.settings import Settings
+from refimpl.csi.state.settings import DriverSettings
 from refimpl.wire.status import Code, Refused
 
 Places = tuple[Topology, ...]
@@ -20,12 +20,12 @@ _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?")
 _PREFIX = re.compile(r"[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?")
 
 
-def places(settings: Settings) -> Places:
+def places(settings: DriverSettings) -> Places:
     """All places of the driver, in the order of its zones."""
     return tuple(Topology(((settings.topology_key, zone),)) for zone in settings.zones)
 
 
-def place_of_node(settings: Settings, index: int) -> Topology:
+def place_of_node(settings: DriverSettings, index: int) -> Topology:
     """Where node number `index` lies; without zones nowhere in particular."""
     if not settings.zones:
         return Topology()
@@ -45,7 +45,7 @@ def check(field: str, requirement: TopologyRequirement) -> None:
 
 def check_place(field: str, place: Topology) -> None:
     """Keys and values of a place follow their grammar; keys differ in more than case."""
-    seen: set[str] = set()
+    keys: set[str] = set()
     for key, value in place.segments:
         prefix, slash, name = key.rpartition("/")
         if not _NAME.fullmatch(name) or (slash and not _PREFIX.fullmatch(prefix)):
@@ -58,9 +58,9 @@ def check_place(field: str, place: Topology) -> None:
                 f"{field}: {quoted(value)} is no topology value; send at most 63 characters,"
                 " alphanumeric at both ends"
             )
-        if key.lower() in seen:
+        if key.lower() in keys:
             raise invalid(f"{field}: key {quoted(key)} occurs twice (case does not count)")
-        seen.add(key.lower())
+        keys.add(key.lower())
 
 
 def fits(terms: Iterable[Topology], place: Topology) -> bool:
@@ -78,7 +78,7 @@ def met(requirement: TopologyRequirement | None, usable: Sequence[Topology]) -> 
 
 
 def choose(
-    what: str, requirement: TopologyRequirement | None, possible: Sequence[Topology], count: int
+    noun: str, requirement: TopologyRequirement | None, possible: Sequence[Topology], count: int
 ) -> Places:
     """`count` of the possible places (fewer if there are not so many): the preferred ones first,
     then requisite ones, then others. RESOURCE_EXHAUSTED if no place meets the requirement."""
@@ -88,7 +88,7 @@ def choose(
     if not order:
         raise Refused(
             Code.RESOURCE_EXHAUSTED,
-            f"{what} can be had in none of the places required; possible are"
+            f"{noun} can be had in none of the places required; possible are"
             f" {', '.join(_text(place) for place in possible) or 'none'}",
         )
     others = [place for place in possible if place not in order]
@@ -97,9 +97,9 @@ def choose(
 
 def _ranked(requirement: TopologyRequirement, possible: Sequence[Topology]) -> list[Topology]:
     terms = requirement.requisite or requirement.preferred
-    wanted = [place for place in possible if fits(terms, place)]
-    ranked = [place for term in requirement.preferred for place in wanted if fits((term,), place)]
-    ranked += [place for term in terms for place in wanted if fits((term,), place)]
+    allowed = [place for place in possible if fits(terms, place)]
+    ranked = [place for term in requirement.preferred for place in allowed if fits((term,), place)]
+    ranked += [place for term in terms for place in allowed if fits((term,), place)]
     return list(dict.fromkeys(ranked))
 
 

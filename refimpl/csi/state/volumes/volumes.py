@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from refimpl.csi.state import rules
 from refimpl.csi.state.models import (
     Access,
-    Source,
+    ContentSource,
     Topology,
     TopologyRequirement,
     Volume,
     VolumeCapability,
 )
-from refimpl.csi.state.tables import Tables
+from refimpl.csi.state.tables import DriverTables
 from refimpl.csi.state.volumes import sizes, topology
 from refimpl.csi.state.volumes.parameters import check_mutable
 from refimpl.csi.state.volumes.requests import NewVolume, difference
@@ -23,7 +23,7 @@ from refimpl.wire.status import Code, Refused
 class Volumes:
     """Makes and removes volumes."""
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: DriverTables) -> None:
         self._tables = tables
 
     def create(self, request: NewVolume) -> Volume:
@@ -32,14 +32,14 @@ class Volumes:
         ALREADY_EXISTS if it does not; NOT_FOUND for the source; OUT_OF_RANGE, RESOURCE_EXHAUSTED
         for size and place; INVALID_ARGUMENT for fields."""
         self._check(request)
-        held = [f"volume {request.name}"]
+        keys = [f"volume {request.name}"]
         if request.source:
-            held.append(request.source.id)
+            keys.append(request.source.id)
         tables = self._tables
-        with tables.guards.hold(*held):
+        with tables.guards.hold(*keys):
             with tables.lock:
-                if known := tables.volume_names.get(request.name):
-                    return self._repeated(tables.volumes[known], request)
+                if existing := tables.volume_names.get(request.name):
+                    return self._repeated(tables.volumes[existing], request)
                 volume = self._plan(request)
                 if not request.source:
                     tables.put_volume(volume)
@@ -98,7 +98,7 @@ class Volumes:
         if request.mutable_parameters:
             check_mutable(settings, request.mutable_parameters)
 
-    def _check_source(self, source: Source | None) -> None:
+    def _check_source(self, source: ContentSource | None) -> None:
         if source is None:
             return
         if not source.kind:
@@ -157,9 +157,11 @@ class Volumes:
         if not settings.has("plugin", "VOLUME_ACCESSIBILITY_CONSTRAINTS"):
             return (), (kind, "")
         if settings.pool_per_zone:
-            possible = [one for one in possible if size <= sizes.room(tables, _pool(kind, one))]
-        chosen = topology.choose("the volume", requirement, possible, settings.volume_zones)
-        return chosen, _pool(kind, chosen[0]) if settings.pool_per_zone else (kind, "")
+            possible = [
+                place for place in possible if size <= sizes.room(tables, _pool(kind, place))
+            ]
+        places = topology.choose("the volume", requirement, possible, settings.volume_zones)
+        return places, _pool(kind, places[0]) if settings.pool_per_zone else (kind, "")
 
     def _source_bounds(self, request: NewVolume) -> tuple[int, topology.Places]:
         """(bytes, places) a copy of the source needs and can have; fails if it cannot be one."""
@@ -191,15 +193,15 @@ class Volumes:
             where = ", ".join(sorted(nodes))
             raise _in_use(volume_id, f"published to {where}; call ControllerUnpublishVolume first")
         if uses := tables.uses.get(volume_id):
-            what, node_id, path = min(uses)
-            raise _in_use(volume_id, f"in use on {node_id} ({what} at {path}); undo that first")
+            kind, node_id, path = min(uses)
+            raise _in_use(volume_id, f"in use on {node_id} ({kind} at {path}); undo that first")
         if settings.delete_with_snapshots == "refuse" and volume_id in tables.snapshots_of:
             raise _in_use(volume_id, "the source of snapshots; delete them first")
-        copies = tables.copies[Source("volume", volume_id)]
+        copies = tables.copies[ContentSource("volume", volume_id)]
         if settings.delete_with_copies == "refuse" and copies:
             raise _in_use(volume_id, f"the source of {copies} volumes; delete them first")
 
-    def _copy(self, volume: Volume, source: Source, room: sizes.Reservation) -> Volume:
+    def _copy(self, volume: Volume, source: ContentSource, room: sizes.Reservation) -> Volume:
         """Let the storage copy, then record; after an error nothing is left."""
         tables = self._tables
         try:

@@ -12,7 +12,7 @@ from refimpl.csi.state import DriverState
 from refimpl.csi.state.models import Access, AccessMode, VolumeCapability
 from refimpl.csi.state.node import NodeState
 from refimpl.csi.state.ports import numbered
-from refimpl.csi.state.settings import Settings
+from refimpl.csi.state.settings import DriverSettings
 from refimpl.csi.state.volumes.requests import NewVolume
 from refimpl.csi.storage.memory import MemoryStorage
 from refimpl.wire.status import Refused
@@ -90,7 +90,7 @@ def rig() -> Iterator[Callable[..., Rig]]:
 
         storage = Recorder()
         state = DriverState(
-            Settings(**choices).without(*without),
+            DriverSettings(**choices).without(*without),
             clock=lambda: 0.0,
             ids=numbered(),
             storage=storage,

@@ -11,9 +11,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from refimpl.csi.state import DriverState
 from refimpl.csi.state.models import AccessMode, VolumeCapability
-from refimpl.csi.state.node import NodeState, Publish, Stage
+from refimpl.csi.state.node import NodeState, PublishRequest, StageRequest
 from refimpl.csi.state.ports import numbered
-from refimpl.csi.state.settings import Settings
+from refimpl.csi.state.settings import DriverSettings
 from refimpl.csi.state.volumes.requests import NewVolume
 from refimpl.csi.storage.memory import MemoryStorage
 from refimpl.wire.status import Code, Refused
@@ -45,7 +45,9 @@ class NodeLife(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.storage = MemoryStorage()
-        state = DriverState(Settings(), clock=lambda: 0.0, ids=numbered(), storage=self.storage)
+        state = DriverState(
+            DriverSettings(), clock=lambda: 0.0, ids=numbered(), storage=self.storage
+        )
         self.tables = state.tables
         self.node = NodeState(state.tables, "node-0")
         self.ids: dict[str, str] = {}
@@ -60,7 +62,7 @@ class NodeLife(RuleBasedStateMachine):
     @rule(volume=volumes, path=stagings, mode=modes)
     def stage(self, volume: str, path: str, mode: int) -> None:
         """NodeStageVolume."""
-        asked = Stage(volume_id=self.ids[volume], path=path, capability=_capability(mode))
+        asked = StageRequest(volume_id=self.ids[volume], path=path, capability=_capability(mode))
         expected = self._stage_answer(volume, path, mode)
         assert _code(lambda: self.node.stage(asked)) == expected
         if expected == Code.OK:
@@ -80,7 +82,7 @@ class NodeLife(RuleBasedStateMachine):
     def publish(self, volume: str, where: str, staging: str, mode: int, readonly: bool) -> None:
         """NodePublishVolume."""
         new = Shown(volume, mode, readonly, staging)
-        asked = Publish(
+        asked = PublishRequest(
             volume_id=self.ids[volume],
             target=where,
             staging=staging,

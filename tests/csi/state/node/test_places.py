@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from refimpl.csi.state.models import AccessMode, VolumeCapability
-from refimpl.csi.state.node import Publish, Stage, contents, places
-from refimpl.csi.state.ports import Place
+from refimpl.csi.state.node import PublishRequest, StageRequest, contents, places
+from refimpl.csi.state.ports import VolumePath
 
 SHARED = VolumeCapability("mount", AccessMode.MULTI_NODE_MULTI_WRITER)
 
@@ -17,17 +17,17 @@ def test_places_of_all_nodes_are_told_with_what_holds_there(rig: Callable[..., A
     here = rig()
     volume = here.volume()
     for node, readonly in ((here.node, True), (here.other, False)):
-        node.stage(Stage(volume_id=volume, path="/s", capability=SHARED))
+        node.stage(StageRequest(volume_id=volume, path="/s", capability=SHARED))
         node.publish(
-            Publish(
+            PublishRequest(
                 volume_id=volume, target="/t", staging="/s", capability=SHARED, readonly=readonly
             )
         )
     assert list(places(here.state.tables)) == [
-        Place(volume, "/s", SHARED, staged=True),
-        Place(volume, "/s", SHARED, staged=True),
-        Place(volume, "/t", SHARED, readonly=True),
-        Place(volume, "/t", SHARED, readonly=False),
+        VolumePath(volume, "/s", SHARED, staged=True),
+        VolumePath(volume, "/s", SHARED, staged=True),
+        VolumePath(volume, "/t", SHARED, readonly=True),
+        VolumePath(volume, "/t", SHARED, readonly=False),
     ]
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from refimpl.csi.state.models import AccessMode, CapacityRange, VolumeCapability
-from refimpl.csi.state.node import Expand, Publish, Stage
+from refimpl.csi.state.node import ExpandRequest, PublishRequest, StageRequest
 from refimpl.csi.state.node.requests import checked_expand, checked_publish, checked_stage, plain
-from refimpl.csi.state.settings import Settings
+from refimpl.csi.state.settings import DriverSettings
 from refimpl.wire.status import Code, Refused
 
 MOUNT = VolumeCapability("mount", AccessMode.SINGLE_NODE_WRITER)
@@ -37,9 +37,11 @@ def test_one_place_has_one_spelling(sent: str, same: str) -> None:
 )
 def test_long_and_strange_paths_are_taken(path: str) -> None:
     """At least 128 bytes must work, kubelet needs about 250, the system takes 4095."""
-    settings = Settings()
-    assert checked_stage(settings, Stage(volume_id="v", path=path, capability=MOUNT))[0] == path
-    asked = Publish(volume_id="v", target=path, staging=path, capability=MOUNT)
+    settings = DriverSettings()
+    assert (
+        checked_stage(settings, StageRequest(volume_id="v", path=path, capability=MOUNT))[0] == path
+    )
+    asked = PublishRequest(volume_id="v", target=path, staging=path, capability=MOUNT)
     assert checked_publish(settings, asked) == (path, path, MOUNT)
 
 
@@ -72,7 +74,7 @@ TOO_MUCH = {"k": "v" * 4096}
 def test_a_bad_field_of_stage_is_an_invalid_argument(change: dict[str, object]) -> None:
     """Missing, too long or malformed: INVALID_ARGUMENT."""
     with pytest.raises(Refused) as caught:
-        checked_stage(Settings(), Stage(**{**STAGE, **change}))  # type: ignore[arg-type]
+        checked_stage(DriverSettings(), StageRequest(**{**STAGE, **change}))  # type: ignore[arg-type]
     assert caught.value.code == Code.INVALID_ARGUMENT
 
 
@@ -94,7 +96,7 @@ def test_a_bad_field_of_stage_is_an_invalid_argument(change: dict[str, object]) 
 def test_a_bad_field_of_publish_is_an_invalid_argument(change: dict[str, object]) -> None:
     """Missing, too long or malformed: INVALID_ARGUMENT."""
     with pytest.raises(Refused) as caught:
-        checked_publish(Settings(), Publish(**{**PUBLISH, **change}))  # type: ignore[arg-type]
+        checked_publish(DriverSettings(), PublishRequest(**{**PUBLISH, **change}))  # type: ignore[arg-type]
     assert caught.value.code == Code.INVALID_ARGUMENT
 
 
@@ -109,38 +111,43 @@ def test_no_message_quotes_secrets_contexts_or_flags() -> None:
     ]
     for change in changes:
         with pytest.raises(Refused) as caught:
-            checked_stage(Settings(), Stage(**{**STAGE, **change}))  # type: ignore[arg-type]
+            checked_stage(DriverSettings(), StageRequest(**{**STAGE, **change}))  # type: ignore[arg-type]
         assert "canary" not in caught.value.message
 
 
 def test_a_group_needs_the_capability() -> None:
     """volume_mount_group may only be sent with VOLUME_MOUNT_GROUP."""
     wanted = VolumeCapability("mount", AccessMode.SINGLE_NODE_WRITER, mount_group="1000")
-    asked = Stage(volume_id="v", path="/s", capability=wanted)
-    assert checked_stage(Settings(), asked)[1] == wanted
+    asked = StageRequest(volume_id="v", path="/s", capability=wanted)
+    assert checked_stage(DriverSettings(), asked)[1] == wanted
     with pytest.raises(Refused, match="VOLUME_MOUNT_GROUP"):
-        checked_stage(Settings().without("VOLUME_MOUNT_GROUP"), asked)
+        checked_stage(DriverSettings().without("VOLUME_MOUNT_GROUP"), asked)
 
 
 @pytest.mark.parametrize(
     "asked",
     [
-        Expand(volume_id="", path="/t"),
-        Expand(volume_id="v", path=""),
-        Expand(volume_id="v", path="/t", wanted=CapacityRange()),
-        Expand(volume_id="v", path="/t", wanted=CapacityRange(-1)),
-        Expand(volume_id="v", path="/t", wanted=CapacityRange(2, 1)),
-        Expand(volume_id="v", path="/t", capability=VolumeCapability("mount", AccessMode(0))),
+        ExpandRequest(volume_id="", path="/t"),
+        ExpandRequest(volume_id="v", path=""),
+        ExpandRequest(volume_id="v", path="/t", wanted=CapacityRange()),
+        ExpandRequest(volume_id="v", path="/t", wanted=CapacityRange(-1)),
+        ExpandRequest(volume_id="v", path="/t", wanted=CapacityRange(2, 1)),
+        ExpandRequest(
+            volume_id="v", path="/t", capability=VolumeCapability("mount", AccessMode(0))
+        ),
     ],
     ids=str,
 )
-def test_a_bad_field_of_an_expansion_is_an_invalid_argument(asked: Expand) -> None:
+def test_a_bad_field_of_an_expansion_is_an_invalid_argument(asked: ExpandRequest) -> None:
     """Missing, too long or malformed: INVALID_ARGUMENT."""
     with pytest.raises(Refused) as caught:
-        checked_expand(Settings(), asked)
+        checked_expand(DriverSettings(), asked)
     assert caught.value.code == Code.INVALID_ARGUMENT
 
 
 def test_a_relative_path_is_only_looked_up_later() -> None:
     """It names no place, which is NOT_FOUND and not INVALID_ARGUMENT."""
-    assert checked_expand(Settings(), Expand(volume_id="v", path="relative")) == "relative"
+    assert (
+        checked_expand(DriverSettings(), ExpandRequest(volume_id="v", path="relative"))
+        == "relative"
+    )

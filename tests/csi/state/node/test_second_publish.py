@@ -6,7 +6,7 @@ import attrs
 import pytest
 
 from refimpl.csi.state.models import AccessMode, Publication, VolumeCapability
-from refimpl.csi.state.node.second_publish import SECOND, first_or_repeat
+from refimpl.csi.state.node.second_publish import SECOND_PUBLISH, first_or_repeat
 from refimpl.wire.status import Code, Refused
 
 SHARED = {
@@ -34,7 +34,7 @@ def code(known: list[Publication], new: Publication) -> Code:
 
 def test_every_mode_has_its_row() -> None:
     """A mode of the wire that the table forgot would crash the call."""
-    assert set(SECOND) == set(MODES)
+    assert set(SECOND_PUBLISH) == set(MODES)
 
 
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)

@@ -10,7 +10,7 @@ import attrs
 import pytest
 
 from refimpl.csi.state.models import Access, AccessMode, CapacityRange, VolumeCapability
-from refimpl.csi.state.node import Expand, NodeState, Publish, Stage
+from refimpl.csi.state.node import ExpandRequest, NodeState, PublishRequest, StageRequest
 from refimpl.wire.status import Code, Refused
 
 Make = Callable[..., Any]
@@ -22,13 +22,13 @@ FULL = Refused(Code.RESOURCE_EXHAUSTED, "the disk is full")
 
 def stage(node: NodeState, volume: str, path: str = "/s", **change: Any) -> None:
     """NodeStageVolume."""
-    node.stage(Stage(**{"volume_id": volume, "path": path, "capability": SHARED, **change}))
+    node.stage(StageRequest(**{"volume_id": volume, "path": path, "capability": SHARED, **change}))
 
 
 def publish(node: NodeState, volume: str, target: str = "/t", **change: Any) -> None:
     """NodePublishVolume from staging path /s."""
     asked = {"volume_id": volume, "target": target, "staging": "/s", "capability": SHARED}
-    node.publish(Publish(**{**asked, **change}))
+    node.publish(PublishRequest(**{**asked, **change}))
 
 
 def code(call: Callable[..., object], *args: Any, **named: Any) -> Code:
@@ -68,7 +68,7 @@ def test_calls_of_another_revision_or_without_capability_are_unimplemented(rig: 
     assert code(stage, bare, "v") == Code.UNIMPLEMENTED
     assert code(bare.unstage, "v", "/s") == Code.UNIMPLEMENTED
     assert code(bare.stats, "v", "/t") == Code.UNIMPLEMENTED
-    assert code(bare.expand, Expand(volume_id="v", path="/t")) == Code.UNIMPLEMENTED
+    assert code(bare.expand, ExpandRequest(volume_id="v", path="/t")) == Code.UNIMPLEMENTED
     away = rig(node_service=False).node
     assert code(away.info) == code(away.capabilities) == Code.UNIMPLEMENTED
     assert code(publish, away, "v") == code(away.unpublish, "v", "/t") == Code.UNIMPLEMENTED
@@ -146,7 +146,7 @@ def test_an_unknown_volume_is_not_found(rig: Make) -> None:
     node = rig().node
     assert code(stage, node, "nobody") == code(publish, node, "nobody") == Code.NOT_FOUND
     assert code(node.stats, "nobody", "/t") == Code.NOT_FOUND
-    assert code(node.expand, Expand(volume_id="nobody", path="/t")) == Code.NOT_FOUND
+    assert code(node.expand, ExpandRequest(volume_id="nobody", path="/t")) == Code.NOT_FOUND
     assert code(node.health, "nobody") == Code.NOT_FOUND
 
 
@@ -403,7 +403,7 @@ def test_the_node_follows_the_controller_to_the_new_size(rig: Make) -> None:
     size = 2 * here.state.settings.default_size
     here.state.changes.expand(volume, CapacityRange(size), None, {})
     for wanted in (None, CapacityRange(size), CapacityRange(size // 2)):
-        assert here.node.expand(Expand(volume_id=volume, path="/s", wanted=wanted)) == size
+        assert here.node.expand(ExpandRequest(volume_id=volume, path="/s", wanted=wanted)) == size
     assert [call for call in here.storage.calls if call[0] == "fill"] == [("fill", volume)] * 3
 
 
@@ -413,7 +413,7 @@ def test_an_expansion_the_volume_does_not_have_is_out_of_range(
 ) -> None:
     """The controller grows first, and a volume never shrinks."""
     here = rig()
-    asked = Expand(volume_id=staged(here), path="/s", wanted=wanted)
+    asked = ExpandRequest(volume_id=staged(here), path="/s", wanted=wanted)
     assert code(here.node.expand, asked) == Code.OUT_OF_RANGE
 
 
@@ -423,12 +423,12 @@ def test_a_driver_that_grows_on_nodes_only_grows_here(rig: Make) -> None:
     volume = staged(here)
     charged = sum(here.state.tables.charged.values())
     more = CapacityRange(3 << 30)
-    assert here.node.expand(Expand(volume_id=volume, path="/s", wanted=more)) == 3 << 30
+    assert here.node.expand(ExpandRequest(volume_id=volume, path="/s", wanted=more)) == 3 << 30
     assert here.state.tables.volumes[volume].capacity == 3 << 30
     assert sum(here.state.tables.charged.values()) - charged == 2 << 30
     too_much = CapacityRange(15 << 40)
     here.state.tables.charged[here.state.tables.volumes[volume].pool] += 60 << 40
-    asked = Expand(volume_id=volume, path="/s", wanted=too_much)
+    asked = ExpandRequest(volume_id=volume, path="/s", wanted=too_much)
     assert code(here.node.expand, asked) == Code.OUT_OF_RANGE
 
 
@@ -436,9 +436,9 @@ def test_an_expansion_checks_place_and_capability(rig: Make) -> None:
     """Not staged or published there: NOT_FOUND; another capability: INVALID_ARGUMENT."""
     here = rig()
     volume = staged(here)
-    assert code(here.node.expand, Expand(volume_id=volume, path="/t")) == Code.NOT_FOUND
+    assert code(here.node.expand, ExpandRequest(volume_id=volume, path="/t")) == Code.NOT_FOUND
     block = VolumeCapability("block", AccessMode.MULTI_NODE_MULTI_WRITER)
-    asked = Expand(volume_id=volume, path="/s", capability=block)
+    asked = ExpandRequest(volume_id=volume, path="/s", capability=block)
     assert code(here.node.expand, asked) == Code.INVALID_ARGUMENT
     here.node.expand(attrs.evolve(asked, capability=SHARED))
 
@@ -446,7 +446,7 @@ def test_an_expansion_checks_place_and_capability(rig: Make) -> None:
 def test_unknown_sizes_are_not_told(rig: Make) -> None:
     """capacity_bytes 0 = unknown, as for the volume itself."""
     here = rig(report_capacity=False)
-    assert here.node.expand(Expand(volume_id=staged(here), path="/s")) == 0
+    assert here.node.expand(ExpandRequest(volume_id=staged(here), path="/s")) == 0
 
 
 # -- health -------------------------------------------------------------------------------------

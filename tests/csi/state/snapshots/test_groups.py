@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from refimpl.csi.state.models import Source
+from refimpl.csi.state.models import ContentSource
 from refimpl.csi.state.ports import NoStorage
 from refimpl.wire.status import Code, Refused
 
@@ -31,7 +31,7 @@ def test_all_members_are_cut_at_one_moment(desk: Any) -> None:
     assert [member.source_id for member in made.members] == list(made.source_ids)
     page = desk.state.snapshots.list("", 0, "", "", {})
     assert page.entries == list(made.members)
-    restored = desk.volume("r", source=Source("snapshot", made.members[1].id))
+    restored = desk.volume("r", source=ContentSource("snapshot", made.members[1].id))
     assert restored.source.id == made.members[1].id
 
 
@@ -155,7 +155,7 @@ def test_a_group_in_use_may_be_kept(open_desk: Any, refused: Any) -> None:
     """One restored member is enough; then all members stay."""
     desk = open_desk(delete_with_copies="refuse")
     made = group(desk, "a", "b")
-    desk.volume("r", source=Source("snapshot", made.members[1].id))
+    desk.volume("r", source=ContentSource("snapshot", made.members[1].id))
     with refused(Code.FAILED_PRECONDITION, made.members[1].id):
         desk.state.groups.delete(made.id, members(made), {})
     assert desk.state.groups.get(made.id, members(made), {}) == made

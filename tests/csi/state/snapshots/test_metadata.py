@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from refimpl.csi.state.ports import NoStorage
-from refimpl.csi.state.settings import Settings
+from refimpl.csi.state.settings import DriverSettings
 from refimpl.csi.state.snapshots.metadata import shape
 from refimpl.wire.status import Code
 
 BLOCK = 4096
 SIZE = 10 * BLOCK + 512
-FIXED = Settings(metadata_type="FIXED_LENGTH", metadata_block=BLOCK)
-VARIABLE = Settings()
+FIXED = DriverSettings(metadata_type="FIXED_LENGTH", metadata_block=BLOCK)
+VARIABLE = DriverSettings()
 
 
 class Written(NoStorage):
@@ -59,7 +59,7 @@ def extents_of(messages: Any) -> list[tuple[int, int]]:
     ],
 )
 def test_extents_take_the_shape_of_the_driver(
-    settings: Settings, extents: list[tuple[int, int]], told: list[tuple[int, int]]
+    settings: DriverSettings, extents: list[tuple[int, int]], told: list[tuple[int, int]]
 ) -> None:
     """Neighbours are joined, blocks are whole, nothing lies behind the volume."""
     assert list(shape(settings, extents, SIZE)) == told
@@ -69,7 +69,9 @@ WRITES = st.lists(st.tuples(st.integers(0, SIZE), st.integers(1, 3 * BLOCK)), ma
 
 
 @given(WRITES, st.sampled_from([FIXED, VARIABLE]))
-def test_whatever_was_written_is_covered(writes: list[tuple[int, int]], settings: Settings) -> None:
+def test_whatever_was_written_is_covered(
+    writes: list[tuple[int, int]], settings: DriverSettings
+) -> None:
     """In rising order, apart, of one size where fixed (CSI-PROP-009)."""
     extents = sorted(writes)
     told = list(shape(settings, extents, SIZE))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from refimpl.csi.state.models import Source, TopologyRequirement
+from refimpl.csi.state.models import ContentSource, TopologyRequirement
 from refimpl.csi.state.ports import NoStorage
 from refimpl.csi.state.snapshots.snapshots import ready
 from refimpl.wire.status import Code, Refused
@@ -79,7 +79,7 @@ def test_a_snapshot_outlives_its_volume(desk: Any) -> None:
     desk.state.changes.expand(volume.id, desk.request(size=2 * MIB).capacity, None, {})
     desk.state.volumes.delete(volume.id, {})
     assert listed(desk, volume.id) == [snapshot.id]
-    assert desk.volume("b", MIB, source=Source("snapshot", snapshot.id)).capacity == MIB
+    assert desk.volume("b", MIB, source=ContentSource("snapshot", snapshot.id)).capacity == MIB
 
 
 def test_filters_pick_what_they_name(desk: Any) -> None:
@@ -114,7 +114,7 @@ def test_deleting_is_repeatable(desk: Any, refused: Any) -> None:
     with refused(Code.NOT_FOUND):
         desk.state.snapshots.get(snapshot.id, {})
     with refused(Code.NOT_FOUND):
-        desk.volume("b", source=Source("snapshot", snapshot.id))
+        desk.volume("b", source=ContentSource("snapshot", snapshot.id))
     assert desk.snapshot(volume).id != snapshot.id
     for bad in (desk.state.snapshots.delete, desk.state.snapshots.get):
         with refused(Code.INVALID_ARGUMENT, "snapshot_id"):
@@ -126,7 +126,7 @@ def test_a_restored_snapshot_may_be_kept_or_not(open_desk: Any, refused: Any) ->
     for policy in ("allow", "refuse"):
         desk = open_desk(delete_with_copies=policy)
         snapshot = desk.snapshot(desk.volume("a"))
-        restored = desk.volume("b", source=Source("snapshot", snapshot.id))
+        restored = desk.volume("b", source=ContentSource("snapshot", snapshot.id))
         if policy == "refuse":
             with refused(Code.FAILED_PRECONDITION, "1 volumes"):
                 desk.state.snapshots.delete(snapshot.id, {})
@@ -190,7 +190,7 @@ def test_a_zonal_snapshot_stays_with_its_volume(open_desk: Any, refused: Any) ->
         desk.snapshot(volume, requirement=desk.require("zone-a"))
     snapshot = desk.snapshot(volume, requirement=desk.require("zone-a", "zone-b"))
     assert snapshot.topology == (desk.zone("zone-b"),)
-    source = Source("snapshot", snapshot.id)
+    source = ContentSource("snapshot", snapshot.id)
     assert desk.volume("b", source=source).topology == snapshot.topology
     with refused(Code.RESOURCE_EXHAUSTED):
         desk.volume("c", source=source, requirement=desk.require("zone-a"))

@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from refimpl.csi.state import DriverState
 from refimpl.csi.state.models import AccessMode, Staging, VolumeCapability
 from refimpl.csi.state.ports import numbered
-from refimpl.csi.state.settings import Settings
+from refimpl.csi.state.settings import DriverSettings
 from refimpl.csi.state.volumes.requests import NewVolume
 from refimpl.wire.status import Code, Refused
 
@@ -243,7 +243,7 @@ class Nodes(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.state = DriverState(
-            Settings(attach_limit=2), clock=lambda: 0.0, ids=numbered(), nodes=2
+            DriverSettings(attach_limit=2), clock=lambda: 0.0, ids=numbered(), nodes=2
         )
         wide = (VolumeCapability("mount", M.MULTI_NODE_MULTI_WRITER),)
         self.ids = [self.state.volumes.create(NewVolume(name, wide)).id for name in "abc"]

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from refimpl.csi.state.settings import Settings
+from refimpl.csi.state.settings import DriverSettings
 from refimpl.csi.state.volumes.parameters import check_mutable
 from refimpl.wire.status import Code
 
-SETTINGS = Settings(mutable={"iops": "[0-9]+", "free": ".*"})
+SETTINGS = DriverSettings(mutable={"iops": "[0-9]+", "free": ".*"})
 
 
 @pytest.mark.parametrize("sent", [{"iops": "100"}, {"free": ""}, {"iops": "0", "free": "x"}])

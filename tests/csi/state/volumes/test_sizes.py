@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from refimpl.csi.state.models import CapacityRange
-from refimpl.csi.state.settings import Settings
+from refimpl.csi.state.settings import DriverSettings
 from refimpl.csi.state.volumes import sizes
 from refimpl.wire.status import Code, Refused
 
-EXACT = Settings(minimum=1)
-COARSE = Settings(granule=4096, minimum=8192, maximum=1 << 30)
+EXACT = DriverSettings(minimum=1)
+COARSE = DriverSettings(granule=4096, minimum=8192, maximum=1 << 30)
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ COARSE = Settings(granule=4096, minimum=8192, maximum=1 << 30)
     ],
 )
 def test_the_smallest_size_that_can_be_made_is_chosen(
-    settings: Settings, required: int, limit: int, size: int
+    settings: DriverSettings, required: int, limit: int, size: int
 ) -> None:
     """A prime number of bytes stays what it is where the granule is one byte."""
     assert sizes.fitting(settings, CapacityRange(required, limit)) == size
@@ -46,7 +46,7 @@ def test_the_smallest_size_that_can_be_made_is_chosen(
     ],
 )
 def test_a_range_without_a_possible_size_is_out_of_range(
-    settings: Settings, required: int, limit: int, floor: int, refused: Any
+    settings: DriverSettings, required: int, limit: int, floor: int, refused: Any
 ) -> None:
     """Never a size outside of the range, and never one smaller than the source."""
     with refused(Code.OUT_OF_RANGE):
@@ -58,7 +58,7 @@ def test_a_range_without_a_possible_size_is_out_of_range(
 )
 def test_whatever_is_chosen_fits(required: int, limit: int, floor: int, granule: int) -> None:
     """Range, source, minimum, maximum and granule hold together, or the call is refused."""
-    settings = Settings(granule=granule, maximum=1 << 35)
+    settings = DriverSettings(granule=granule, maximum=1 << 35)
     wanted = CapacityRange(required, limit)
     code, size = Code.OK, 0
     try:
@@ -89,7 +89,7 @@ def test_without_a_range_the_source_decides_then_the_default() -> None:
     """A clone of a large volume without a size is as large as it is."""
     assert sizes.fitting(EXACT, None) == EXACT.default_size
     assert sizes.fitting(EXACT, None, 5 << 30) == 5 << 30
-    assert sizes.fitting(Settings(default_size=1, minimum=4096), None) == 4096
+    assert sizes.fitting(DriverSettings(default_size=1, minimum=4096), None) == 4096
 
 
 def test_pools_are_chosen_by_their_parameter(refused: Any) -> None:

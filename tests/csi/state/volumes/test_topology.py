@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from refimpl.csi.state.models import Topology, TopologyRequirement
-from refimpl.csi.state.settings import Settings
+from refimpl.csi.state.settings import DriverSettings
 from refimpl.csi.state.volumes import topology
 from refimpl.wire.status import Code, Refused
 
@@ -146,14 +146,14 @@ def test_a_requirement_is_met_by_any_place_it_names() -> None:
 
 def test_nodes_fill_the_zones_in_order() -> None:
     """Two in the first, two in the second, then from the start."""
-    settings = Settings(zones=("x", "y"), nodes_per_zone=2)
+    settings = DriverSettings(zones=("x", "y"), nodes_per_zone=2)
     zones = [topology.place_of_node(settings, index).segments[0][1] for index in range(5)]
     assert zones == ["x", "x", "y", "y", "x"]
 
 
 def test_a_driver_without_zones_has_no_places() -> None:
     """Then nodes lie nowhere in particular."""
-    settings = Settings().without(
+    settings = DriverSettings().without(
         "VOLUME_ACCESSIBILITY_CONSTRAINTS", "SNAPSHOT_ACCESSIBILITY_CONSTRAINTS"
     )
     bare = settings.with_(zones=())

@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 import pytest
 
-from refimpl.csi.state.models import AccessMode, CapacityRange, Source, Staging
+from refimpl.csi.state.models import AccessMode, CapacityRange, ContentSource, Staging
 from refimpl.csi.state.ports import NoStorage
 from refimpl.wire.status import Code, Refused
 
@@ -47,8 +47,8 @@ class Recording(NoStorage):
         ({"parameters": {"kind": "gold"}}, "kind"),
         ({"mutable_parameters": {"colour": "red"}}, "'colour'"),
         ({"mutable_parameters": {"iops": "-5"}}, "'iops'"),
-        ({"source": Source("", "")}, "volume_content_source"),  # type: ignore[arg-type]
-        ({"source": Source("snapshot", "")}, "snapshot_id"),
+        ({"source": ContentSource("", "")}, "volume_content_source"),  # type: ignore[arg-type]
+        ({"source": ContentSource("snapshot", "")}, "snapshot_id"),
         ({"secrets": {"bad key": "x"}}, "secrets"),
     ],
 )
@@ -170,8 +170,8 @@ def test_accepted_parameters_may_be_limited(open_desk: Any, refused: Any) -> Non
     ("dropped", "change", "told"),
     [
         ("MODIFY_VOLUME", {"mutable_parameters": {"iops": "1"}}, "MODIFY_VOLUME"),
-        ("CLONE_VOLUME", {"source": Source("volume", "v")}, "CLONE_VOLUME"),
-        (SNAPSHOT, {"source": Source("snapshot", "s")}, SNAPSHOT),
+        ("CLONE_VOLUME", {"source": ContentSource("volume", "v")}, "CLONE_VOLUME"),
+        (SNAPSHOT, {"source": ContentSource("snapshot", "s")}, SNAPSHOT),
     ],
 )
 def test_fields_of_an_absent_capability_are_refused(
@@ -224,10 +224,10 @@ def test_a_clone_copies_and_a_thin_volume_does_not(open_desk: Any) -> None:
     desk = open_desk(storage=storage)
     source = desk.volume("a")
     assert storage.calls == []
-    clone = desk.volume("b", 2 * MIB, source=Source("volume", source.id))
+    clone = desk.volume("b", 2 * MIB, source=ContentSource("volume", source.id))
     assert storage.calls == [("provision", clone.id, "mount", 2 * MIB, source.id)]
-    assert clone.source == Source("volume", source.id)
-    assert desk.volume("b", 2 * MIB, source=Source("volume", source.id)) == clone
+    assert clone.source == ContentSource("volume", source.id)
+    assert desk.volume("b", 2 * MIB, source=ContentSource("volume", source.id)) == clone
 
 
 def test_a_failed_copy_leaves_nothing(open_desk: Any, refused: Any) -> None:
@@ -238,7 +238,7 @@ def test_a_failed_copy_leaves_nothing(open_desk: Any, refused: Any) -> None:
     before = dict(desk.state.tables.charged)
     storage.broken = True
     with refused(Code.INTERNAL, "broken"):
-        desk.volume("b", source=Source("volume", source.id))
+        desk.volume("b", source=ContentSource("volume", source.id))
     assert storage.calls[-1][0] == "destroy"
     assert desk.ids() == [source.id]
     assert dict(desk.state.tables.charged) == before
@@ -250,11 +250,13 @@ def test_sources_that_cannot_be_copied_are_refused(desk: Any, refused: Any) -> N
     snapshot = desk.snapshot(source)
     for kind, known in (("volume", source), ("snapshot", snapshot)):
         with refused(Code.NOT_FOUND, f"no {kind} 'none'"):
-            desk.volume("b", source=Source(kind, "none"))
+            desk.volume("b", source=ContentSource(kind, "none"))
         with refused(Code.OUT_OF_RANGE, str(2 * MIB)):
-            desk.volume("b", MIB, source=Source(kind, known.id))
+            desk.volume("b", MIB, source=ContentSource(kind, known.id))
         with refused(Code.INVALID_ARGUMENT, "mount volume"):
-            desk.volume("b", 2 * MIB, source=Source(kind, known.id), capabilities=(desk.block(),))
+            desk.volume(
+                "b", 2 * MIB, source=ContentSource(kind, known.id), capabilities=(desk.block(),)
+            )
     assert desk.ids() == [source.id]
 
 
@@ -262,7 +264,7 @@ def test_a_copy_without_a_size_is_as_large_as_its_source(desk: Any) -> None:
     """A lower bound below it does no harm."""
     source = desk.volume("a", 3 * MIB)
     for name, capacity in (("b", None), ("c", CapacityRange(MIB, 0))):
-        request = desk.request(name, source=Source("volume", source.id))
+        request = desk.request(name, source=ContentSource("volume", source.id))
         made = desk.state.volumes.create(attrs.evolve(request, capacity=capacity))
         assert made.capacity == 3 * MIB
 
@@ -271,7 +273,7 @@ def test_a_snapshot_can_be_restored_once_it_is_ready(open_desk: Any, refused: An
     """Before that the caller has to poll CreateSnapshot."""
     desk = open_desk(snapshot_delay=5.0)
     snapshot = desk.snapshot(desk.volume("a"))
-    source = Source("snapshot", snapshot.id)
+    source = ContentSource("snapshot", snapshot.id)
     with refused(Code.FAILED_PRECONDITION, "not ready"):
         desk.volume("b", source=source)
     desk.clock.now += 5
@@ -281,21 +283,23 @@ def test_a_snapshot_can_be_restored_once_it_is_ready(open_desk: Any, refused: An
 def test_the_same_name_with_another_source_is_a_conflict(desk: Any, refused: Any) -> None:
     """Source dropped, added or exchanged: the content would be another."""
     a, b = desk.volume("a"), desk.volume("b")
-    desk.volume("c", source=Source("volume", a.id))
-    for source in (None, Source("volume", b.id)):
+    desk.volume("c", source=ContentSource("volume", a.id))
+    for source in (None, ContentSource("volume", b.id)):
         with refused(Code.ALREADY_EXISTS, "content_source"):
             desk.volume("c", source=source)
     with refused(Code.ALREADY_EXISTS, "content_source"):
-        desk.volume("b", source=Source("volume", a.id))
+        desk.volume("b", source=ContentSource("volume", a.id))
 
 
 def test_a_clone_lies_where_its_source_does(desk: Any, refused: Any) -> None:
     """A zonal back end cannot copy across zones at once."""
     source = desk.volume("a", requirement=desk.require("zone-b"))
-    clone = desk.volume("b", source=Source("volume", source.id))
+    clone = desk.volume("b", source=ContentSource("volume", source.id))
     assert clone.topology == (desk.zone("zone-b"),)
     with refused(Code.RESOURCE_EXHAUSTED):
-        desk.volume("c", source=Source("volume", source.id), requirement=desk.require("zone-a"))
+        desk.volume(
+            "c", source=ContentSource("volume", source.id), requirement=desk.require("zone-a")
+        )
 
 
 def test_deleting_is_repeatable(desk: Any, refused: Any) -> None:
@@ -338,7 +342,7 @@ def test_sources_may_outlive_their_copies_or_not(open_desk: Any, refused: Any) -
     with refused(Code.FAILED_PRECONDITION, "snapshots"):
         desk.state.volumes.delete(volume.id, {})
     desk.state.snapshots.delete(snapshot.id, {})
-    clone = desk.volume("b", source=Source("volume", volume.id))
+    clone = desk.volume("b", source=ContentSource("volume", volume.id))
     with refused(Code.FAILED_PRECONDITION, "1 volumes"):
         desk.state.volumes.delete(volume.id, {})
     desk.state.volumes.delete(clone.id, {})
@@ -368,7 +372,7 @@ def test_a_change_that_cannot_be_written_down_is_not_made(open_desk: Any, refuse
     desk.state.tables.on_change = full
     for attempt in (
         lambda: desk.volume("b"),
-        lambda: desk.volume("c", source=Source("volume", volume.id)),
+        lambda: desk.volume("c", source=ContentSource("volume", volume.id)),
         lambda: desk.state.volumes.delete(volume.id, {}),
         lambda: desk.snapshot(volume),
         lambda: desk.attach(volume),
