@@ -20,8 +20,8 @@ def refused() -> RefusedWith:
     def expecting(*codes: Code | str) -> Iterator[None]:
         with pytest.raises(Refused) as caught:
             yield
-        wanted = [code for code in codes if isinstance(code, Code)]
-        assert caught.value.code in wanted, str(caught.value)
+        expected = [code for code in codes if isinstance(code, Code)]
+        assert caught.value.code in expected, str(caught.value)
         for part in codes:
             assert isinstance(part, Code) or part in caught.value.message
 

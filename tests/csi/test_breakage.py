@@ -59,9 +59,9 @@ def steer(driver: FakeDriver, method: str, body: dict[str, Any] | None = None) -
     connection.sock.connect(driver.control.endpoint.path)
     connection.request(method, "/health", json.dumps(body) if body is not None else None)
     answer = connection.getresponse()
-    found = json.loads(answer.read())
+    value = json.loads(answer.read())
     connection.close()
-    return answer.status, found
+    return answer.status, value
 
 
 def test_a_broken_volume_is_told_by_everyone(driver: FakeDriver) -> None:
@@ -112,17 +112,17 @@ def test_the_control_socket_breaks_tells_and_repairs(driver: FakeDriver) -> None
     assert steer(driver, "POST", {"reason": "Slow", "node": 1})[0] == 200
     assert reasons(driver) == ["Rot"]
     assert storage_reasons(driver, 1) == ["Slow"]
-    status, told = steer(driver, "GET")
+    status, health = steer(driver, "GET")
     assert status == 200
-    assert told["volumes"][0]["faults"][0]["status"] == "DATA_LOSS"
-    assert told["storage"][0]["node_id"] == "node-1"
+    assert health["volumes"][0]["faults"][0]["status"] == "DATA_LOSS"
+    assert health["storage"][0]["node_id"] == "node-1"
     assert steer(driver, "DELETE", {"volume_id": "v"})[0] == 200
     assert steer(driver, "DELETE", {})[0] == 200
     assert steer(driver, "GET") == (200, {"volumes": [], "storage": []})
 
 
 @pytest.mark.parametrize(
-    ("body", "status", "told"),
+    ("body", "status", "message"),
     [
         ({"volume_id": "none"}, 409, "NOT_FOUND"),
         ({"volume_id": "v", "status": "BAD"}, 400, "DEGRADED"),
@@ -131,12 +131,12 @@ def test_the_control_socket_breaks_tells_and_repairs(driver: FakeDriver) -> None
     ],
 )
 def test_what_cannot_be_broken_is_told(
-    driver: FakeDriver, body: dict[str, Any], status: int, told: str
+    driver: FakeDriver, body: dict[str, Any], status: int, message: str
 ) -> None:
     """With the rule, not with a traceback."""
     answer = steer(driver, "POST", body)
     assert answer[0] == status
-    assert told in answer[1]["error"]
+    assert message in answer[1]["error"]
 
 
 def test_what_works_on_a_held_volume_waits(driver: FakeDriver) -> None:

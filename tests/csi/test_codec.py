@@ -60,16 +60,16 @@ def test_requirements_keep_their_order() -> None:
         requisite=[pb.Topology(segments={"z": name}) for name in "abc"],
         preferred=[pb.Topology(segments={"z": "c"})],
     )
-    made = codec.requirement_in(message)
-    assert [place.segments[0][1] for place in made.requisite] == ["a", "b", "c"]
-    assert made.preferred == (made.requisite[2],)
-    assert codec.topology_out(made.preferred[0]) == message.preferred[0]
+    decoded = codec.requirement_in(message)
+    assert [place.segments[0][1] for place in decoded.requisite] == ["a", "b", "c"]
+    assert decoded.preferred == (decoded.requisite[2],)
+    assert codec.topology_out(decoded.preferred[0]) == message.preferred[0]
 
 
 def test_ranges_are_taken_as_sent() -> None:
     """Also a nonsensical one."""
-    made = codec.range_in(pb.CapacityRange(required_bytes=-1, limit_bytes=7))
-    assert (made.required, made.limit) == (-1, 7)
+    decoded = codec.range_in(pb.CapacityRange(required_bytes=-1, limit_bytes=7))
+    assert (decoded.required, decoded.limit) == (-1, 7)
 
 
 def test_a_volume_shows_what_it_has() -> None:
@@ -81,10 +81,10 @@ def test_a_volume_shows_what_it_has() -> None:
     copy = Volume(
         "id", "name", 7, "mount", (), source=ContentSource("volume", "v"), topology=(PLACE,)
     )
-    made = codec.volume_out(copy, sized=False)
-    assert made.capacity_bytes == 0
-    assert made.content_source.volume.volume_id == "v"
-    assert made.accessible_topology[0].segments == {"example/zone": "a"}
+    decoded = codec.volume_out(copy, sized=False)
+    assert decoded.capacity_bytes == 0
+    assert decoded.content_source.volume.volume_id == "v"
+    assert decoded.accessible_topology[0].segments == {"example/zone": "a"}
 
 
 @given(st.floats(0, 1e11))
@@ -99,13 +99,13 @@ def test_a_moment_is_exact_and_always_the_same(seconds: float) -> None:
 def test_a_group_is_ready_once_all_members_are() -> None:
     """And each member carries its id."""
     early, late = (
-        Snapshot(f"s{at}", "", "v", 1, "mount", 1.5, at, "g", (PLACE,)) for at in (2.0, 9.0)
+        Snapshot(f"s{now}", "", "v", 1, "mount", 1.5, now, "g", (PLACE,)) for now in (2.0, 9.0)
     )
     group = GroupSnapshot("g", "name", ("v", "w"), (early, late), 1.5)
     waiting, ready = codec.group_out(group, 5.0), codec.group_out(group, 9.0)
-    assert [one.ready_to_use for one in waiting.snapshots] == [True, False]
+    assert [snapshot.ready_to_use for snapshot in waiting.snapshots] == [True, False]
     assert (waiting.ready_to_use, ready.ready_to_use) == (False, True)
-    assert {one.group_snapshot_id for one in ready.snapshots} == {"g"}
+    assert {snapshot.group_snapshot_id for snapshot in ready.snapshots} == {"g"}
     assert ready.creation_time.nanos == 500_000_000
     assert ready.snapshots[0].accessible_topology[0].segments == {"example/zone": "a"}
 

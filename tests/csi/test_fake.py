@@ -22,12 +22,12 @@ from refimpl.wire.status import Code
 
 
 def request(name: str = "a") -> pb.CreateVolumeRequest:
-    made = pb.CreateVolumeRequest(name=name)
-    made.capacity_range.required_bytes = 1 << 20
-    capability = made.volume_capabilities.add()
+    request = pb.CreateVolumeRequest(name=name)
+    request.capacity_range.required_bytes = 1 << 20
+    capability = request.volume_capabilities.add()
     capability.mount.SetInParent()
     capability.access_mode.mode = 1
-    return made
+    return request
 
 
 def listed(endpoint: Endpoint) -> list[pb.ListVolumesResponse.Entry]:
@@ -72,20 +72,20 @@ def test_every_node_has_an_endpoint_with_the_same_identity(split: bool, tmp_path
     ) as driver:
         assert len(set(map(str, driver.nodes))) == 3
         assert (driver.endpoint in driver.nodes) is not split
-        told, zones = [], []
+        answers, zones = [], []
         for number, endpoint in enumerate(driver.nodes):
             with Channel(endpoint) as channel:
                 calls = Driver.over(channel)
                 info = calls.node.NodeGetInfo(pb.NodeGetInfoRequest())
                 assert info.node_id == f"node-{number}"
                 zones.append(dict(info.accessible_topology.segments))
-                told.append(
+                answers.append(
                     (
                         calls.identity.GetPluginInfo(pb.GetPluginInfoRequest()),
                         calls.identity.GetPluginCapabilities(pb.GetPluginCapabilitiesRequest()),
                     )
                 )
-        assert told[0] == told[1] == told[2]
+        assert answers[0] == answers[1] == answers[2]
         assert [zone["topology.csi.refimpl.example/zone"] for zone in zones] == [
             "zone-a",
             "zone-b",
@@ -171,8 +171,8 @@ def test_choices_are_profile_then_without_then_settings() -> None:
     assert not driver.settings.has("controller", "CLONE_VOLUME")
     assert (driver.settings.granule, driver.settings.zones) == (1 << 20, ("x",))
     assert driver.settings.pool_per_zone
-    own = FakeDriver(profile=settings_of("no-attach"))
-    assert own.settings == settings_of("no-attach")
+    explicit = FakeDriver(profile=settings_of("no-attach"))
+    assert explicit.settings == settings_of("no-attach")
 
 
 @pytest.mark.parametrize(

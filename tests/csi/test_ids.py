@@ -15,9 +15,9 @@ NAMES = st.text(min_size=1, max_size=128)
 @given(name=NAMES)
 def test_every_style_fits_the_size_rule(style: str, name: str) -> None:
     """128 bytes, whatever the caller called its volume."""
-    made = ids.style(style)("volume", name)
-    assert 0 < len(made.encode()) <= 128
-    assert made.isprintable()
+    id = ids.style(style)("volume", name)
+    assert 0 < len(id.encode()) <= 128
+    assert id.isprintable()
 
 
 @pytest.mark.parametrize("style", ["name", "hash"])

@@ -45,8 +45,8 @@ def opened(tmp_path: Path) -> Iterator[Opened]:
         return logs[-1]
 
     yield log
-    for one in logs:
-        one.close()
+    for item in logs:
+        item.close()
 
 
 @pytest.fixture
@@ -71,8 +71,8 @@ def lived(log: StateLog, ids: Any = None) -> DriverState:
         on_change=log.append,
     )
     first = state.volumes.create(NewVolume("one", (SHARED,), CapacityRange(1 << 20)))
-    gone = state.volumes.create(NewVolume("gone", (SHARED,)))
-    state.volumes.delete(gone.id, {})
+    dropped = state.volumes.create(NewVolume("gone", (SHARED,)))
+    state.volumes.delete(dropped.id, {})
     state.volumes.create(NewVolume("copy", (SHARED,), source=ContentSource("volume", first.id)))
     state.attachments.publish(first.id, "node-0", SHARED, False, {}, {})
     node = NodeState(state.tables, "node-0")
@@ -146,7 +146,7 @@ def test_the_storage_takes_over_the_places(opened: Opened) -> None:
     log.close()
     storage = MemoryStorage()
     state = restored(opened(), storage)
-    (first,) = [one.id for one in state.tables.volumes.values() if one.name == "one"]
+    (first,) = [item.id for item in state.tables.volumes.values() if item.name == "one"]
     assert [storage.holds(first, path) for path in ("/s", "/t1", "/t2")] == [True, True, False]
 
 
@@ -171,8 +171,8 @@ def test_a_changed_record_keeps_its_place(opened: Opened) -> None:
     log.append("volume", "b", None)
     log.append("volume", "b", volume("b", 3))
     log.close()
-    found = [(one.id, one.capacity) for one in opened().records() if isinstance(one, Volume)]
-    assert found == [("a", 2), ("c", 1), ("b", 3)]
+    sizes = [(item.id, item.capacity) for item in opened().records() if isinstance(item, Volume)]
+    assert sizes == [("a", 2), ("c", 1), ("b", 3)]
 
 
 @pytest.mark.parametrize("torn", range(1, 40))
@@ -180,10 +180,10 @@ def test_a_torn_last_line_is_forgotten(torn: int, opened: Opened, file: Path) ->
     """A process killed while it wrote had not answered the call."""
     log = opened()
     log.append("volume", "a", volume("a"))
-    whole = file.read_bytes()
+    data = file.read_bytes()
     log.append("volume", "b", volume("b"))
     log.close()
-    file.write_bytes(file.read_bytes()[: len(whole) + torn])
+    file.write_bytes(file.read_bytes()[: len(data) + torn])
     log = opened()
     assert list(log.records()) == [volume("a")]
     log.append("volume", "c", volume("c"))
@@ -264,9 +264,9 @@ class Disk:
 @pytest.fixture
 def disk() -> Iterator[Disk]:
     """A disk that can be full."""
-    made = Disk()
-    yield made
-    made.restore()
+    disk = Disk()
+    yield disk
+    disk.restore()
 
 
 @pytest.mark.parametrize("room", [0, 1, 10, 100])
@@ -294,9 +294,9 @@ def test_a_call_that_could_not_be_written_down_did_not_happen(
     """For every kind of call: refused, everything as before, and repeated with success."""
     log = opened()
     state = lived(log)
-    (first,) = [one.id for one in state.tables.volumes.values() if one.name == "one"]
+    (first,) = [item.id for item in state.tables.volumes.values() if item.name == "one"]
     node = NodeState(state.tables, "node-0")
-    asked = PublishRequest(volume_id=first, target="/t9", staging="/s", capability=SHARED)
+    request = PublishRequest(volume_id=first, target="/t9", staging="/s", capability=SHARED)
     calls: list[Callable[[], object]] = [
         lambda: state.volumes.create(NewVolume("new", (SHARED,))),
         lambda: state.volumes.create(
@@ -306,7 +306,7 @@ def test_a_call_that_could_not_be_written_down_did_not_happen(
         lambda: state.changes.modify(first, {"tier": "silver"}, {}),
         lambda: state.snapshots.create(first, "new", {}, None, {}),
         lambda: state.groups.create("new", (first,), {}, {}),
-        lambda: node.publish(asked),
+        lambda: node.publish(request),
         lambda: node.unpublish(first, "/t1"),
         lambda: state.health.break_volume(first, "DATA_LOSS", "Lost"),
         lambda: state.health.repair_storage(),

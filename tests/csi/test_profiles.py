@@ -33,13 +33,13 @@ def asked_for_nothing(channel: Channel, method: Any) -> Code:
         answer = getattr(stub, method.name)(request)
         if method.server_streaming:
             list(answer)
-    except Refused as refusal:
-        told = refusal
+    except Refused as error:
+        refused = error
     else:
         return Code.OK
-    assert told.message
-    assert told.details == b""
-    return told.code
+    assert refused.message
+    assert refused.details == b""
+    return refused.code
 
 
 @every_profile
@@ -69,13 +69,17 @@ def test_capabilities_on_the_wire_follow_the_rules(profile: str, revision: Any) 
         Channel(driver.endpoint) as channel,
     ):
         identity = rpc.IdentityStub(channel)
-        told = identity.GetPluginCapabilities(pb.GetPluginCapabilitiesRequest()).capabilities
+        reported = identity.GetPluginCapabilities(pb.GetPluginCapabilitiesRequest()).capabilities
     service, expansion = pb.PluginCapability.Service.Type, pb.PluginCapability.VolumeExpansion.Type
-    names = [service.Name(one.service.type) for one in told if one.HasField("service")]
+    names = [
+        service.Name(capability.service.type)
+        for capability in reported
+        if capability.HasField("service")
+    ]
     ways = [
-        expansion.Name(one.volume_expansion.type)
-        for one in told
-        if one.HasField("volume_expansion")
+        expansion.Name(capability.volume_expansion.type)
+        for capability in reported
+        if capability.HasField("volume_expansion")
     ]
     assert sorted(names) == sorted(settings.plugin)
     assert sorted(ways) == sorted(settings.expansion)

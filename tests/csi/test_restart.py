@@ -93,24 +93,24 @@ def killed(tmp_path: Path) -> Iterator[Killed]:
             open_storage(mode, str(tmp_path / "trial")).close()
         except Refused as refused:
             pytest.skip(refused.message)
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-c", LIFE, str(tmp_path), mode, access, point, str(turn)],
             capture_output=True,
             text=True,
             check=False,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         )
-        assert done.returncode == KILLED, done.stderr
+        assert process.returncode == KILLED, process.stderr
 
     yield run
-    last = open_storage("auto", str(tmp_path / "state" / "storage"))
-    last.adopt([], ())
-    last.close()
-    left = [mount.point for mount in mounts.table() if mount.point.startswith(f"{tmp_path}/")]
-    held = {d: file for d, file in loops.attached().items() if not loops.autoclears(d)}
-    left += [file for file in held.values() if file.startswith(f"{tmp_path}/")]
+    storage = open_storage("auto", str(tmp_path / "state" / "storage"))
+    storage.adopt([], ())
+    storage.close()
+    remains = [mount.point for mount in mounts.table() if mount.point.startswith(f"{tmp_path}/")]
+    devices = {d: file for d, file in loops.attached().items() if not loops.autoclears(d)}
+    remains += [file for file in devices.values() if file.startswith(f"{tmp_path}/")]
     reboot(tmp_path)  # a test that failed must not harm the next
-    assert left == []
+    assert remains == []
 
 
 @attrs.frozen
@@ -142,12 +142,14 @@ def living(base: Path, mode: Mode) -> Iterator[Life]:
 def flow(driver: Life | FakeDriver, access: Access, base: Path) -> str:
     """What a caller repeats from the start after a crash: create, attach, stage, publish."""
     state, node = driver.state, NodeState(driver.state.tables, "node-0")
-    one = VolumeCapability(access, AccessMode.MULTI_NODE_MULTI_WRITER)
-    volume = state.volumes.create(NewVolume("v", (one,))).id
-    state.attachments.publish(volume, "node-0", one, False, {}, {})
+    capability = VolumeCapability(access, AccessMode.MULTI_NODE_MULTI_WRITER)
+    volume = state.volumes.create(NewVolume("v", (capability,))).id
+    state.attachments.publish(volume, "node-0", capability, False, {}, {})
     staging, target = str(base / "s"), str(base / "t")
-    node.stage(StageRequest(volume_id=volume, path=staging, capability=one))
-    node.publish(PublishRequest(volume_id=volume, target=target, staging=staging, capability=one))
+    node.stage(StageRequest(volume_id=volume, path=staging, capability=capability))
+    node.publish(
+        PublishRequest(volume_id=volume, target=target, staging=staging, capability=capability)
+    )
     return volume
 
 

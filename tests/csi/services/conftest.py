@@ -60,10 +60,10 @@ class Served:
 
 
 def capability(*, block: bool = False) -> pb.VolumeCapability:
-    made = pb.VolumeCapability()
-    (made.block if block else made.mount).SetInParent()
-    made.access_mode.mode = int(AccessMode.SINGLE_NODE_WRITER)
-    return made
+    capability = pb.VolumeCapability()
+    (capability.block if block else capability.mount).SetInParent()
+    capability.access_mode.mode = int(AccessMode.SINGLE_NODE_WRITER)
+    return capability
 
 
 @pytest.fixture

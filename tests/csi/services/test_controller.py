@@ -17,15 +17,15 @@ def test_capabilities_are_told_by_number(serve: Any, call: Any) -> None:
     """Those of the settings, once each."""
     request = pb.ControllerGetCapabilitiesRequest()
     answer = serve().controller.ControllerGetCapabilities(request, call)
-    told = [one.rpc.type for one in answer.capabilities]
-    gone = NUMBERS["controller"]["VOLUME_CONDITION"]
-    assert told == [number for number in NUMBERS["controller"].values() if number != gone]
+    types = [entry.rpc.type for entry in answer.capabilities]
+    dropped = NUMBERS["controller"]["VOLUME_CONDITION"]
+    assert types == [number for number in NUMBERS["controller"].values() if number != dropped]
 
 
 def test_every_field_of_a_creation_counts(served: Any) -> None:
     """A field that got lost on the way could not refuse anything."""
     key = served.state.settings.topology_key
-    made = served.volume(
+    created = served.volume(
         parameters={"kind": "fast"},
         mutable_parameters={"iops": "5"},
         capacity_range=pb.CapacityRange(required_bytes=MIB, limit_bytes=MIB),
@@ -33,13 +33,13 @@ def test_every_field_of_a_creation_counts(served: Any) -> None:
             requisite=[pb.Topology(segments={key: "zone-b"})]
         ),
     )
-    assert made.capacity_bytes == MIB
-    assert made.volume_context == {"kind": "fast"}
-    assert made.accessible_topology[0].segments == {key: "zone-b"}
-    record = served.state.tables.volumes[made.volume_id]
+    assert created.capacity_bytes == MIB
+    assert created.volume_context == {"kind": "fast"}
+    assert created.accessible_topology[0].segments == {key: "zone-b"}
+    record = served.state.tables.volumes[created.volume_id]
     assert record.mutable == {"iops": "5"}
     source = pb.VolumeContentSource(
-        volume=pb.VolumeContentSource.VolumeSource(volume_id=made.volume_id)
+        volume=pb.VolumeContentSource.VolumeSource(volume_id=created.volume_id)
     )
     clone = served.volume("b", parameters={"kind": "fast"}, volume_content_source=source)
     assert clone.content_source == source
@@ -51,9 +51,9 @@ def test_secrets_reach_the_rules(serve: Any, call: Any, refused: Any) -> None:
     served = serve(secrets={rpc: {"k": "v"} for rpc in rpcs})
     with refused(Code.INVALID_ARGUMENT, "'k'"):
         served.volume()
-    made = served.volume(secrets={"k": "v"})
+    created = served.volume(secrets={"k": "v"})
     with refused(Code.UNAUTHENTICATED):
-        request = pb.DeleteVolumeRequest(volume_id=made.volume_id, secrets={"k": "x"})
+        request = pb.DeleteVolumeRequest(volume_id=created.volume_id, secrets={"k": "x"})
         served.controller.DeleteVolume(request, call)
 
 
@@ -90,8 +90,8 @@ def test_a_volume_is_attached_listed_and_detached(served: Any, call: Any, mount:
     assert entry.status.published_node_ids == ["node-0"]
     get = pb.ControllerGetVolumeRequest(volume_id=volume.volume_id)
     assert served.controller.ControllerGetVolume(get, call).status.published_node_ids == ["node-0"]
-    gone = pb.ControllerUnpublishVolumeRequest(volume_id=volume.volume_id)
-    served.controller.ControllerUnpublishVolume(gone, call)
+    detaching = pb.ControllerUnpublishVolumeRequest(volume_id=volume.volume_id)
+    served.controller.ControllerUnpublishVolume(detaching, call)
     (entry,) = served.controller.ListVolumes(pb.ListVolumesRequest(), call).entries
     assert entry.HasField("status")
     assert entry.status.published_node_ids == []
@@ -123,8 +123,11 @@ def test_pages_and_their_tokens_pass(served: Any, call: Any) -> None:
     for name in "abc":
         served.volume(name)
     page = served.controller.ListVolumes(pb.ListVolumesRequest(max_entries=2), call)
-    rest = pb.ListVolumesRequest(starting_token=page.next_token)
-    assert (len(page.entries), len(served.controller.ListVolumes(rest, call).entries)) == (2, 1)
+    next_request = pb.ListVolumesRequest(starting_token=page.next_token)
+    assert (len(page.entries), len(served.controller.ListVolumes(next_request, call).entries)) == (
+        2,
+        1,
+    )
 
 
 def test_bounds_of_a_volume_are_told_or_left_out(serve: Any, call: Any) -> None:

@@ -12,7 +12,7 @@ def test_capabilities_are_told(serve: Any, call: Any, refused: Any) -> None:
     """Or the service is not there."""
     request = pb.GroupControllerGetCapabilitiesRequest()
     answer = serve().group.GroupControllerGetCapabilities(request, call)
-    assert [one.rpc.type for one in answer.capabilities] == [1]
+    assert [item.rpc.type for item in answer.capabilities] == [1]
     with refused(Code.UNIMPLEMENTED, "GROUP_CONTROLLER_SERVICE"):
         serve(without=("GROUP_CONTROLLER_SERVICE",)).group.GroupControllerGetCapabilities(
             request, call
@@ -22,26 +22,26 @@ def test_capabilities_are_told(serve: Any, call: Any, refused: Any) -> None:
 def test_a_group_is_made_got_and_deleted(served: Any, call: Any) -> None:
     """With all its fields on the way."""
     sources = [served.volume(name).volume_id for name in "ab"]
-    made = served.group.CreateVolumeGroupSnapshot(
+    created = served.group.CreateVolumeGroupSnapshot(
         pb.CreateVolumeGroupSnapshotRequest(
             name="g", source_volume_ids=sources, parameters={"k": "v"}
         ),
         call,
     ).group_snapshot
-    assert made.ready_to_use
-    assert [one.source_volume_id for one in made.snapshots] == sources
-    assert served.state.tables.groups[made.group_snapshot_id].parameters == {"k": "v"}
-    members = [one.snapshot_id for one in made.snapshots]
-    got = served.group.GetVolumeGroupSnapshot(
+    assert created.ready_to_use
+    assert [item.source_volume_id for item in created.snapshots] == sources
+    assert served.state.tables.groups[created.group_snapshot_id].parameters == {"k": "v"}
+    members = [item.snapshot_id for item in created.snapshots]
+    fetched = served.group.GetVolumeGroupSnapshot(
         pb.GetVolumeGroupSnapshotRequest(
-            group_snapshot_id=made.group_snapshot_id, snapshot_ids=members
+            group_snapshot_id=created.group_snapshot_id, snapshot_ids=members
         ),
         call,
     )
-    assert got.group_snapshot == made
+    assert fetched.group_snapshot == created
     served.group.DeleteVolumeGroupSnapshot(
         pb.DeleteVolumeGroupSnapshotRequest(
-            group_snapshot_id=made.group_snapshot_id, snapshot_ids=members
+            group_snapshot_id=created.group_snapshot_id, snapshot_ids=members
         ),
         call,
     )

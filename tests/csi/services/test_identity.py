@@ -18,9 +18,15 @@ def test_what_the_driver_offers(serve: Any, call: Any) -> None:
     """Each capability once, services before ways of expansion."""
     served = serve(without=("expansion:OFFLINE", "SNAPSHOT_METADATA_SERVICE"))
     answer = served.identity.GetPluginCapabilities(pb.GetPluginCapabilitiesRequest(), call)
-    services = [one.service.type for one in answer.capabilities if one.HasField("service")]
+    services = [
+        capability.service.type
+        for capability in answer.capabilities
+        if capability.HasField("service")
+    ]
     assert services == [1, 2, 3, 5]
-    expansions = [one.volume_expansion.type for one in answer.capabilities[len(services) :]]
+    expansions = [
+        capability.volume_expansion.type for capability in answer.capabilities[len(services) :]
+    ]
     assert expansions == [pb.PluginCapability.VolumeExpansion.ONLINE]
 
 

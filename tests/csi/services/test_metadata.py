@@ -52,14 +52,14 @@ def test_a_stream_ends_when_its_caller_is_gone(serve: Any, call: Any) -> None:
     served = serve(storage=Written())
     volume = served.volume(block=True)
     base, target = (served.snapshot(volume, name).snapshot_id for name in "st")
-    gone = attrs.evolve(call, gone_after=1)
+    caller = attrs.evolve(call, gone_after=1)
     request = pb.GetMetadataAllocatedRequest(snapshot_id=base, max_results=1)
-    assert len(list(served.metadata.GetMetadataAllocated(request, gone))) == 1
-    gone = attrs.evolve(call, gone_after=1)
+    assert len(list(served.metadata.GetMetadataAllocated(request, caller))) == 1
+    caller = attrs.evolve(call, gone_after=1)
     delta = pb.GetMetadataDeltaRequest(
         base_snapshot_id=base, target_snapshot_id=target, max_results=1
     )
-    assert len(list(served.metadata.GetMetadataDelta(delta, gone))) == 1
+    assert len(list(served.metadata.GetMetadataDelta(delta, caller))) == 1
 
 
 def test_a_refusal_comes_before_the_first_message(served: Any, call: Any, refused: Any) -> None:

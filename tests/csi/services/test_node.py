@@ -38,9 +38,9 @@ def driver() -> Driver:
         state = DriverState(
             DriverSettings(**choices), clock=lambda: 0.0, ids=numbered(), storage=MemoryStorage()
         )
-        wanted = VolumeCapability("mount", AccessMode.MULTI_NODE_MULTI_WRITER)
-        volume = state.volumes.create(NewVolume("v", (wanted,)))
-        state.attachments.publish(volume.id, "node-0", wanted, False, {}, {})
+        capability = VolumeCapability("mount", AccessMode.MULTI_NODE_MULTI_WRITER)
+        volume = state.volumes.create(NewVolume("v", (capability,)))
+        state.attachments.publish(volume.id, "node-0", capability, False, {}, {})
         points: list[str] = []
         return state, NodeService(NodeState(state.tables, "node-0"), points.append), points
 
@@ -62,11 +62,11 @@ def test_info_and_capabilities(driver: Driver) -> None:
     assert dict(info.accessible_topology.segments) == {
         "topology.csi.refimpl.example/zone": "zone-a"
     }
-    told = node.NodeGetCapabilities(pb.NodeGetCapabilitiesRequest(), CALL).capabilities
-    assert [one.rpc.type for one in told] == [1, 2, 3, 5, 6, 7, 8]
+    reported = node.NodeGetCapabilities(pb.NodeGetCapabilitiesRequest(), CALL).capabilities
+    assert [item.rpc.type for item in reported] == [1, 2, 3, 5, 6, 7, 8]
     _, node, _ = driver(revision="1.12")
-    told = node.NodeGetCapabilities(pb.NodeGetCapabilitiesRequest(), CALL).capabilities
-    assert [one.rpc.type for one in told] == [1, 2, 3, 4, 5, 6]
+    reported = node.NodeGetCapabilities(pb.NodeGetCapabilitiesRequest(), CALL).capabilities
+    assert [item.rpc.type for item in reported] == [1, 2, 3, 4, 5, 6]
 
 
 def test_a_life_over_the_messages(driver: Driver) -> None:
@@ -127,7 +127,9 @@ def test_statistics_and_condition(driver: Driver) -> None:
         _, node, _ = driver(revision=revision)
         node.NodeStageVolume(stage, CALL)
         reply = node.NodeGetVolumeStats(request, CALL)
-        assert [(one.unit, one.total) for one in reply.usage] == [(pb.VolumeUsage.BYTES, 1 << 30)]
+        assert [(item.unit, item.total) for item in reply.usage] == [
+            (pb.VolumeUsage.BYTES, 1 << 30)
+        ]
         assert reply.HasField("volume_condition") == (revision == "1.12")
 
 
@@ -178,10 +180,10 @@ def test_health_of_volume_and_storage(driver: Driver) -> None:
     block = VolumeCapability("block", AccessMode.SINGLE_NODE_WRITER)
     state.health.break_storage("STORAGE_DEGRADED", "Slow", "very", capability=block)
     state.health.break_storage("STORAGE_UNREACHABLE", "Gone")
-    told = node.NodeGetStorageHealth(pb.NodeGetStorageHealthRequest(), CALL).backend_health
-    assert [(one.status, one.reason) for one in told] == [
+    reported = node.NodeGetStorageHealth(pb.NodeGetStorageHealthRequest(), CALL).backend_health
+    assert [(item.status, item.reason) for item in reported] == [
         (pb.STORAGE_DEGRADED, "Slow"),
         (pb.STORAGE_UNREACHABLE, "Gone"),
     ]
-    assert told[0].volume_capability.HasField("block")
-    assert [one.HasField("volume_capability") for one in told] == [True, False]
+    assert reported[0].volume_capability.HasField("block")
+    assert [item.HasField("volume_capability") for item in reported] == [True, False]

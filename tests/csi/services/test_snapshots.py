@@ -11,16 +11,18 @@ from refimpl.wire.status import Code
 def test_a_snapshot_is_told_the_same_everywhere(served: Any, call: Any) -> None:
     """Created, repeated, listed, got."""
     volume = served.volume()
-    made = served.snapshot(volume)
-    assert made.ready_to_use
-    assert made.creation_time.seconds == 1000
-    assert made.source_volume_id == volume.volume_id
-    assert served.snapshot(volume) == made
+    snapshot = served.snapshot(volume)
+    assert snapshot.ready_to_use
+    assert snapshot.creation_time.seconds == 1000
+    assert snapshot.source_volume_id == volume.volume_id
+    assert served.snapshot(volume) == snapshot
     (entry,) = served.controller.ListSnapshots(
         pb.ListSnapshotsRequest(source_volume_id=volume.volume_id), call
     ).entries
-    got = served.controller.GetSnapshot(pb.GetSnapshotRequest(snapshot_id=made.snapshot_id), call)
-    assert entry.snapshot == got.snapshot == made
+    fetched = served.controller.GetSnapshot(
+        pb.GetSnapshotRequest(snapshot_id=snapshot.snapshot_id), call
+    )
+    assert entry.snapshot == fetched.snapshot == snapshot
 
 
 def test_a_snapshot_in_work_is_not_ready(serve: Any) -> None:
@@ -42,8 +44,8 @@ def test_the_requirement_of_a_snapshot_counts(served: Any, call: Any, refused: A
 
 def test_deleting_reaches_the_state(served: Any, call: Any) -> None:
     """And passes its crash points."""
-    made = served.snapshot(served.volume())
-    request = pb.DeleteSnapshotRequest(snapshot_id=made.snapshot_id)
+    snapshot = served.snapshot(served.volume())
+    request = pb.DeleteSnapshotRequest(snapshot_id=snapshot.snapshot_id)
     served.controller.DeleteSnapshot(request, call)
     assert served.state.tables.snapshots == {}
     assert served.points[-2:] == ["DeleteSnapshot.before_effect", "DeleteSnapshot.after_effect"]
@@ -54,13 +56,13 @@ def test_pages_and_filters_pass(served: Any, call: Any) -> None:
     volume = served.volume()
     ids = [served.snapshot(volume, name).snapshot_id for name in "abc"]
     page = served.controller.ListSnapshots(pb.ListSnapshotsRequest(max_entries=2), call)
-    rest = pb.ListSnapshotsRequest(starting_token=page.next_token)
-    (last,) = served.controller.ListSnapshots(rest, call).entries
-    assert last.snapshot.snapshot_id == ids[2]
-    (one,) = served.controller.ListSnapshots(
+    next_request = pb.ListSnapshotsRequest(starting_token=page.next_token)
+    (last_entry,) = served.controller.ListSnapshots(next_request, call).entries
+    assert last_entry.snapshot.snapshot_id == ids[2]
+    (entry,) = served.controller.ListSnapshots(
         pb.ListSnapshotsRequest(snapshot_id=ids[1]), call
     ).entries
-    assert one.snapshot.snapshot_id == ids[1]
+    assert entry.snapshot.snapshot_id == ids[1]
 
 
 def test_health_is_told_of_one_and_of_all(served: Any, call: Any) -> None:

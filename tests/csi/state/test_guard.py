@@ -13,20 +13,20 @@ from refimpl.wire.status import Code
 
 def test_a_held_key_makes_others_wait() -> None:
     """Two calls on one volume must not let the storage work on it at the same time."""
-    guards, entered, seen = Guards(), threading.Event(), list[str]()
+    guards, entered, order = Guards(), threading.Event(), list[str]()
 
     def second() -> None:
         entered.set()
         with guards.hold("v"):
-            seen.append("second")
+            order.append("second")
 
     with guards.hold("v"):
         thread = threading.Thread(target=second)
         thread.start()
         assert entered.wait(10)
-        seen.append("first")
+        order.append("first")
     thread.join(10)
-    assert seen == ["first", "second"]
+    assert order == ["first", "second"]
 
 
 def test_other_keys_are_free() -> None:

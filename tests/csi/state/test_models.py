@@ -17,10 +17,10 @@ WIRE = (
 )
 
 
-@pytest.mark.parametrize(("own", "wire"), list(zip(KINDS, WIRE, strict=True)))
-def test_numbers_are_those_of_the_wire(own: type[AccessMode], wire: type) -> None:
+@pytest.mark.parametrize(("members", "wire"), list(zip(KINDS, WIRE, strict=True)))
+def test_numbers_are_those_of_the_wire(members: type[AccessMode], wire: type) -> None:
     """They are sent as they are."""
-    assert {one.name: one.value for one in own if one} == {
+    assert {item.name: item.value for item in members if item} == {
         name: number for name, number in wire.items() if number
     }
 
@@ -39,7 +39,7 @@ def test_places_compare_whatever_the_order_of_their_segments() -> None:
 
 def test_every_record_is_immutable() -> None:
     """Lists and logs read them outside of the lock."""
-    records = [one for one in vars(models).values() if isinstance(one, type) and attrs.has(one)]
+    records = [item for item in vars(models).values() if isinstance(item, type) and attrs.has(item)]
     assert len(records) > 10
     for record in records:
         assert record.__setattr__ is not object.__setattr__, record

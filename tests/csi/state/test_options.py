@@ -43,7 +43,7 @@ def test_values_that_are_no_text_pass() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "told"),
+    ("name", "text", "message"),
     [
         ("granul", "1", "granule"),
         ("refusals", "x", "no setting 'refusals'"),
@@ -56,9 +56,9 @@ def test_values_that_are_no_text_pass() -> None:
         ("revision", "1.11", "1.12, 1.13"),
     ],
 )
-def test_unreadable_settings_are_named(name: str, text: str, told: str) -> None:
+def test_unreadable_settings_are_named(name: str, text: str, message: str) -> None:
     """The message has to say what is known or needed."""
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=message):
         DriverSettings().with_(**{name: text})
 
 

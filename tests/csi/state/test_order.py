@@ -54,10 +54,10 @@ def test_it_behaves_like_a_list(steps: list[tuple[bool, int]], start: int) -> No
     position = 0
     for add, number in steps:
         key = str(number)
-        known = any(old == key for _, old in plain)
+        present = any(old == key for _, old in plain)
         if add:
             order.append(key)
-            if not known:
+            if not present:
                 plain.append((position, key))
                 position += 1
         else:

@@ -29,12 +29,12 @@ def ordered(count: int) -> Order:
 
 def walked(pages: Book[str], order: Order, *sizes: int) -> list[list[str]]:
     """All pages, with the sizes in turn."""
-    token, found = "", []
+    token, entries = "", []
     while True:
-        page = pages.page(order, token, sizes[len(found) % len(sizes)])
-        found.append(page.entries)
+        page = pages.page(order, token, sizes[len(entries) % len(sizes)])
+        entries.append(page.entries)
         if not page.next_token:
-            return found
+            return entries
         token = page.next_token
 
 
@@ -183,9 +183,9 @@ class Walk(RuleBasedStateMachine):
     def delete(self) -> None:
         """What is deleted no longer has to be seen."""
         if self.stable:
-            gone = self.random.choice(sorted(self.stable))
-            self.order.remove(gone)
-            self.stable.discard(gone)
+            removed = self.random.choice(sorted(self.stable))
+            self.order.remove(removed)
+            self.stable.discard(removed)
 
     @invariant()
     def nothing_is_missed_or_repeated(self) -> None:

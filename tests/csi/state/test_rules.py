@@ -85,15 +85,15 @@ def test_secrets_are_checked_only_where_they_are_asked_for(refused: Any) -> None
 def test_secrets_never_show_in_a_refusal() -> None:
     """Neither their values nor malformed keys, which may be values by mistake."""
     settings = DriverSettings(secrets={"CreateVolume": {"key": "right"}})
-    for sent in ({"key": "canary"}, {"ca nary": "x"}, {"k": "canary" * 1000}):
+    for entries in ({"key": "canary"}, {"ca nary": "x"}, {"k": "canary" * 1000}):
         with pytest.raises(Refused) as caught:
-            rules.secrets(settings, "CreateVolume", sent)
+            rules.secrets(settings, "CreateVolume", entries)
         assert "canary" not in str(caught.value)
         assert "ca nary" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("sent", "told"),
+    ("value", "message"),
     [
         (None, "missing"),
         (VolumeCapability("", AccessMode.SINGLE_NODE_WRITER), "neither block nor mount"),  # type: ignore[arg-type]
@@ -104,11 +104,11 @@ def test_secrets_never_show_in_a_refusal() -> None:
     ],
 )
 def test_malformed_capabilities_are_refused(
-    sent: VolumeCapability | None, told: str, refused: Any
+    value: VolumeCapability | None, message: str, refused: Any
 ) -> None:
     """Whatever the RPC, the message names the part that is wrong."""
-    with refused(Code.INVALID_ARGUMENT, told):
-        rules.capability("volume_capability", sent)
+    with refused(Code.INVALID_ARGUMENT, message):
+        rules.capability("volume_capability", value)
 
 
 @pytest.mark.parametrize("bounds", [(1, 0), (0, 1), (5, 5), (5, 6), (2**63 - 1, 0)])
@@ -132,7 +132,7 @@ def test_numbers_must_not_be_negative(refused: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "sent", "told"),
+    ("changes", "value", "message"),
     [
         ({"access_types": frozenset({"block"})}, MOUNT, "access type mount"),
         ({"modes": frozenset({AccessMode.MULTI_NODE_MULTI_WRITER})}, MOUNT, "SINGLE_NODE_WRITER"),
@@ -142,21 +142,21 @@ def test_numbers_must_not_be_negative(refused: Any) -> None:
     ],
 )
 def test_support_is_told_with_a_reason(
-    settings: dict[str, object], sent: VolumeCapability, told: str | None
+    changes: dict[str, object], value: VolumeCapability, message: str | None
 ) -> None:
     """The RPCs differ in the code for what is not supported, not in the reason."""
-    made = DriverSettings(**settings)
-    why = rules.unsupported(made, made.controller_modes, sent)
-    assert why is None if told is None else told in (why or "")
+    settings = DriverSettings(**changes)
+    why = rules.unsupported(settings, settings.controller_modes, value)
+    assert why is None if message is None else message in (why or "")
 
 
 @pytest.mark.parametrize("mode", rules.COVERS)
 def test_a_volume_can_be_used_as_it_was_made(mode: AccessMode) -> None:
     """And a mode never covers one that wants more nodes or more writers."""
     assert rules.covered([mode], mode)
-    for other in rules.COVERS[mode]:
-        assert mode.multi_node or not other.multi_node
-        assert other.read_only or not mode.read_only
+    for other_mode in rules.COVERS[mode]:
+        assert mode.multi_node or not other_mode.multi_node
+        assert other_mode.read_only or not mode.read_only
 
 
 def test_every_known_mode_has_its_row() -> None:
@@ -166,6 +166,6 @@ def test_every_known_mode_has_its_row() -> None:
 
 def test_long_texts_of_the_caller_are_cut_in_messages() -> None:
     """A message has to fit into a log line, and must not carry control characters."""
-    shown: Callable[[str], str] = rules.quoted
-    assert shown("a\nb") == r"'a\nb'"
-    assert len(shown("x" * 1000)) < 80
+    quote: Callable[[str], str] = rules.quoted
+    assert quote("a\nb") == r"'a\nb'"
+    assert len(quote("x" * 1000)) < 80

@@ -52,7 +52,7 @@ def test_a_plain_name_is_dropped_wherever_it_is_advertised() -> None:
 
 
 @pytest.mark.parametrize(
-    ("dropped", "gone"),
+    ("dropped", "missing"),
     [
         ("PUBLISH_UNPUBLISH_VOLUME", ("controller", "LIST_VOLUMES_PUBLISHED_NODES")),
         ("CREATE_DELETE_VOLUME", ("controller", "LIST_SNAPSHOTS")),
@@ -61,10 +61,10 @@ def test_a_plain_name_is_dropped_wherever_it_is_advertised() -> None:
         ("controller:GET_VOLUME_HEALTH", ("controller", "LIST_VOLUME_HEALTH")),
     ],
 )
-def test_what_cannot_stand_alone_goes_along(dropped: str, gone: tuple[str, str]) -> None:
+def test_what_cannot_stand_alone_goes_along(dropped: str, missing: tuple[str, str]) -> None:
     """A driver with half of an implication would be wrong in itself."""
     settings = DriverSettings().without(dropped)
-    assert not settings.has(*gone)
+    assert not settings.has(*missing)
 
 
 def test_an_unknown_capability_is_named() -> None:

@@ -97,7 +97,7 @@ class Driver(RuleBasedStateMachine):
             return refusal.code, None
 
     def left(self) -> int:
-        used = sum(one.size for one in self.known.values())
+        used = sum(item.size for item in self.known.values())
         return POOL - used - sum(size for _, _, size in self.cuts.values())
 
     # -- volumes ------------------------------------------------------------------------------
@@ -110,8 +110,8 @@ class Driver(RuleBasedStateMachine):
     @rule(target=volumes, name=NAMES, low=UNITS, high=UNITS, mode=MODES, volume_id=volumes)
     def clone(self, name: str, low: int, high: int, mode: AccessMode, volume_id: str) -> Any:
         """Of a volume that may be gone."""
-        known = self.known.get(volume_id)
-        floor = known.size if known else None
+        model = self.known.get(volume_id)
+        floor = model.size if model else None
         return self._create(name, low, high, mode, ContentSource("volume", volume_id), floor)
 
     @rule(target=volumes, name=NAMES, low=UNITS, high=UNITS, mode=MODES, snapshot_id=snapshots)
@@ -134,17 +134,17 @@ class Driver(RuleBasedStateMachine):
         request = NewVolume(
             name, (VolumeCapability("mount", mode),), CapacityRange(low, high), source=source
         )
-        code, made = self.attempt(self.state.volumes.create, request)
+        code, created = self.attempt(self.state.volumes.create, request)
         expected = self._expected(name, low, high, mode, source, floor)
         assert code == expected, (code, expected)
-        if made is None:
+        if created is None:
             return multiple()
-        if made.id not in self.known:
-            assert all(one.name != name for one in self.known.values())
-            self.known[made.id] = Known(name, made.capacity, mode, source)
-            assert made.capacity == max(low, floor or 0, 1)
-        assert low <= made.capacity <= (high or made.capacity)
-        return made.id
+        if created.id not in self.known:
+            assert all(item.name != name for item in self.known.values())
+            self.known[created.id] = Known(name, created.capacity, mode, source)
+            assert created.capacity == max(low, floor or 0, 1)
+        assert low <= created.capacity <= (high or created.capacity)
+        return created.id
 
     def _expected(
         self,
@@ -157,11 +157,11 @@ class Driver(RuleBasedStateMachine):
     ) -> Code:
         if (not low and not high) or (high and low > high):
             return Code.INVALID_ARGUMENT
-        for one in self.known.values():
-            if one.name == name:
-                fits = low <= one.size <= (high or one.size)
-                covers = one.mode in (mode, AccessMode.MULTI_NODE_MULTI_WRITER)
-                return Code.OK if fits and covers and one.source == source else Code.ALREADY_EXISTS
+        for item in self.known.values():
+            if item.name == name:
+                fits = low <= item.size <= (high or item.size)
+                covers = item.mode in (mode, AccessMode.MULTI_NODE_MULTI_WRITER)
+                return Code.OK if fits and covers and item.source == source else Code.ALREADY_EXISTS
         if floor is None:
             return Code.NOT_FOUND
         size = max(low, floor, 1)
@@ -173,29 +173,29 @@ class Driver(RuleBasedStateMachine):
     def delete(self, volume_id: str) -> None:
         """Also what is gone, in use, or a source."""
         code, _ = self.attempt(self.state.volumes.delete, volume_id, {})
-        known = self.known.get(volume_id)
+        model = self.known.get(volume_id)
         copied = any(
-            one.source == ContentSource("volume", volume_id) for one in self.known.values()
+            item.source == ContentSource("volume", volume_id) for item in self.known.values()
         )
-        kept = known is not None and (known.nodes or copied)
-        assert code == (Code.FAILED_PRECONDITION if kept else Code.OK)
-        if not kept:
+        refused = model is not None and (model.nodes or copied)
+        assert code == (Code.FAILED_PRECONDITION if refused else Code.OK)
+        if not refused:
             self.known.pop(volume_id, None)
 
     @rule(volume_id=volumes, units=st.integers(1, 8))
     def expand(self, volume_id: str, units: int) -> None:
         """Never smaller, never beyond the pool."""
-        wanted = CapacityRange(units * UNIT)
-        code, answer = self.attempt(self.state.changes.expand, volume_id, wanted, None, {})
-        known = self.known.get(volume_id)
-        if known is None:
+        bounds = CapacityRange(units * UNIT)
+        code, answer = self.attempt(self.state.changes.expand, volume_id, bounds, None, {})
+        model = self.known.get(volume_id)
+        if model is None:
             assert code == Code.NOT_FOUND
             return
-        more = max(0, units * UNIT - known.size)
+        more = max(0, units * UNIT - model.size)
         assert code == (Code.OK if more <= self.left() else Code.OUT_OF_RANGE)
         if answer:
-            known.size += more
-            assert answer[0] == known.size
+            model.size += more
+            assert answer[0] == model.size
 
     # -- attachments --------------------------------------------------------------------------
 
@@ -211,16 +211,16 @@ class Driver(RuleBasedStateMachine):
             self.known[volume_id].nodes[node] = mode
 
     def _published(self, volume_id: str, node: str, mode: AccessMode) -> Code:
-        known = self.known.get(volume_id)
-        if known is None:
+        model = self.known.get(volume_id)
+        if model is None:
             return Code.NOT_FOUND
-        if known.mode not in (mode, AccessMode.MULTI_NODE_MULTI_WRITER):
+        if model.mode not in (mode, AccessMode.MULTI_NODE_MULTI_WRITER):
             return Code.INVALID_ARGUMENT
-        if node in known.nodes:
-            return Code.OK if known.nodes[node] == mode else Code.ALREADY_EXISTS
-        if known.nodes and AccessMode.SINGLE_NODE_WRITER in (mode, *known.nodes.values()):
+        if node in model.nodes:
+            return Code.OK if model.nodes[node] == mode else Code.ALREADY_EXISTS
+        if model.nodes and AccessMode.SINGLE_NODE_WRITER in (mode, *model.nodes.values()):
             return Code.FAILED_PRECONDITION
-        attached = sum(node in one.nodes for one in self.known.values())
+        attached = sum(node in item.nodes for item in self.known.values())
         return Code.OK if attached < LIMIT else Code.RESOURCE_EXHAUSTED
 
     @rule(volume_id=volumes, node=st.one_of(NODES, st.just("")))
@@ -228,26 +228,28 @@ class Driver(RuleBasedStateMachine):
         """From one node or all; always a success."""
         code, _ = self.attempt(self.state.attachments.unpublish, volume_id, node, {})
         assert code == Code.OK
-        if known := self.known.get(volume_id):
-            known.nodes = {one: mode for one, mode in known.nodes.items() if node not in ("", one)}
+        if model := self.known.get(volume_id):
+            model.nodes = {
+                item: mode for item, mode in model.nodes.items() if node not in ("", item)
+            }
 
     # -- snapshots ----------------------------------------------------------------------------
 
     @rule(target=snapshots, volume_id=volumes, name=NAMES)
     def cut(self, volume_id: str, name: str) -> Any:
         """By name, of a volume that may be gone."""
-        code, made = self.attempt(self.state.snapshots.create, volume_id, name, {}, None, {})
+        code, created = self.attempt(self.state.snapshots.create, volume_id, name, {}, None, {})
         assert code == self._cut(volume_id, name)
-        if made is None:
+        if created is None:
             return multiple()
-        if made.id not in self.cuts:
-            self.cuts[made.id] = (name, volume_id, self.known[volume_id].size)
-        assert made.size == self.cuts[made.id][2]
-        return made.id
+        if created.id not in self.cuts:
+            self.cuts[created.id] = (name, volume_id, self.known[volume_id].size)
+        assert created.size == self.cuts[created.id][2]
+        return created.id
 
     def _cut(self, volume_id: str, name: str) -> Code:
-        for known, source, _ in self.cuts.values():
-            if known == name:
+        for known_name, source, _ in self.cuts.values():
+            if known_name == name:
                 return Code.OK if source == volume_id else Code.ALREADY_EXISTS
         if volume_id not in self.known:
             return Code.NOT_FOUND
@@ -259,10 +261,10 @@ class Driver(RuleBasedStateMachine):
         """Unless a volume was restored from it."""
         code, _ = self.attempt(self.state.snapshots.delete, snapshot_id, {})
         source = ContentSource("snapshot", snapshot_id)
-        copied = any(one.source == source for one in self.known.values())
-        kept = copied and snapshot_id in self.cuts
-        assert code == (Code.FAILED_PRECONDITION if kept else Code.OK)
-        if not kept:
+        copied = any(item.source == source for item in self.known.values())
+        refused = copied and snapshot_id in self.cuts
+        assert code == (Code.FAILED_PRECONDITION if refused else Code.OK)
+        if not refused:
             self.cuts.pop(snapshot_id, None)
 
     # -- what callers see ---------------------------------------------------------------------
@@ -270,25 +272,25 @@ class Driver(RuleBasedStateMachine):
     @invariant()
     def lists_are_complete(self) -> None:
         """Page by page, in order of creation, with size and nodes."""
-        seen, token = {}, ""
+        listed, token = {}, ""
         while True:
             page = self.state.queries.list(token, 2)
-            seen |= {
+            listed |= {
                 entry.volume.id: (entry.volume.capacity, set(entry.published))
                 for entry in page.entries
             }
             if not (token := page.next_token):
                 break
-        assert seen == {key: (one.size, set(one.nodes)) for key, one in self.known.items()}
+        assert listed == {key: (item.size, set(item.nodes)) for key, item in self.known.items()}
         cuts = self.state.snapshots.list("", 0, "", "", {}).entries
-        assert [one.id for one in cuts] == list(self.cuts)[: len(cuts)]
+        assert [item.id for item in cuts] == list(self.cuts)[: len(cuts)]
 
     @invariant()
     def capacity_is_what_is_left(self) -> None:
         """Given out once, taken back once."""
         assert self.state.queries.capacity((), {}, None).available == self.left()
-        here = Topology.of({self.settings.topology_key: "zone-a"})
-        assert self.state.queries.capacity((), {}, here).available == self.left()
+        zone = Topology.of({self.settings.topology_key: "zone-a"})
+        assert self.state.queries.capacity((), {}, zone).available == self.left()
 
     @invariant()
     def a_later_run_would_know_the_same(self) -> None:

@@ -28,7 +28,7 @@ def facts(tables: Any) -> dict[str, Any]:
 
 def busy(desk: Any) -> None:
     """Something of everything, and something that is gone again."""
-    a, b, gone = desk.volume("a"), desk.volume("b"), desk.volume("gone")
+    a, b, dropped = desk.volume("a"), desk.volume("b"), desk.volume("gone")
     desk.volume("clone", source=ContentSource("volume", a.id))
     desk.attach(a)
     desk.snapshot(a)
@@ -40,20 +40,20 @@ def busy(desk: Any) -> None:
     tables.drop_publication("node-0", "/u")
     desk.state.health.break_volume(a.id, "DEGRADED", "Slow")
     desk.state.health.break_storage("STORAGE_DEGRADED", "Slow")
-    desk.state.volumes.delete(gone.id, {})
+    desk.state.volumes.delete(dropped.id, {})
 
 
 def test_a_later_run_knows_what_was_written_down(open_desk: Any) -> None:
     """The last record of each object, in the order of first appearance, makes the same state."""
     desk, later = open_desk(), open_desk()
     busy(desk)
-    last: dict[tuple[str, str], Any] = {}
+    latest: dict[tuple[str, str], Any] = {}
     for kind, key, record in desk.changes:
         if record is None:
-            last.pop((kind, key), None)
+            latest.pop((kind, key), None)
         else:
-            last[kind, key] = record
-    load(later.state.tables, last.values())
+            latest[kind, key] = record
+    load(later.state.tables, latest.values())
     assert facts(later.state.tables) == facts(desk.state.tables)
     assert later.changes == []
 

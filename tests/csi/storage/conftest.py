@@ -30,17 +30,17 @@ def opened(tmp_path: Path) -> Iterator[Open]:
     yield storage
     for one in storages:
         one.close()
-    left = [mount.point for mount in mounts.table() if mount.point.startswith(f"{tmp_path}/")]
+    mounted = [mount.point for mount in mounts.table() if mount.point.startswith(f"{tmp_path}/")]
     devices = [
         device
         for device, file in loops.attached().items()
         if file.startswith(f"{tmp_path}/") and not loops.autoclears(device)
     ]
-    for point in reversed(left):  # a test that failed must not harm the next
+    for point in reversed(mounted):  # a test that failed must not harm the next
         mounts.unmount(point, lazy=True)
     for device in devices:
         loops.detach(device)
-    assert (left, devices) == ([], [])
+    assert (mounted, devices) == ([], [])
 
 
 @pytest.fixture

@@ -249,11 +249,11 @@ def test_a_namespace_of_ones_own_is_enough(tmp_path: Path) -> None:
         pytest.skip("this machine gives no user namespaces")
     import sys
 
-    done = subprocess.run(
+    process = subprocess.run(
         [*command, sys.executable, "-c", script, str(tmp_path)],
         capture_output=True,
         text=True,
         check=False,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
-    assert (done.stdout, done.returncode) == ("['ro']\n", 0), done.stderr
+    assert (process.stdout, process.returncode) == ("['ro']\n", 0), process.stderr

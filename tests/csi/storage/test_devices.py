@@ -62,11 +62,11 @@ def test_devices_of_an_earlier_process_are_found(content: str) -> None:
 def test_sweeping_spares_what_is_shown_and_what_is_not_ours(content: str) -> None:
     """Detaching the device of somebody else would tear its file system apart."""
     devices = LoopDevices()
-    shown = devices.attached("v", content, readonly=False)
-    shown.targets.add("/t")
+    device = devices.attached("v", content, readonly=False)
+    device.targets.add("/t")
     idle = devices.attached("v", content, readonly=True)
     devices.sweep(lambda _: False)
     assert idle.path in loops.attached()
     devices.sweep(lambda file: file == content)
-    assert shown.path in loops.attached()
+    assert device.path in loops.attached()
     assert idle.path not in loops.attached()

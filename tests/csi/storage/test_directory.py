@@ -23,10 +23,10 @@ def capability(access: Access, **more: object) -> VolumeCapability:
 def storage(fs: FakeFilesystem) -> DirectoryStorage:
     """A storage with an empty mount volume "m" and a block volume "b"."""
     fs.create_dir("/pods")
-    made = DirectoryStorage("/state/storage")
-    made.provision("m", "mount", 1 << 20, None)
-    made.provision("b", "block", 1 << 20, None)
-    return made
+    storage = DirectoryStorage("/state/storage")
+    storage.provision("m", "mount", 1 << 20, None)
+    storage.provision("b", "block", 1 << 20, None)
+    return storage
 
 
 def test_a_target_is_a_link_to_the_content(storage: DirectoryStorage) -> None:

@@ -60,11 +60,11 @@ def test_an_unmounted_file_system_follows_its_image(size: int, tmp_path: Path) -
     filesystems.fit(path)
     assert os.stat(path).st_mtime_ns == changed
     check = ["e2fsck", "-fn", path]
-    done = subprocess.run(
+    process = subprocess.run(
         check, capture_output=True, text=True, check=False, env={"PATH": "/usr/sbin:/sbin"}
     )
-    assert done.returncode == 0, done.stdout
-    assert f"/{size // 4096} blocks" in done.stdout
+    assert process.returncode == 0, process.stdout
+    assert f"/{size // 4096} blocks" in process.stdout
 
 
 @pytest.mark.parametrize("fs_type", ["nonsense", "btrfs", "../sh", ""])

@@ -17,8 +17,8 @@ from refimpl.wire.status import Code, Refused
 @pytest.mark.parametrize("by", ["number", "name"])
 def test_what_is_made_below_is_open_to_the_group(by: str, tmp_path: Path) -> None:
     """Whatever the umask of the maker says."""
-    own = os.getgid()
-    group.give(str(tmp_path), str(own) if by == "number" else grp.getgrgid(own).gr_name)
+    gid = os.getgid()
+    group.give(str(tmp_path), str(gid) if by == "number" else grp.getgrgid(gid).gr_name)
     before = os.umask(0o077)
     try:
         (tmp_path / "directory").mkdir()
@@ -26,10 +26,10 @@ def test_what_is_made_below_is_open_to_the_group(by: str, tmp_path: Path) -> Non
     finally:
         os.umask(before)
     assert tmp_path.stat().st_mode & 0o2070 == 0o2070
-    seen = (tmp_path / "directory" / "file").stat()
-    assert seen.st_gid == own
+    status = (tmp_path / "directory" / "file").stat()
+    assert status.st_gid == gid
     if "system.posix_acl_default" in os.listxattr(tmp_path):
-        assert seen.st_mode & 0o060 == 0o060
+        assert status.st_mode & 0o060 == 0o060
 
 
 @pytest.mark.skipif(not is_root(), reason="only root may give to a foreign group")
@@ -53,11 +53,11 @@ def test_without_the_right_to_give_only_permissions_are_set(
     assert tmp_path.stat().st_mode & 0o2070 == 0o2070
 
 
-@pytest.mark.parametrize("wanted", ["no such group", "4294967295", "-1", "1.5", "\u0664"])
-def test_an_unknown_group_is_an_invalid_argument(wanted: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("group_name", ["no such group", "4294967295", "-1", "1.5", "\u0664"])
+def test_an_unknown_group_is_an_invalid_argument(group_name: str, tmp_path: Path) -> None:
     """And changes nothing."""
     before = tmp_path.stat().st_mode
     with pytest.raises(Refused) as caught:
-        group.give(str(tmp_path), wanted)
+        group.give(str(tmp_path), group_name)
     assert caught.value.code == Code.INVALID_ARGUMENT
     assert tmp_path.stat().st_mode == before

@@ -23,8 +23,8 @@ SIZE = 16 << 20
 
 def total(path: Path) -> int:
     """Bytes a workload sees."""
-    seen = os.statvfs(path)
-    return seen.f_blocks * seen.f_frsize
+    status = os.statvfs(path)
+    return status.f_blocks * status.f_frsize
 
 
 def shown(opened: Open, target: Path, capability: VolumeCapability) -> OpenStorage:
@@ -61,29 +61,29 @@ def test_the_file_system_is_the_one_asked_for(
     """With the options given; a copy can be used beside its original."""
     if fs_type not in filesystems.available():
         pytest.skip(f"mkfs.{fs_type} is not installed")
-    storage, wanted = opened("loop"), mounted("noatime", fs_type=fs_type)
+    storage, capability = opened("loop"), mounted("noatime", fs_type=fs_type)
     storage.provision("v", "mount", filesystems.least(fs_type), None)
-    storage.publish("v", str(tmp_path / "t"), wanted, False, "")
+    storage.publish("v", str(tmp_path / "t"), capability, False, "")
     line = next(mount for mount in mounts.table() if mount.point == str(tmp_path / "t"))
     assert line.fs_type == fs_type
     assert "noatime" in line.flags
     storage.snapshot("s", "v")
     storage.provision("copy", "mount", filesystems.least(fs_type), "s")
-    storage.publish("copy", str(tmp_path / "copy"), wanted, False, "")
+    storage.publish("copy", str(tmp_path / "copy"), capability, False, "")
     (tmp_path / "copy" / "file").write_text("x")
     assert not (tmp_path / "t" / "file").exists()
 
 
 @pytest.mark.parametrize(
-    "wanted", [{"fs_type": "btrfs"}, {"fs_type": "nonsense"}, {"flags": ("no-such-option=1",)}]
+    "capability", [{"fs_type": "btrfs"}, {"fs_type": "nonsense"}, {"flags": ("no-such-option=1",)}]
 )
 def test_what_cannot_be_mounted_is_an_invalid_argument(
-    wanted: dict[str, object], opened: Open, tmp_path: Path, mounted: Mounted
+    capability: dict[str, object], opened: Open, tmp_path: Path, mounted: Mounted
 ) -> None:
     """Nothing stays behind, and what was sent as a flag is not repeated."""
-    flags = wanted.get("flags", ())
+    flags = capability.get("flags", ())
     with pytest.raises(Refused) as caught:
-        shown(opened, tmp_path / "t", mounted(*flags, fs_type=wanted.get("fs_type", "")))  # type: ignore[misc]
+        shown(opened, tmp_path / "t", mounted(*flags, fs_type=capability.get("fs_type", "")))  # type: ignore[misc]
     assert caught.value.code == Code.INVALID_ARGUMENT
     assert "no-such-option" not in caught.value.message
     assert not os.path.lexists(tmp_path / "t")
@@ -182,8 +182,8 @@ def test_the_image_is_let_go_with_the_last_place(
     storage = shown(opened, tmp_path / "t", mounted())
     storage.stage("v", str(tmp_path / "staging"), mounted())
     storage.unpublish("v", str(tmp_path / "t"))
-    mine = [file for file in loops.attached().values() if file.startswith(str(tmp_path))]
-    assert len(mine) == 1
+    images = [file for file in loops.attached().values() if file.startswith(str(tmp_path))]
+    assert len(images) == 1
     storage.unstage("v", str(tmp_path / "staging"))
     assert not [file for file in loops.attached().values() if file.startswith(str(tmp_path))]
 

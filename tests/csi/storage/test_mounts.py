@@ -45,10 +45,10 @@ def test_options_are_sorted_out(
     flags: list[str], bits: int, clear: int, words: tuple[str, ...]
 ) -> None:
     """The last word on a matter wins; what is no flag of a mount goes to the file system."""
-    found = mounts.options(flags)
-    assert (found.set, found.words) == (bits, words)
-    assert found.clear & clear == clear
-    assert found.applied(mounts.MS_RELATIME) & bits == bits
+    options = mounts.options(flags)
+    assert (options.set, options.words) == (bits, words)
+    assert options.clear & clear == clear
+    assert options.applied(mounts.MS_RELATIME) & bits == bits
 
 
 def test_an_operation_is_no_option() -> None:

@@ -100,7 +100,7 @@ def test_a_mount_that_fails_takes_its_point_along(
     with pytest.raises(OSError, match="No such file"):
         points.cover(missing, str(tmp_path / "t"), access, mounts.MountOptions())
     assert not os.path.lexists(tmp_path / "t")
-    there = thing(tmp_path / "there", "empty directory" if access == "mount" else "empty file")
+    target = thing(tmp_path / "there", "empty directory" if access == "mount" else "empty file")
     with pytest.raises(OSError, match="No such file"):
-        points.cover(missing, str(there), access, mounts.MountOptions())
-    assert there.exists()
+        points.cover(missing, str(target), access, mounts.MountOptions())
+    assert target.exists()

@@ -69,8 +69,8 @@ def test_a_device_is_of_use_only_with_all_three_rights(
     """And the trial does not leave the one that it could attach."""
     monkeypatch.setattr(loops, missing, forbidden)
     assert not privileged.can_attach(str(tmp_path))
-    held = {d: file for d, file in loops.attached().items() if not loops.autoclears(d)}
-    assert not [file for file in held.values() if file.startswith(str(tmp_path))]
+    devices = {d: file for d, file in loops.attached().items() if not loops.autoclears(d)}
+    assert not [file for file in devices.values() if file.startswith(str(tmp_path))]
 
 
 def test_the_root_of_a_namespace_is_not_root() -> None:

@@ -98,9 +98,9 @@ def test_a_tree_keeps_what_a_workload_made(tmp_path: Path) -> None:
     sparse.copy_tree(str(source), str(copy))
     assert (copy / "outward").is_symlink()
     assert os.readlink(copy / "outward") == "/etc/passwd"
-    seen = (copy / "deep" / "file").stat()
-    assert (seen.st_mode & 0o777, seen.st_mtime) == (0o640, 2)
-    assert seen.st_ino == (copy / "second name").stat().st_ino
+    status = (copy / "deep" / "file").stat()
+    assert (status.st_mode & 0o777, status.st_mtime) == (0o640, 2)
+    assert status.st_ino == (copy / "second name").stat().st_ino
     assert (copy / "deep").stat().st_mode & 0o777 == 0o511
     assert (copy / "pipe").is_fifo()
     assert extents(copy / "sparse") == [(9 * BLOCK, BLOCK)]
@@ -138,9 +138,9 @@ def test_changes_cover_every_difference_and_no_equal_step(
             for block, fill in content.items():
                 os.pwrite(file.fileno(), fill * BLOCK, block * BLOCK)
     before, after = (path.read_bytes() for path in paths)
-    told = list(sparse.changed(str(paths[0]), str(paths[1]), step))
+    changes = list(sparse.changed(str(paths[0]), str(paths[1]), step))
     position = 0
-    for offset, length in told:
+    for offset, length in changes:
         assert before[position:offset] == after[position:offset]
         for start in range(offset, offset + length, step):
             assert before[start : start + step] != after[start : start + step]

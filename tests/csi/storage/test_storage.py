@@ -38,8 +38,8 @@ def capability() -> Plain:
 def used(storage: OpenStorage, key: str, target: Path, access: Access, **how: bool) -> None:
     """Provision and publish in one go."""
     storage.provision(key, access, SIZE, None)
-    one = VolumeCapability(access, AccessMode.MULTI_NODE_MULTI_WRITER)
-    storage.publish(key, str(target), one, how.get("readonly", False), "")
+    capability = VolumeCapability(access, AccessMode.MULTI_NODE_MULTI_WRITER)
+    storage.publish(key, str(target), capability, how.get("readonly", False), "")
 
 
 @every_mode
@@ -97,8 +97,8 @@ def test_a_read_only_publish_refuses_writes_where_volumes_are_mounted(
     used(storage, "v", tmp_path / "sibling", access)
     used(storage, "v", target, access, readonly=True)
 
-    def write(at: Path) -> None:
-        path = at / "file" if access == "mount" else at
+    def write(content: Path) -> None:
+        path = content / "file" if access == "mount" else content
         with path.open("w" if access == "mount" else "r+") as file:
             file.write("x")
 
@@ -352,13 +352,13 @@ def test_a_group_gets_the_volume_where_the_mode_says_so(
 ) -> None:
     """volume_mount_group: files made later belong to the group, which may read and write them."""
     storage, target = opened(mode), tmp_path / "target"
-    one = VolumeCapability("mount", AccessMode.MULTI_NODE_MULTI_WRITER, mount_group="4711")
+    capability = VolumeCapability("mount", AccessMode.MULTI_NODE_MULTI_WRITER, mount_group="4711")
     storage.provision("v", "mount", SIZE, None)
-    storage.publish("v", str(target), one, False, "")
+    storage.publish("v", str(target), capability, False, "")
     (target / "file").write_text("x")
-    seen = (target / "file").stat()
+    status = (target / "file").stat()
     if "mount_group" in storage.capabilities:
-        assert (seen.st_gid, seen.st_mode & 0o060) == (4711, 0o060)
+        assert (status.st_gid, status.st_mode & 0o060) == (4711, 0o060)
     else:
         assert target.is_dir()
 
@@ -370,10 +370,10 @@ def test_a_flag_that_is_another_operation_is_refused(
 ) -> None:
     """mount_flags must not turn a publish into something else."""
     storage = opened(mode)
-    one = VolumeCapability("mount", AccessMode.MULTI_NODE_MULTI_WRITER, "", (flag,))
+    capability = VolumeCapability("mount", AccessMode.MULTI_NODE_MULTI_WRITER, "", (flag,))
     storage.provision("v", "mount", SIZE, None)
     with pytest.raises(Refused) as caught:
-        storage.publish("v", str(tmp_path / "target"), one, False, "")
+        storage.publish("v", str(tmp_path / "target"), capability, False, "")
     assert caught.value.code == Code.INVALID_ARGUMENT
     assert not os.path.lexists(tmp_path / "target")
 
@@ -383,9 +383,9 @@ def test_a_selinux_label_is_taken(mode: Mode, opened: Open, tmp_path: Path) -> N
     """Kubelet sends one, in double quotes, to every driver that says it can (seLinuxMount)."""
     storage, target = opened(mode), tmp_path / "target"
     label = 'context="system_u:object_r:container_file_t:s0:c1,c2"'
-    one = VolumeCapability("mount", AccessMode.MULTI_NODE_MULTI_WRITER, "", (label,))
+    capability = VolumeCapability("mount", AccessMode.MULTI_NODE_MULTI_WRITER, "", (label,))
     storage.provision("v", "mount", SIZE, None)
-    storage.publish("v", str(target), one, False, "")
+    storage.publish("v", str(target), capability, False, "")
     assert target.is_dir()
 
 
@@ -492,8 +492,8 @@ def test_a_temporary_root_comes_after_those_of_the_dead_went(
     assert (tmp_path / "target").exists()
     first.close(keep=True)
     third = temporary_root()
-    left = {str(path) for path in tmp_path.glob("refimpl-volumes-*")}
-    assert left == {second, third}
+    roots = {str(path) for path in tmp_path.glob("refimpl-volumes-*")}
+    assert roots == {second, third}
     assert remove(second)
     assert remove(third)
 

@@ -33,15 +33,15 @@ class Recorder(MemoryStorage):
         return self.directories is None or path in self.directories
 
     def __getattribute__(self, name: str) -> Any:
-        found = super().__getattribute__(name)
+        attribute = super().__getattribute__(name)
         if name not in ("stage", "unstage", "publish", "unpublish", "resize", "fill", "destroy"):
-            return found
+            return attribute
 
         def called(*args: Any) -> Any:
             self.calls.append((name, *args))
             if refusal := self.failing.get(name):
                 raise refusal
-            return found(*args)
+            return attribute(*args)
 
         return called
 
@@ -67,19 +67,19 @@ class Rig:
         size: int = 0,
     ) -> str:
         """A new volume for those modes, attached to both nodes where the mode allows it."""
-        wanted = tuple(VolumeCapability(access, m) for m in modes or (AccessMode(5),))
-        volume = self.state.volumes.create(NewVolume(name, wanted))
+        capabilities = tuple(VolumeCapability(access, m) for m in modes or (AccessMode(5),))
+        volume = self.state.volumes.create(NewVolume(name, capabilities))
         if attached and self.state.settings.has("controller", "PUBLISH_UNPUBLISH_VOLUME"):
-            for node in ("node-0", "node-1") if wanted[0].mode.multi_node else ("node-0",):
-                self.state.attachments.publish(volume.id, node, wanted[0], False, {}, {})
+            for node in ("node-0", "node-1") if capabilities[0].mode.multi_node else ("node-0",):
+                self.state.attachments.publish(volume.id, node, capabilities[0], False, {}, {})
         return volume.id
 
 
 @pytest.fixture
-def rig() -> Iterator[Callable[..., Rig]]:
-    """Makes a rig: rig("CLONE_VOLUME", revision="1.12") = without that capability, so set."""
+def new_rig() -> Iterator[Callable[..., Rig]]:
+    """Makes a rig: new_rig("CLONE_VOLUME", revision="1.12") = without that capability, so set."""
 
-    def made(*without: str, **choices: Any) -> Rig:
+    def make(*without: str, **choices: Any) -> Rig:
         changes: list[tuple[str, str, object]] = []
         full: list[Refused] = []
 
@@ -100,4 +100,4 @@ def rig() -> Iterator[Callable[..., Rig]]:
         nodes = [NodeState(state.tables, f"node-{index}") for index in range(2)]
         return Rig(state, storage, *nodes, changes, full)
 
-    return made
+    return make

@@ -62,27 +62,29 @@ class NodeLife(RuleBasedStateMachine):
     @rule(volume=volumes, path=stagings, mode=modes)
     def stage(self, volume: str, path: str, mode: int) -> None:
         """NodeStageVolume."""
-        asked = StageRequest(volume_id=self.ids[volume], path=path, capability=_capability(mode))
+        request = StageRequest(volume_id=self.ids[volume], path=path, capability=_capability(mode))
         expected = self._stage_answer(volume, path, mode)
-        assert _code(lambda: self.node.stage(asked)) == expected
+        assert _code(lambda: self.node.stage(request)) == expected
         if expected == Code.OK:
             self.staged[path] = volume, mode
 
     @rule(volume=volumes, path=stagings)
     def unstage(self, volume: str, path: str) -> None:
         """NodeUnstageVolume."""
-        mine = path in self.staged and self.staged[path][0] == volume
-        in_use = mine and any(shown.volume == volume for shown in self.shown.values())
+        staged_here = path in self.staged and self.staged[path][0] == volume
+        in_use = staged_here and any(
+            published.volume == volume for published in self.shown.values()
+        )
         expected = Code.FAILED_PRECONDITION if in_use else Code.OK
         assert _code(lambda: self.node.unstage(self.ids[volume], path)) == expected
-        if mine and not in_use:
+        if staged_here and not in_use:
             del self.staged[path]
 
     @rule(volume=volumes, where=targets, staging=stagings, mode=modes, readonly=st.booleans())
     def publish(self, volume: str, where: str, staging: str, mode: int, readonly: bool) -> None:
         """NodePublishVolume."""
         new = Shown(volume, mode, readonly, staging)
-        asked = PublishRequest(
+        request = PublishRequest(
             volume_id=self.ids[volume],
             target=where,
             staging=staging,
@@ -90,7 +92,7 @@ class NodeLife(RuleBasedStateMachine):
             readonly=readonly,
         )
         expected = self._publish_answer(where, new)
-        assert _code(lambda: self.node.publish(asked)) == expected
+        assert _code(lambda: self.node.publish(request)) == expected
         if expected == Code.OK:
             self.shown[where] = new
 
@@ -109,8 +111,8 @@ class NodeLife(RuleBasedStateMachine):
                 staged = path in self.staged and self.staged[path][0] == name
                 assert self.storage.holds(volume_id, path) == staged
             for path in ("/t1", "/t2", "/t3"):
-                shown = path in self.shown and self.shown[path].volume == name
-                assert self.storage.holds(volume_id, path) == shown
+                published = path in self.shown and self.shown[path].volume == name
+                assert self.storage.holds(volume_id, path) == published
 
     @invariant()
     def records_and_index_agree(self) -> None:
@@ -121,22 +123,26 @@ class NodeLife(RuleBasedStateMachine):
         assert len(self.tables.publications) == len(self.shown)
 
     def _stage_answer(self, volume: str, path: str, mode: int) -> Code:
-        there = self.staged.get(path)
-        if there and there[0] == volume:
-            return Code.OK if there[1] == mode else Code.ALREADY_EXISTS
+        occupant = self.staged.get(path)
+        if occupant and occupant[0] == volume:
+            return Code.OK if occupant[1] == mode else Code.ALREADY_EXISTS
         elsewhere = any(name == volume for name, _ in self.staged.values())
-        if there or elsewhere or mode not in USABLE[volume]:
+        if occupant or elsewhere or mode not in USABLE[volume]:
             return Code.FAILED_PRECONDITION
         return Code.OK
 
     def _publish_answer(self, target: str, new: Shown) -> Code:
-        there = self.shown.get(target)
-        if there and there.volume == new.volume:
-            return Code.OK if there == new else Code.ALREADY_EXISTS
+        occupant = self.shown.get(target)
+        if occupant and occupant.volume == new.volume:
+            return Code.OK if occupant == new else Code.ALREADY_EXISTS
         staged = self.staged.get(new.staging, ("", 0))[0] == new.volume
-        if there or not staged or new.mode not in USABLE[new.volume]:
+        if occupant or not staged or new.mode not in USABLE[new.volume]:
             return Code.FAILED_PRECONDITION
-        others = [one.mode for one in self.shown.values() if one.volume == new.volume]
+        others = [
+            publication.mode
+            for publication in self.shown.values()
+            if publication.volume == new.volume
+        ]
         if others and not {*others, new.mode} <= SHARES:
             return Code.FAILED_PRECONDITION
         return Code.OK

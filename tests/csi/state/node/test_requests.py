@@ -15,7 +15,7 @@ LONG = "/" + "/".join(["d" * 60] * 60)
 
 
 @pytest.mark.parametrize(
-    ("sent", "same"),
+    ("spelling", "same"),
     [
         ("/a/b", "/a/b"),
         ("/a/b/", "/a/b"),
@@ -27,9 +27,9 @@ LONG = "/" + "/".join(["d" * 60] * 60)
         ("/a.b/.c", "/a.b/.c"),
     ],
 )
-def test_one_place_has_one_spelling(sent: str, same: str) -> None:
+def test_one_place_has_one_spelling(spelling: str, same: str) -> None:
     """A caller that adds a slash means the same place."""
-    assert plain(sent) == same
+    assert plain(spelling) == same
 
 
 @pytest.mark.parametrize(
@@ -41,8 +41,8 @@ def test_long_and_strange_paths_are_taken(path: str) -> None:
     assert (
         checked_stage(settings, StageRequest(volume_id="v", path=path, capability=MOUNT))[0] == path
     )
-    asked = PublishRequest(volume_id="v", target=path, staging=path, capability=MOUNT)
-    assert checked_publish(settings, asked) == (path, path, MOUNT)
+    request = PublishRequest(volume_id="v", target=path, staging=path, capability=MOUNT)
+    assert checked_publish(settings, request) == (path, path, MOUNT)
 
 
 STAGE = {"volume_id": "v", "path": "/s", "capability": MOUNT}
@@ -117,15 +117,15 @@ def test_no_message_quotes_secrets_contexts_or_flags() -> None:
 
 def test_a_group_needs_the_capability() -> None:
     """volume_mount_group may only be sent with VOLUME_MOUNT_GROUP."""
-    wanted = VolumeCapability("mount", AccessMode.SINGLE_NODE_WRITER, mount_group="1000")
-    asked = StageRequest(volume_id="v", path="/s", capability=wanted)
-    assert checked_stage(DriverSettings(), asked)[1] == wanted
+    capability = VolumeCapability("mount", AccessMode.SINGLE_NODE_WRITER, mount_group="1000")
+    request = StageRequest(volume_id="v", path="/s", capability=capability)
+    assert checked_stage(DriverSettings(), request)[1] == capability
     with pytest.raises(Refused, match="VOLUME_MOUNT_GROUP"):
-        checked_stage(DriverSettings().without("VOLUME_MOUNT_GROUP"), asked)
+        checked_stage(DriverSettings().without("VOLUME_MOUNT_GROUP"), request)
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "expansion",
     [
         ExpandRequest(volume_id="", path="/t"),
         ExpandRequest(volume_id="v", path=""),
@@ -138,10 +138,10 @@ def test_a_group_needs_the_capability() -> None:
     ],
     ids=str,
 )
-def test_a_bad_field_of_an_expansion_is_an_invalid_argument(asked: ExpandRequest) -> None:
+def test_a_bad_field_of_an_expansion_is_an_invalid_argument(expansion: ExpandRequest) -> None:
     """Missing, too long or malformed: INVALID_ARGUMENT."""
     with pytest.raises(Refused) as caught:
-        checked_expand(DriverSettings(), asked)
+        checked_expand(DriverSettings(), expansion)
     assert caught.value.code == Code.INVALID_ARGUMENT
 
 

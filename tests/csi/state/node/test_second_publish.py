@@ -18,15 +18,15 @@ SHARED = {
 MODES = [mode for mode in AccessMode if mode]
 
 
-def publication(mode: AccessMode, target: str = "/t", **other: bool) -> Publication:
+def publication(mode: AccessMode, target: str = "/t", **arguments: bool) -> Publication:
     """One publication of volume v on node n."""
-    return Publication("v", "n", target, VolumeCapability("mount", mode), **other)
+    return Publication("v", "n", target, VolumeCapability("mount", mode), **arguments)
 
 
-def code(known: list[Publication], new: Publication) -> Code:
+def code(existing: list[Publication], new: Publication) -> Code:
     """What a call gets."""
     try:
-        first_or_repeat(known, new)
+        first_or_repeat(existing, new)
     except Refused as refused:
         return refused.code
     return Code.OK
@@ -75,9 +75,9 @@ def test_where_modes_differ_both_must_share(old: AccessMode, new: AccessMode) ->
 def test_a_repeat_is_found_among_many() -> None:
     """The same target may be any of those known."""
     mode = AccessMode.MULTI_NODE_MULTI_WRITER
-    known = [publication(mode, f"/{number}") for number in range(3)]
-    assert first_or_repeat(known, publication(mode, "/1"))
-    assert not first_or_repeat(known, publication(mode, "/3"))
+    existing = [publication(mode, f"/{number}") for number in range(3)]
+    assert first_or_repeat(existing, publication(mode, "/1"))
+    assert not first_or_repeat(existing, publication(mode, "/3"))
 
 
 def test_the_staging_path_is_an_argument() -> None:
@@ -89,8 +89,8 @@ def test_the_staging_path_is_an_argument() -> None:
 def test_the_target_itself_is_looked_at_before_the_others() -> None:
     """So that the answer does not depend on the order of what is known."""
     shared, alone = AccessMode.MULTI_NODE_MULTI_WRITER, AccessMode.SINGLE_NODE_WRITER
-    known = [publication(shared, target) for target in ("/a", "/b", "/c")]
-    assert code(known, publication(alone, "/b")) == Code.ALREADY_EXISTS
+    existing = [publication(shared, target) for target in ("/a", "/b", "/c")]
+    assert code(existing, publication(alone, "/b")) == Code.ALREADY_EXISTS
 
 
 def test_the_context_is_no_argument() -> None:

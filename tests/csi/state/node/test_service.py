@@ -27,14 +27,14 @@ def stage(node: NodeState, volume: str, path: str = "/s", **change: Any) -> None
 
 def publish(node: NodeState, volume: str, target: str = "/t", **change: Any) -> None:
     """NodePublishVolume from staging path /s."""
-    asked = {"volume_id": volume, "target": target, "staging": "/s", "capability": SHARED}
-    node.publish(PublishRequest(**{**asked, **change}))
+    request = {"volume_id": volume, "target": target, "staging": "/s", "capability": SHARED}
+    node.publish(PublishRequest(**{**request, **change}))
 
 
-def code(call: Callable[..., object], *args: Any, **named: Any) -> Code:
+def code(call: Callable[..., object], *args: Any, **keywords: Any) -> Code:
     """How a call ends."""
     try:
-        call(*args, **named)
+        call(*args, **keywords)
     except Refused as refused:
         return refused.code
     return Code.OK
@@ -43,33 +43,33 @@ def code(call: Callable[..., object], *args: Any, **named: Any) -> Code:
 # -- what the node is ---------------------------------------------------------------------------
 
 
-def test_the_node_tells_its_place_only_with_the_capability(rig: Make) -> None:
+def test_the_node_tells_its_place_only_with_the_capability(new_rig: Make) -> None:
     """accessible_topology needs VOLUME_ACCESSIBILITY_CONSTRAINTS."""
-    info = rig().node.info()
+    info = new_rig().node.info()
     assert (info.node_id, info.most_volumes) == ("node-0", 64)
     assert info.place.segments == (("topology.csi.refimpl.example/zone", "zone-a"),)
-    assert rig("VOLUME_ACCESSIBILITY_CONSTRAINTS").node.info().place is None
+    assert new_rig("VOLUME_ACCESSIBILITY_CONSTRAINTS").node.info().place is None
 
 
 @pytest.mark.parametrize("revision", ["1.12", "1.13"])
-def test_capabilities_follow_the_revision(revision: str, rig: Make) -> None:
+def test_capabilities_follow_the_revision(revision: str, new_rig: Make) -> None:
     """Conditions are gone in 1.13, health is new there."""
-    names = set(rig(revision=revision).node.capabilities())
+    names = set(new_rig(revision=revision).node.capabilities())
     assert ("VOLUME_CONDITION" in names) == (revision == "1.12")
     assert ("GET_VOLUME_HEALTH" in names) == (revision == "1.13")
 
 
-def test_calls_of_another_revision_or_without_capability_are_unimplemented(rig: Make) -> None:
+def test_calls_of_another_revision_or_without_capability_are_unimplemented(new_rig: Make) -> None:
     """12 tells a caller never to try again."""
-    old = rig(revision="1.12").node
+    old = new_rig(revision="1.12").node
     assert code(old.health, "v") == Code.UNIMPLEMENTED
     assert code(old.storage_health, {}) == Code.UNIMPLEMENTED
-    bare = rig("STAGE_UNSTAGE_VOLUME", "GET_VOLUME_STATS", "EXPAND_VOLUME").node
+    bare = new_rig("STAGE_UNSTAGE_VOLUME", "GET_VOLUME_STATS", "EXPAND_VOLUME").node
     assert code(stage, bare, "v") == Code.UNIMPLEMENTED
     assert code(bare.unstage, "v", "/s") == Code.UNIMPLEMENTED
     assert code(bare.stats, "v", "/t") == Code.UNIMPLEMENTED
     assert code(bare.expand, ExpandRequest(volume_id="v", path="/t")) == Code.UNIMPLEMENTED
-    away = rig(node_service=False).node
+    away = new_rig(node_service=False).node
     assert code(away.info) == code(away.capabilities) == Code.UNIMPLEMENTED
     assert code(publish, away, "v") == code(away.unpublish, "v", "/t") == Code.UNIMPLEMENTED
 
@@ -77,40 +77,40 @@ def test_calls_of_another_revision_or_without_capability_are_unimplemented(rig: 
 # -- staging ------------------------------------------------------------------------------------
 
 
-def test_staging_again_is_a_repeat(rig: Make) -> None:
+def test_staging_again_is_a_repeat(new_rig: Make) -> None:
     """The storage is asked each time, so that what was taken away meanwhile comes back."""
-    here = rig()
-    volume = here.volume()
+    rig = new_rig()
+    volume = rig.volume()
     for _ in range(3):
-        stage(here.node, volume)
-    assert len(here.state.tables.stagings) == 1
-    assert [call[0] for call in here.storage.calls] == ["stage"] * 3
+        stage(rig.node, volume)
+    assert len(rig.state.tables.stagings) == 1
+    assert [call[0] for call in rig.storage.calls] == ["stage"] * 3
 
 
-def test_staging_tells_the_storage_the_file_system(rig: Make) -> None:
+def test_staging_tells_the_storage_the_file_system(new_rig: Make) -> None:
     """An empty fs_type means the one the volume was created for."""
-    here = rig(default_fs="xfs")
-    stage(here.node, here.volume())
-    assert here.storage.calls[0][3].fs_type == "xfs"
+    rig = new_rig(default_fs="xfs")
+    stage(rig.node, rig.volume())
+    assert rig.storage.calls[0][3].fs_type == "xfs"
 
 
-def test_another_capability_at_the_same_path_exists_already(rig: Make) -> None:
+def test_another_capability_at_the_same_path_exists_already(new_rig: Make) -> None:
     """Whatever part of it differs."""
-    here = rig()
-    volume = here.volume()
-    stage(here.node, volume)
+    rig = new_rig()
+    volume = rig.volume()
+    stage(rig.node, volume)
     for other in (attrs.evolve(SHARED, mount_flags=("ro",)), attrs.evolve(SHARED, access="block")):
-        assert code(stage, here.node, volume, capability=other) == Code.ALREADY_EXISTS
+        assert code(stage, rig.node, volume, capability=other) == Code.ALREADY_EXISTS
 
 
-def test_a_second_path_or_a_shared_path_is_refused(rig: Make) -> None:
+def test_a_second_path_or_a_shared_path_is_refused(new_rig: Make) -> None:
     """A node stages a volume once, and each volume somewhere else."""
-    here = rig()
-    one, two = here.volume(name="one"), here.volume(name="two")
-    stage(here.node, one)
-    assert code(stage, here.node, one, "/elsewhere") == Code.FAILED_PRECONDITION
-    assert code(stage, here.node, two, "/s/") == Code.FAILED_PRECONDITION
-    stage(here.other, one, "/elsewhere")
+    rig = new_rig()
+    one, two = rig.volume(name="one"), rig.volume(name="two")
+    stage(rig.node, one)
+    assert code(stage, rig.node, one, "/elsewhere") == Code.FAILED_PRECONDITION
+    assert code(stage, rig.node, two, "/s/") == Code.FAILED_PRECONDITION
+    stage(rig.other, one, "/elsewhere")
 
 
 @pytest.mark.parametrize(
@@ -122,97 +122,101 @@ def test_a_second_path_or_a_shared_path_is_refused(rig: Make) -> None:
     ],
     ids=["access type", "mode", "file system"],
 )
-def test_what_the_volume_was_not_made_for_fails(capability: VolumeCapability, rig: Make) -> None:
+def test_what_the_volume_was_not_made_for_fails(
+    capability: VolumeCapability, new_rig: Make
+) -> None:
     """NodeStageVolume answers an unsupported capability with FAILED_PRECONDITION."""
-    here = rig()
-    volume = here.volume(AccessMode.SINGLE_NODE_WRITER)
-    assert code(stage, here.node, volume, capability=capability) == Code.FAILED_PRECONDITION
-    asked = {"capability": capability}
-    assert code(publish, here.node, volume, **asked) == Code.FAILED_PRECONDITION
+    rig = new_rig()
+    volume = rig.volume(AccessMode.SINGLE_NODE_WRITER)
+    assert code(stage, rig.node, volume, capability=capability) == Code.FAILED_PRECONDITION
+    request = {"capability": capability}
+    assert code(publish, rig.node, volume, **request) == Code.FAILED_PRECONDITION
 
 
-def test_modes_six_and_seven_need_the_capability_on_the_node(rig: Make) -> None:
+def test_modes_six_and_seven_need_the_capability_on_the_node(new_rig: Make) -> None:
     """SINGLE_NODE_MULTI_WRITER of the node, whatever the controller offers."""
     mode = AccessMode.SINGLE_NODE_SINGLE_WRITER
-    one = VolumeCapability("mount", mode)
-    here = rig()
-    stage(here.node, here.volume(mode), capability=one)
-    here = rig("node:SINGLE_NODE_MULTI_WRITER")
-    assert code(stage, here.node, here.volume(mode), capability=one) == Code.FAILED_PRECONDITION
+    capability = VolumeCapability("mount", mode)
+    rig = new_rig()
+    stage(rig.node, rig.volume(mode), capability=capability)
+    rig = new_rig("node:SINGLE_NODE_MULTI_WRITER")
+    assert (
+        code(stage, rig.node, rig.volume(mode), capability=capability) == Code.FAILED_PRECONDITION
+    )
 
 
-def test_an_unknown_volume_is_not_found(rig: Make) -> None:
+def test_an_unknown_volume_is_not_found(new_rig: Make) -> None:
     """In every call that needs one."""
-    node = rig().node
+    node = new_rig().node
     assert code(stage, node, "nobody") == code(publish, node, "nobody") == Code.NOT_FOUND
     assert code(node.stats, "nobody", "/t") == Code.NOT_FOUND
     assert code(node.expand, ExpandRequest(volume_id="nobody", path="/t")) == Code.NOT_FOUND
     assert code(node.health, "nobody") == Code.NOT_FOUND
 
 
-def test_a_staging_path_that_is_no_directory_fails(rig: Make) -> None:
+def test_a_staging_path_that_is_no_directory_fails(new_rig: Make) -> None:
     """The caller makes it; nothing is made elsewhere and nothing remembered."""
-    here = rig()
-    here.storage.directories = {"/made"}
-    volume = here.volume()
-    assert code(stage, here.node, volume, "/missing") == Code.FAILED_PRECONDITION
-    assert (here.storage.calls, here.state.tables.stagings) == ([], {})
-    stage(here.node, volume, "/made")
+    rig = new_rig()
+    rig.storage.directories = {"/made"}
+    volume = rig.volume()
+    assert code(stage, rig.node, volume, "/missing") == Code.FAILED_PRECONDITION
+    assert (rig.storage.calls, rig.state.tables.stagings) == ([], {})
+    stage(rig.node, volume, "/made")
 
 
-def test_a_volume_must_be_attached_where_the_driver_attaches(rig: Make) -> None:
+def test_a_volume_must_be_attached_where_the_driver_attaches(new_rig: Make) -> None:
     """Stage before ControllerPublishVolume is a mistake of the caller; a switch forgives it."""
-    here = rig()
-    volume = here.volume(attached=False)
-    assert code(stage, here.node, volume) == Code.FAILED_PRECONDITION
-    assert not here.storage.calls
-    for lenient in (rig("PUBLISH_UNPUBLISH_VOLUME"), rig(require_attachment=False)):
+    rig = new_rig()
+    volume = rig.volume(attached=False)
+    assert code(stage, rig.node, volume) == Code.FAILED_PRECONDITION
+    assert not rig.storage.calls
+    for lenient in (new_rig("PUBLISH_UNPUBLISH_VOLUME"), new_rig(require_attachment=False)):
         stage(lenient.node, lenient.volume(attached=False))
 
 
-def test_unstaging_undoes_and_may_be_repeated(rig: Make) -> None:
+def test_unstaging_undoes_and_may_be_repeated(new_rig: Make) -> None:
     """A success, too, for a path never used and for a volume never heard of."""
-    here = rig()
-    volume = here.volume()
-    stage(here.node, volume)
+    rig = new_rig()
+    volume = rig.volume()
+    stage(rig.node, volume)
     for _ in range(2):
-        here.node.unstage(volume, "/s")
-    here.node.unstage(volume, "/never")
-    here.node.unstage("nobody", "/s")
-    assert not here.state.tables.stagings
-    assert [call[0] for call in here.storage.calls] == ["stage", "unstage"]
+        rig.node.unstage(volume, "/s")
+    rig.node.unstage(volume, "/never")
+    rig.node.unstage("nobody", "/s")
+    assert not rig.state.tables.stagings
+    assert [call[0] for call in rig.storage.calls] == ["stage", "unstage"]
 
 
-def test_unstaging_at_the_path_of_another_volume_leaves_it(rig: Make) -> None:
+def test_unstaging_at_the_path_of_another_volume_leaves_it(new_rig: Make) -> None:
     """A caller in confusion must not hurt others."""
-    here = rig()
-    one, two = here.volume(name="one"), here.volume(name="two")
-    stage(here.node, one)
-    here.node.unstage(two, "/s")
-    assert ("node-0", "/s") in here.state.tables.stagings
+    rig = new_rig()
+    one, two = rig.volume(name="one"), rig.volume(name="two")
+    stage(rig.node, one)
+    rig.node.unstage(two, "/s")
+    assert ("node-0", "/s") in rig.state.tables.stagings
 
 
-def test_unstaging_while_published_fails_and_keeps_the_publication(rig: Make) -> None:
+def test_unstaging_while_published_fails_and_keeps_the_publication(new_rig: Make) -> None:
     """Every target goes before the staging path."""
-    here = rig()
-    volume = here.volume()
-    stage(here.node, volume)
-    publish(here.node, volume)
-    assert code(here.node.unstage, volume, "/s") == Code.FAILED_PRECONDITION
-    here.node.unpublish(volume, "/t")
-    here.node.unstage(volume, "/s")
+    rig = new_rig()
+    volume = rig.volume()
+    stage(rig.node, volume)
+    publish(rig.node, volume)
+    assert code(rig.node.unstage, volume, "/s") == Code.FAILED_PRECONDITION
+    rig.node.unpublish(volume, "/t")
+    rig.node.unstage(volume, "/s")
 
 
-def test_work_without_a_record_is_undone(rig: Make) -> None:
+def test_work_without_a_record_is_undone(new_rig: Make) -> None:
     """A driver killed between mounting and writing down meets the caller's clean-up later."""
-    here = rig()
-    volume = here.volume()
-    here.storage.stage(volume, "/s", SHARED)
-    here.storage.publish(volume, "/t", SHARED, False, "/s")
-    here.storage.calls.clear()
-    here.node.unpublish(volume, "/t")
-    here.node.unstage(volume, "/s")
-    assert [call[:3] for call in here.storage.calls] == [
+    rig = new_rig()
+    volume = rig.volume()
+    rig.storage.stage(volume, "/s", SHARED)
+    rig.storage.publish(volume, "/t", SHARED, False, "/s")
+    rig.storage.calls.clear()
+    rig.node.unpublish(volume, "/t")
+    rig.node.unstage(volume, "/s")
+    assert [call[:3] for call in rig.storage.calls] == [
         ("unpublish", volume, "/t"),
         ("unstage", volume, "/s"),
     ]
@@ -221,67 +225,67 @@ def test_work_without_a_record_is_undone(rig: Make) -> None:
 # -- publishing ---------------------------------------------------------------------------------
 
 
-def staged(here: Any, **how: Any) -> str:
+def staged(rig: Any, **how: Any) -> str:
     """A volume staged at /s."""
-    volume: str = here.volume(**how)
-    stage(here.node, volume)
+    volume: str = rig.volume(**how)
+    stage(rig.node, volume)
     return volume
 
 
 @pytest.mark.parametrize("staging", ["", "/never"])
-def test_publishing_needs_the_staging_path(staging: str, rig: Make) -> None:
+def test_publishing_needs_the_staging_path(staging: str, new_rig: Make) -> None:
     """With STAGE_UNSTAGE_VOLUME; without it whatever is sent there is ignored."""
-    here = rig()
-    volume = staged(here)
-    assert code(publish, here.node, volume, staging=staging) == Code.FAILED_PRECONDITION
-    here = rig("STAGE_UNSTAGE_VOLUME")
-    publish(here.node, here.volume(), staging=staging)
+    rig = new_rig()
+    volume = staged(rig)
+    assert code(publish, rig.node, volume, staging=staging) == Code.FAILED_PRECONDITION
+    rig = new_rig("STAGE_UNSTAGE_VOLUME")
+    publish(rig.node, rig.volume(), staging=staging)
 
 
-def test_publishing_from_the_staging_path_of_another_volume_fails(rig: Make) -> None:
+def test_publishing_from_the_staging_path_of_another_volume_fails(new_rig: Make) -> None:
     """It would show the wrong data."""
-    here = rig()
-    staged(here, name="one")
-    two = here.volume(name="two")
-    assert code(publish, here.node, two) == Code.FAILED_PRECONDITION
+    rig = new_rig()
+    staged(rig, name="one")
+    two = rig.volume(name="two")
+    assert code(publish, rig.node, two) == Code.FAILED_PRECONDITION
 
 
-def test_publishing_again_is_a_repeat_whatever_contexts_and_secrets_say(rig: Make) -> None:
+def test_publishing_again_is_a_repeat_whatever_contexts_and_secrets_say(new_rig: Make) -> None:
     """Kubernetes sends fresh tokens to the same target over and over (requiresRepublish)."""
-    here = rig()
-    volume = staged(here)
-    publish(here.node, volume, volume_context={"token": "1"}, secrets={"s": "1"})
-    publish(here.node, volume, "/t/", volume_context={"token": "2"}, secrets={"s": "2"})
-    publish(here.node, volume, publish_context={"other": "x"})
-    assert len(here.state.tables.publications) == 1
-    assert [call[0] for call in here.storage.calls].count("publish") == 3
+    rig = new_rig()
+    volume = staged(rig)
+    publish(rig.node, volume, volume_context={"token": "1"}, secrets={"s": "1"})
+    publish(rig.node, volume, "/t/", volume_context={"token": "2"}, secrets={"s": "2"})
+    publish(rig.node, volume, publish_context={"other": "x"})
+    assert len(rig.state.tables.publications) == 1
+    assert [call[0] for call in rig.storage.calls].count("publish") == 3
 
 
-def test_no_token_is_remembered(rig: Make) -> None:
+def test_no_token_is_remembered(new_rig: Make) -> None:
     """Neither in a record nor in what is written down."""
-    here = rig()
-    volume = staged(here)
-    publish(here.node, volume, volume_context={"token": "canary"}, secrets={"s": "canary"})
-    assert "canary" not in repr(here.changes)
+    rig = new_rig()
+    volume = staged(rig)
+    publish(rig.node, volume, volume_context={"token": "canary"}, secrets={"s": "canary"})
+    assert "canary" not in repr(rig.changes)
 
 
-def test_a_target_of_another_volume_is_refused_and_left_alone(rig: Make) -> None:
+def test_a_target_of_another_volume_is_refused_and_left_alone(new_rig: Make) -> None:
     """Two volumes at one path would hide one another."""
-    here = rig("STAGE_UNSTAGE_VOLUME")
-    one, two = here.volume(name="one"), here.volume(name="two")
-    publish(here.node, one)
-    assert code(publish, here.node, two) == Code.FAILED_PRECONDITION
-    here.node.unpublish(two, "/t")
-    assert here.state.tables.publications["node-0", "/t"].volume_id == one
+    rig = new_rig("STAGE_UNSTAGE_VOLUME")
+    one, two = rig.volume(name="one"), rig.volume(name="two")
+    publish(rig.node, one)
+    assert code(publish, rig.node, two) == Code.FAILED_PRECONDITION
+    rig.node.unpublish(two, "/t")
+    assert rig.state.tables.publications["node-0", "/t"].volume_id == one
 
 
-def test_other_nodes_have_targets_of_their_own(rig: Make) -> None:
+def test_other_nodes_have_targets_of_their_own(new_rig: Make) -> None:
     """The table is about one node."""
-    here = rig("STAGE_UNSTAGE_VOLUME")
-    volume = here.volume()
-    publish(here.node, volume)
-    publish(here.other, volume, readonly=True)
-    assert len(here.state.tables.publications) == 2
+    rig = new_rig("STAGE_UNSTAGE_VOLUME")
+    volume = rig.volume()
+    publish(rig.node, volume)
+    publish(rig.other, volume, readonly=True)
+    assert len(rig.state.tables.publications) == 2
 
 
 @pytest.mark.parametrize(
@@ -294,35 +298,35 @@ def test_other_nodes_have_targets_of_their_own(rig: Make) -> None:
     ],
 )
 def test_a_mode_of_readers_is_read_only_whatever_is_asked(
-    mode: AccessMode, asked: bool, readonly: bool, rig: Make
+    mode: AccessMode, asked: bool, readonly: bool, new_rig: Make
 ) -> None:
     """The storage is told what holds in the end."""
-    here = rig("STAGE_UNSTAGE_VOLUME")
-    one = VolumeCapability("mount", mode)
-    publish(here.node, here.volume(mode), readonly=asked, capability=one)
-    assert here.storage.calls[-1][4] is readonly
+    rig = new_rig("STAGE_UNSTAGE_VOLUME")
+    capability = VolumeCapability("mount", mode)
+    publish(rig.node, rig.volume(mode), readonly=asked, capability=capability)
+    assert rig.storage.calls[-1][4] is readonly
 
 
-def test_what_is_attached_read_only_is_published_read_only(rig: Make) -> None:
+def test_what_is_attached_read_only_is_published_read_only(new_rig: Make) -> None:
     """The node cannot write through an attachment that cannot."""
-    here = rig("STAGE_UNSTAGE_VOLUME")
-    volume = here.volume(attached=False)
-    here.state.attachments.publish(volume, "node-0", SHARED, True, {}, {})
-    publish(here.node, volume)
-    assert here.storage.calls[-1][4] is True
+    rig = new_rig("STAGE_UNSTAGE_VOLUME")
+    volume = rig.volume(attached=False)
+    rig.state.attachments.publish(volume, "node-0", SHARED, True, {}, {})
+    publish(rig.node, volume)
+    assert rig.storage.calls[-1][4] is True
 
 
-def test_unpublishing_undoes_and_may_be_repeated(rig: Make) -> None:
+def test_unpublishing_undoes_and_may_be_repeated(new_rig: Make) -> None:
     """A success, too, for a target never used and for a volume never heard of."""
-    here = rig()
-    volume = staged(here)
-    publish(here.node, volume)
+    rig = new_rig()
+    volume = staged(rig)
+    publish(rig.node, volume)
     for _ in range(2):
-        here.node.unpublish(volume, "/t")
-    here.node.unpublish(volume, "/never")
-    here.node.unpublish("nobody", "/t")
-    assert not here.state.tables.publications
-    assert [call[0] for call in here.storage.calls].count("unpublish") == 1
+        rig.node.unpublish(volume, "/t")
+    rig.node.unpublish(volume, "/never")
+    rig.node.unpublish("nobody", "/t")
+    assert not rig.state.tables.publications
+    assert [call[0] for call in rig.storage.calls].count("unpublish") == 1
 
 
 # -- inline volumes -----------------------------------------------------------------------------
@@ -330,232 +334,232 @@ def test_unpublishing_undoes_and_may_be_repeated(rig: Make) -> None:
 INLINE = {"volume_context": {"csi.storage.k8s.io/ephemeral": "true"}, "capability": WRITER}
 
 
-def test_an_inline_volume_lives_as_long_as_it_is_published(rig: Make) -> None:
+def test_an_inline_volume_lives_as_long_as_it_is_published(new_rig: Make) -> None:
     """No create, no attach, no stage: one publish brings it, one unpublish ends it."""
-    here = rig(ephemeral=True)
+    rig = new_rig(ephemeral=True)
     for _ in range(2):
-        publish(here.node, "csi-1", staging="", **INLINE)
-    assert here.state.tables.volumes["csi-1"].ephemeral
-    assert here.node.stats("csi-1", "/t").usage.bytes[0] == here.state.settings.default_size
+        publish(rig.node, "csi-1", staging="", **INLINE)
+    assert rig.state.tables.volumes["csi-1"].ephemeral
+    assert rig.node.stats("csi-1", "/t").usage.bytes[0] == rig.state.settings.default_size
     for _ in range(2):
-        here.node.unpublish("csi-1", "/t")
-    assert (here.state.tables.volumes, here.state.tables.uses) == ({}, {})
-    assert here.storage.calls[-1] == ("destroy", "csi-1")
+        rig.node.unpublish("csi-1", "/t")
+    assert (rig.state.tables.volumes, rig.state.tables.uses) == ({}, {})
+    assert rig.storage.calls[-1] == ("destroy", "csi-1")
 
 
-def test_an_inline_volume_that_cannot_be_shown_is_not_kept(rig: Make) -> None:
+def test_an_inline_volume_that_cannot_be_shown_is_not_kept(new_rig: Make) -> None:
     """A failed publish leaves nothing."""
-    here = rig(ephemeral=True)
-    here.storage.failing["publish"] = Refused(Code.FAILED_PRECONDITION, "no parent")
-    assert code(publish, here.node, "csi-1", staging="", **INLINE) == Code.FAILED_PRECONDITION
-    assert not here.state.tables.volumes
-    assert here.storage.calls[-1] == ("destroy", "csi-1")
+    rig = new_rig(ephemeral=True)
+    rig.storage.failing["publish"] = Refused(Code.FAILED_PRECONDITION, "no parent")
+    assert code(publish, rig.node, "csi-1", staging="", **INLINE) == Code.FAILED_PRECONDITION
+    assert not rig.state.tables.volumes
+    assert rig.storage.calls[-1] == ("destroy", "csi-1")
 
 
-def test_inline_volumes_need_a_driver_that_makes_them(rig: Make) -> None:
+def test_inline_volumes_need_a_driver_that_makes_them(new_rig: Make) -> None:
     """Elsewhere the id is simply unknown."""
-    assert code(publish, rig().node, "csi-1", **INLINE) == Code.NOT_FOUND
-    assert code(publish, rig(ephemeral=True).node, "csi-1") == Code.NOT_FOUND
+    assert code(publish, new_rig().node, "csi-1", **INLINE) == Code.NOT_FOUND
+    assert code(publish, new_rig(ephemeral=True).node, "csi-1") == Code.NOT_FOUND
 
 
 # -- statistics, expansion ----------------------------------------------------------------------
 
 
-def test_statistics_are_told_where_the_volume_is_and_nowhere_else(rig: Make) -> None:
+def test_statistics_are_told_where_the_volume_is_and_nowhere_else(new_rig: Make) -> None:
     """Staging path and target alike; a relative path is no place at all."""
-    here = rig()
-    volume = staged(here)
-    publish(here.node, volume)
+    rig = new_rig()
+    volume = staged(rig)
+    publish(rig.node, volume)
     for path in ("/s", "/t", "/t/"):
-        assert here.node.stats(volume, path).usage.bytes[0] == here.state.settings.default_size
+        assert rig.node.stats(volume, path).usage.bytes[0] == rig.state.settings.default_size
     for path in ("/elsewhere", "t", "some/path"):
-        assert code(here.node.stats, volume, path) == Code.NOT_FOUND
-    assert code(here.other.stats, volume, "/t") == Code.NOT_FOUND
-    here.node.unpublish(volume, "/t")
-    assert code(here.node.stats, volume, "/t") == Code.NOT_FOUND
-    assert code(here.node.stats, "", "/t") == Code.INVALID_ARGUMENT
-    assert code(here.node.stats, volume, "") == Code.INVALID_ARGUMENT
+        assert code(rig.node.stats, volume, path) == Code.NOT_FOUND
+    assert code(rig.other.stats, volume, "/t") == Code.NOT_FOUND
+    rig.node.unpublish(volume, "/t")
+    assert code(rig.node.stats, volume, "/t") == Code.NOT_FOUND
+    assert code(rig.node.stats, "", "/t") == Code.INVALID_ARGUMENT
+    assert code(rig.node.stats, volume, "") == Code.INVALID_ARGUMENT
 
 
-def test_a_condition_is_told_in_1_12_and_never_in_1_13(rig: Make) -> None:
+def test_a_condition_is_told_in_1_12_and_never_in_1_13(new_rig: Make) -> None:
     """Abnormal while a fault of the volume is known on this node."""
-    here = rig(revision="1.12")
-    volume = staged(here)
-    assert here.node.stats(volume, "/s").condition == (False, "the volume works")
-    here.state.health.break_volume(volume, "DEGRADED", "Slow", "slow", "node-1")
-    assert here.node.stats(volume, "/s").condition == (False, "the volume works")
-    here.state.health.break_volume(volume, "DEGRADED", "Slow", "very slow", "node-0")
-    assert here.node.stats(volume, "/s").condition == (True, "very slow")
-    new = rig()
+    rig = new_rig(revision="1.12")
+    volume = staged(rig)
+    assert rig.node.stats(volume, "/s").condition == (False, "the volume works")
+    rig.state.health.break_volume(volume, "DEGRADED", "Slow", "slow", "node-1")
+    assert rig.node.stats(volume, "/s").condition == (False, "the volume works")
+    rig.state.health.break_volume(volume, "DEGRADED", "Slow", "very slow", "node-0")
+    assert rig.node.stats(volume, "/s").condition == (True, "very slow")
+    new = new_rig()
     assert new.node.stats(staged(new), "/s").condition is None
 
 
-def test_statistics_are_due_with_conditions_alone(rig: Make) -> None:
+def test_statistics_are_due_with_conditions_alone(new_rig: Make) -> None:
     """1.12: VOLUME_CONDITION without GET_VOLUME_STATS."""
-    here = rig("GET_VOLUME_STATS", revision="1.12")
-    assert here.node.stats(staged(here), "/s").condition is not None
+    rig = new_rig("GET_VOLUME_STATS", revision="1.12")
+    assert rig.node.stats(staged(rig), "/s").condition is not None
 
 
-def test_the_node_follows_the_controller_to_the_new_size(rig: Make) -> None:
+def test_the_node_follows_the_controller_to_the_new_size(new_rig: Make) -> None:
     """Without a range to the size there is; a repetition and a smaller request change nothing."""
-    here = rig()
-    volume = staged(here)
-    size = 2 * here.state.settings.default_size
-    here.state.changes.expand(volume, CapacityRange(size), None, {})
-    for wanted in (None, CapacityRange(size), CapacityRange(size // 2)):
-        assert here.node.expand(ExpandRequest(volume_id=volume, path="/s", wanted=wanted)) == size
-    assert [call for call in here.storage.calls if call[0] == "fill"] == [("fill", volume)] * 3
+    rig = new_rig()
+    volume = staged(rig)
+    size = 2 * rig.state.settings.default_size
+    rig.state.changes.expand(volume, CapacityRange(size), None, {})
+    for requested in (None, CapacityRange(size), CapacityRange(size // 2)):
+        assert rig.node.expand(ExpandRequest(volume_id=volume, path="/s", wanted=requested)) == size
+    assert [call for call in rig.storage.calls if call[0] == "fill"] == [("fill", volume)] * 3
 
 
-@pytest.mark.parametrize("wanted", [CapacityRange(1 << 40), CapacityRange(0, 4096)], ids=str)
+@pytest.mark.parametrize("requested", [CapacityRange(1 << 40), CapacityRange(0, 4096)], ids=str)
 def test_an_expansion_the_volume_does_not_have_is_out_of_range(
-    wanted: CapacityRange, rig: Make
+    requested: CapacityRange, new_rig: Make
 ) -> None:
     """The controller grows first, and a volume never shrinks."""
-    here = rig()
-    asked = ExpandRequest(volume_id=staged(here), path="/s", wanted=wanted)
-    assert code(here.node.expand, asked) == Code.OUT_OF_RANGE
+    rig = new_rig()
+    request = ExpandRequest(volume_id=staged(rig), path="/s", wanted=requested)
+    assert code(rig.node.expand, request) == Code.OUT_OF_RANGE
 
 
-def test_a_driver_that_grows_on_nodes_only_grows_here(rig: Make) -> None:
+def test_a_driver_that_grows_on_nodes_only_grows_here(new_rig: Make) -> None:
     """node EXPAND_VOLUME without the controller's; the pool pays."""
-    here = rig("controller:EXPAND_VOLUME")
-    volume = staged(here)
-    charged = sum(here.state.tables.charged.values())
+    rig = new_rig("controller:EXPAND_VOLUME")
+    volume = staged(rig)
+    charged = sum(rig.state.tables.charged.values())
     more = CapacityRange(3 << 30)
-    assert here.node.expand(ExpandRequest(volume_id=volume, path="/s", wanted=more)) == 3 << 30
-    assert here.state.tables.volumes[volume].capacity == 3 << 30
-    assert sum(here.state.tables.charged.values()) - charged == 2 << 30
+    assert rig.node.expand(ExpandRequest(volume_id=volume, path="/s", wanted=more)) == 3 << 30
+    assert rig.state.tables.volumes[volume].capacity == 3 << 30
+    assert sum(rig.state.tables.charged.values()) - charged == 2 << 30
     too_much = CapacityRange(15 << 40)
-    here.state.tables.charged[here.state.tables.volumes[volume].pool] += 60 << 40
-    asked = ExpandRequest(volume_id=volume, path="/s", wanted=too_much)
-    assert code(here.node.expand, asked) == Code.OUT_OF_RANGE
+    rig.state.tables.charged[rig.state.tables.volumes[volume].pool] += 60 << 40
+    request = ExpandRequest(volume_id=volume, path="/s", wanted=too_much)
+    assert code(rig.node.expand, request) == Code.OUT_OF_RANGE
 
 
-def test_an_expansion_checks_place_and_capability(rig: Make) -> None:
+def test_an_expansion_checks_place_and_capability(new_rig: Make) -> None:
     """Not staged or published there: NOT_FOUND; another capability: INVALID_ARGUMENT."""
-    here = rig()
-    volume = staged(here)
-    assert code(here.node.expand, ExpandRequest(volume_id=volume, path="/t")) == Code.NOT_FOUND
+    rig = new_rig()
+    volume = staged(rig)
+    assert code(rig.node.expand, ExpandRequest(volume_id=volume, path="/t")) == Code.NOT_FOUND
     block = VolumeCapability("block", AccessMode.MULTI_NODE_MULTI_WRITER)
-    asked = ExpandRequest(volume_id=volume, path="/s", capability=block)
-    assert code(here.node.expand, asked) == Code.INVALID_ARGUMENT
-    here.node.expand(attrs.evolve(asked, capability=SHARED))
+    request = ExpandRequest(volume_id=volume, path="/s", capability=block)
+    assert code(rig.node.expand, request) == Code.INVALID_ARGUMENT
+    rig.node.expand(attrs.evolve(request, capability=SHARED))
 
 
-def test_unknown_sizes_are_not_told(rig: Make) -> None:
+def test_unknown_sizes_are_not_told(new_rig: Make) -> None:
     """capacity_bytes 0 = unknown, as for the volume itself."""
-    here = rig(report_capacity=False)
-    assert here.node.expand(ExpandRequest(volume_id=staged(here), path="/s")) == 0
+    rig = new_rig(report_capacity=False)
+    assert rig.node.expand(ExpandRequest(volume_id=staged(rig), path="/s")) == 0
 
 
 # -- health -------------------------------------------------------------------------------------
 
 
-def test_health_is_of_the_volume_and_of_this_node(rig: Make) -> None:
+def test_health_is_of_the_volume_and_of_this_node(new_rig: Make) -> None:
     """Paths are not looked at: kubelet names some that no call ever saw."""
-    here = rig()
-    volume = here.volume()
-    here.state.health.break_volume(volume, "DEGRADED", "Slow")
-    here.state.health.break_volume(volume, "INACCESSIBLE", "Cut", node_id="node-1")
-    assert [fault.reason for fault in here.node.health(volume).faults] == ["Slow"]
-    faults = here.other.health(volume, "/never/published", "/never/staged").faults
+    rig = new_rig()
+    volume = rig.volume()
+    rig.state.health.break_volume(volume, "DEGRADED", "Slow")
+    rig.state.health.break_volume(volume, "INACCESSIBLE", "Cut", node_id="node-1")
+    assert [fault.reason for fault in rig.node.health(volume).faults] == ["Slow"]
+    faults = rig.other.health(volume, "/never/published", "/never/staged").faults
     assert [fault.reason for fault in faults] == ["Slow", "Cut"]
-    assert code(here.node.health, volume, "relative") == Code.INVALID_ARGUMENT
-    assert code(here.node.health, volume, "", "relative") == Code.INVALID_ARGUMENT
-    assert code(here.node.health, "") == Code.INVALID_ARGUMENT
+    assert code(rig.node.health, volume, "relative") == Code.INVALID_ARGUMENT
+    assert code(rig.node.health, volume, "", "relative") == Code.INVALID_ARGUMENT
+    assert code(rig.node.health, "") == Code.INVALID_ARGUMENT
 
 
-def test_no_two_entries_have_the_same_status_and_reason(rig: Make) -> None:
+def test_no_two_entries_have_the_same_status_and_reason(new_rig: Make) -> None:
     """Though a fault of all nodes and one of this node may agree."""
-    here = rig()
-    volume = here.volume()
+    rig = new_rig()
+    volume = rig.volume()
     for node_id in ("", "node-0"):
-        here.state.health.break_volume(volume, "DEGRADED", "Slow", node_id=node_id)
-        here.state.health.break_storage("STORAGE_DEGRADED", "Slow", node_id=node_id)
-    assert len(here.node.health(volume).faults) == 1
-    assert len(here.node.storage_health({})) == 1
+        rig.state.health.break_volume(volume, "DEGRADED", "Slow", node_id=node_id)
+        rig.state.health.break_storage("STORAGE_DEGRADED", "Slow", node_id=node_id)
+    assert len(rig.node.health(volume).faults) == 1
+    assert len(rig.node.storage_health({})) == 1
 
 
-def test_storage_health_is_of_this_node(rig: Make) -> None:
+def test_storage_health_is_of_this_node(new_rig: Make) -> None:
     """One node may have lost what others still reach."""
-    here = rig()
-    here.state.health.break_storage("STORAGE_UNREACHABLE", "Gone", node_id="node-1")
-    assert here.node.storage_health({}) == []
-    assert [fault.reason for fault in here.other.storage_health({})] == ["Gone"]
+    rig = new_rig()
+    rig.state.health.break_storage("STORAGE_UNREACHABLE", "Gone", node_id="node-1")
+    assert rig.node.storage_health({}) == []
+    assert [fault.reason for fault in rig.other.storage_health({})] == ["Gone"]
 
 
 # -- when things fail ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("access", ["mount", "block"])
-def test_what_cannot_be_written_down_is_taken_back(access: Access, rig: Make) -> None:
+def test_what_cannot_be_written_down_is_taken_back(access: Access, new_rig: Make) -> None:
     """A full disk: the call fails, nothing is mounted, and the repetition succeeds."""
-    here = rig()
-    volume = here.volume(access=access)
-    one = VolumeCapability(access, AccessMode.MULTI_NODE_MULTI_WRITER)
-    here.full.append(FULL)
-    assert code(stage, here.node, volume, capability=one) == Code.RESOURCE_EXHAUSTED
-    assert not here.storage.holds(volume, "/s")
-    here.full.clear()
-    stage(here.node, volume, capability=one)
-    here.full.append(FULL)
-    assert code(publish, here.node, volume, capability=one) == Code.RESOURCE_EXHAUSTED
-    assert not here.storage.holds(volume, "/t")
-    here.full.clear()
-    publish(here.node, volume, capability=one)
-    here.full.append(FULL)
-    assert code(here.node.unpublish, volume, "/t") == Code.RESOURCE_EXHAUSTED
-    here.full.clear()
-    here.node.unpublish(volume, "/t")
-    here.node.unstage(volume, "/s")
-    assert here.state.tables.uses == {}
+    rig = new_rig()
+    volume = rig.volume(access=access)
+    capability = VolumeCapability(access, AccessMode.MULTI_NODE_MULTI_WRITER)
+    rig.full.append(FULL)
+    assert code(stage, rig.node, volume, capability=capability) == Code.RESOURCE_EXHAUSTED
+    assert not rig.storage.holds(volume, "/s")
+    rig.full.clear()
+    stage(rig.node, volume, capability=capability)
+    rig.full.append(FULL)
+    assert code(publish, rig.node, volume, capability=capability) == Code.RESOURCE_EXHAUSTED
+    assert not rig.storage.holds(volume, "/t")
+    rig.full.clear()
+    publish(rig.node, volume, capability=capability)
+    rig.full.append(FULL)
+    assert code(rig.node.unpublish, volume, "/t") == Code.RESOURCE_EXHAUSTED
+    rig.full.clear()
+    rig.node.unpublish(volume, "/t")
+    rig.node.unstage(volume, "/s")
+    assert rig.state.tables.uses == {}
 
 
 @pytest.mark.parametrize("call", ["stage", "publish", "unpublish", "unstage"])
-def test_a_refusal_of_the_machine_changes_no_record(call: str, rig: Make) -> None:
+def test_a_refusal_of_the_machine_changes_no_record(call: str, new_rig: Make) -> None:
     """The answer is the machine's; records stay as they were, so that a repetition continues."""
-    here = rig()
-    volume = here.volume()
+    rig = new_rig()
+    volume = rig.volume()
     steps = {
-        "stage": lambda: stage(here.node, volume),
-        "publish": lambda: publish(here.node, volume),
-        "unpublish": lambda: here.node.unpublish(volume, "/t"),
-        "unstage": lambda: here.node.unstage(volume, "/s"),
+        "stage": lambda: stage(rig.node, volume),
+        "publish": lambda: publish(rig.node, volume),
+        "unpublish": lambda: rig.node.unpublish(volume, "/t"),
+        "unstage": lambda: rig.node.unstage(volume, "/s"),
     }
     for name, step in steps.items():
         if name == call:
-            before = dict(here.state.tables.uses)
-            here.storage.failing[call] = Refused(Code.ABORTED, "busy")
+            before = dict(rig.state.tables.uses)
+            rig.storage.failing[call] = Refused(Code.ABORTED, "busy")
             assert code(step) == Code.ABORTED
-            assert here.state.tables.uses == before
-            here.storage.failing.clear()
+            assert rig.state.tables.uses == before
+            rig.storage.failing.clear()
         step()
-    assert here.state.tables.uses == {}
+    assert rig.state.tables.uses == {}
 
 
-def test_one_call_a_volume_works_at_a_time_and_others_go_on(rig: Make) -> None:
+def test_one_call_a_volume_works_at_a_time_and_others_go_on(new_rig: Make) -> None:
     """While the storage is slow for one volume, health of it and calls for others are answered."""
-    here = rig("STAGE_UNSTAGE_VOLUME", pending="abort")
-    slow, quick = here.volume(name="slow"), here.volume(name="quick")
+    rig = new_rig("STAGE_UNSTAGE_VOLUME", pending="abort")
+    slow, quick = rig.volume(name="slow"), rig.volume(name="quick")
     entered, released = threading.Event(), threading.Event()
-    work = here.storage.publish
+    work = rig.storage.publish
 
-    def waiting(key: str, *rest: Any) -> None:
+    def waiting(key: str, *others: Any) -> None:
         if key == slow:
             entered.set()
             released.wait(30)
-        work(key, *rest)
+        work(key, *others)
 
-    object.__setattr__(here.storage, "publish", waiting)
-    first = threading.Thread(target=publish, args=(here.node, slow))
+    object.__setattr__(rig.storage, "publish", waiting)
+    first = threading.Thread(target=publish, args=(rig.node, slow))
     first.start()
     try:
         assert entered.wait(30)
-        assert code(here.node.unpublish, slow, "/t") == Code.ABORTED
-        assert here.node.health(slow).faults == ()
-        publish(here.node, quick, "/quick")
+        assert code(rig.node.unpublish, slow, "/t") == Code.ABORTED
+        assert rig.node.health(slow).faults == ()
+        publish(rig.node, quick, "/quick")
     finally:
         released.set()
         first.join(30)
-    here.node.unpublish(slow, "/t")
+    rig.node.unpublish(slow, "/t")

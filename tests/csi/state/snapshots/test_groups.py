@@ -15,31 +15,31 @@ MIB = 1 << 20
 
 def group(desk: Any, *names: str, name: str = "g", parameters: Any = None) -> Any:
     """A group of volumes, which are made where they do not exist yet."""
-    ids = [desk.volume(one).id for one in names]
+    ids = [desk.volume(volume_name).id for volume_name in names]
     return desk.state.groups.create(name, ids, parameters or {}, {})
 
 
-def members(made: Any) -> list[str]:
-    return [member.id for member in made.members]
+def members(created: Any) -> list[str]:
+    return [member.id for member in created.members]
 
 
 def test_all_members_are_cut_at_one_moment(desk: Any) -> None:
     """And are snapshots like others, but for the id of their group."""
-    made = group(desk, "a", "b", "c")
-    assert {member.group_id for member in made.members} == {made.id}
-    assert {member.created for member in made.members} == {made.created}
-    assert [member.source_id for member in made.members] == list(made.source_ids)
+    created = group(desk, "a", "b", "c")
+    assert {member.group_id for member in created.members} == {created.id}
+    assert {member.created for member in created.members} == {created.created}
+    assert [member.source_id for member in created.members] == list(created.source_ids)
     page = desk.state.snapshots.list("", 0, "", "", {})
-    assert page.entries == list(made.members)
-    restored = desk.volume("r", source=ContentSource("snapshot", made.members[1].id))
-    assert restored.source.id == made.members[1].id
+    assert page.entries == list(created.members)
+    restored = desk.volume("r", source=ContentSource("snapshot", created.members[1].id))
+    assert restored.source.id == created.members[1].id
 
 
 def test_a_repeated_create_returns_the_same_group(desk: Any) -> None:
     """The order of the volumes does not matter."""
-    made = group(desk, "a", "b")
-    assert group(desk, "a", "b") == made
-    assert group(desk, "b", "a") == made
+    created = group(desk, "a", "b")
+    assert group(desk, "a", "b") == created
+    assert group(desk, "b", "a") == created
     assert len(desk.state.tables.snapshots) == 2
 
 
@@ -50,10 +50,10 @@ def test_a_name_taken_by_another_group_is_refused(
     desk: Any, names: tuple[str, ...], parameters: dict[str, str], refused: Any
 ) -> None:
     """Other volumes, fewer, or other parameters."""
-    made = group(desk, "a", "b")
-    with refused(Code.ALREADY_EXISTS, made.id):
+    created = group(desk, "a", "b")
+    with refused(Code.ALREADY_EXISTS, created.id):
         group(desk, *names, parameters=parameters)
-    assert members(made) == list(desk.state.tables.snapshots)
+    assert members(created) == list(desk.state.tables.snapshots)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,9 @@ def test_bad_requests_leak_no_member(
     """All or none."""
     volume = desk.volume("a")
     with refused(code):
-        desk.state.groups.create(name, [volume.id if one == "v" else one for one in ids], {}, {})
+        desk.state.groups.create(
+            name, [volume.id if volume_name == "v" else volume_name for volume_name in ids], {}, {}
+        )
     assert desk.state.tables.snapshots == {}
 
 
@@ -124,29 +126,29 @@ def test_a_cut_that_fails_halfway_leaves_nothing(open_desk: Any, refused: Any) -
 
 def test_a_group_is_got_with_its_members_named(desk: Any, refused: Any) -> None:
     """An unknown group is told before the list of members is looked at."""
-    made = group(desk, "a", "b")
+    created = group(desk, "a", "b")
     get = desk.state.groups.get
-    assert get(made.id, members(made)[::-1], {}) == made
+    assert get(created.id, members(created)[::-1], {}) == created
     with refused(Code.NOT_FOUND, "'none'"):
         get("none", [], {})
-    for ids in ([], members(made)[:1], ["x", "y"]):
+    for ids in ([], members(created)[:1], ["x", "y"]):
         with refused(Code.INVALID_ARGUMENT, "snapshot_ids"):
-            get(made.id, ids, {})
+            get(created.id, ids, {})
     with refused(Code.INVALID_ARGUMENT, "group_snapshot_id"):
-        get("", members(made), {})
+        get("", members(created), {})
 
 
 def test_deleting_takes_all_members(desk: Any, refused: Any) -> None:
     """It may be repeated, and frees the name."""
-    made = group(desk, "a", "b")
-    for ids in ([], members(made)[:1]):
+    created = group(desk, "a", "b")
+    for ids in ([], members(created)[:1]):
         with refused(Code.INVALID_ARGUMENT):
-            desk.state.groups.delete(made.id, ids, {})
-    for group_id in (made.id, made.id, "never"):
-        desk.state.groups.delete(group_id, members(made), {})
+            desk.state.groups.delete(created.id, ids, {})
+    for group_id in (created.id, created.id, "never"):
+        desk.state.groups.delete(group_id, members(created), {})
     desk.state.groups.delete("never", [], {})
     assert desk.state.tables.snapshots == {}
-    assert group(desk, "a", "b").id != made.id
+    assert group(desk, "a", "b").id != created.id
     with refused(Code.INVALID_ARGUMENT):
         desk.state.groups.delete("", [], {})
 
@@ -154,39 +156,41 @@ def test_deleting_takes_all_members(desk: Any, refused: Any) -> None:
 def test_a_group_in_use_may_be_kept(open_desk: Any, refused: Any) -> None:
     """One restored member is enough; then all members stay."""
     desk = open_desk(delete_with_copies="refuse")
-    made = group(desk, "a", "b")
-    desk.volume("r", source=ContentSource("snapshot", made.members[1].id))
-    with refused(Code.FAILED_PRECONDITION, made.members[1].id):
-        desk.state.groups.delete(made.id, members(made), {})
-    assert desk.state.groups.get(made.id, members(made), {}) == made
+    created = group(desk, "a", "b")
+    desk.volume("r", source=ContentSource("snapshot", created.members[1].id))
+    with refused(Code.FAILED_PRECONDITION, created.members[1].id):
+        desk.state.groups.delete(created.id, members(created), {})
+    assert desk.state.groups.get(created.id, members(created), {}) == created
 
 
 def test_a_member_is_deleted_with_its_group_only(open_desk: Any, refused: Any) -> None:
     """Unless the driver takes single ones; the group ends with its last."""
     desk = open_desk()
-    made = group(desk, "a", "b")
-    with refused(Code.INVALID_ARGUMENT, made.id):
-        desk.state.snapshots.delete(made.members[0].id, {})
+    created = group(desk, "a", "b")
+    with refused(Code.INVALID_ARGUMENT, created.id):
+        desk.state.snapshots.delete(created.members[0].id, {})
     desk = open_desk(delete_member="allow")
-    made = group(desk, "a", "b")
-    desk.state.snapshots.delete(made.members[0].id, {})
-    assert desk.state.groups.get(made.id, members(made)[1:], {}).members == made.members[1:]
-    desk.state.snapshots.delete(made.members[1].id, {})
+    created = group(desk, "a", "b")
+    desk.state.snapshots.delete(created.members[0].id, {})
+    assert (
+        desk.state.groups.get(created.id, members(created)[1:], {}).members == created.members[1:]
+    )
+    desk.state.snapshots.delete(created.members[1].id, {})
     with refused(Code.NOT_FOUND):
-        desk.state.groups.get(made.id, [], {})
+        desk.state.groups.get(created.id, [], {})
     assert desk.state.tables.snapshots == {}
 
 
 def test_members_do_not_take_names_of_snapshots(desk: Any) -> None:
     """A user's snapshot may be called as the group is."""
-    made = group(desk, "a")
+    created = group(desk, "a")
     snapshot = desk.snapshot(desk.volume("a"), "g")
-    assert snapshot.id not in members(made)
+    assert snapshot.id not in members(created)
 
 
 def test_a_group_is_written_down_at_one_stroke(desk: Any) -> None:
     """A crash between two members would leave a part of the group."""
-    made = group(desk, "a", "b")
-    desk.state.groups.delete(made.id, members(made), {})
+    created = group(desk, "a", "b")
+    desk.state.groups.delete(created.id, members(created), {})
     kinds = [(kind, record is None) for kind, _, record in desk.changes if kind != "volume"]
     assert kinds == [("group", False), ("group", True)]

@@ -34,11 +34,11 @@ class Written(NoStorage):
 
 def block_snapshots(desk: Any, count: int = 1) -> list[str]:
     volume = desk.volume("a", SIZE, capabilities=(desk.block(),))
-    found = []
+    ids = []
     for number in range(count):
         desk.clock.now += 1
-        found.append(desk.snapshot(volume, f"s{number}").id)
-    return found
+        ids.append(desk.snapshot(volume, f"s{number}").id)
+    return ids
 
 
 def extents_of(messages: Any) -> list[tuple[int, int]]:
@@ -46,7 +46,7 @@ def extents_of(messages: Any) -> list[tuple[int, int]]:
 
 
 @pytest.mark.parametrize(
-    ("settings", "extents", "told"),
+    ("settings", "extents", "reported"),
     [
         (VARIABLE, [(0, 10), (10, 5), (20, 1)], [(0, 15), (20, 1)]),
         (VARIABLE, [(5, 0), (SIZE - 1, 50)], [(SIZE - 1, 1)]),
@@ -59,10 +59,10 @@ def extents_of(messages: Any) -> list[tuple[int, int]]:
     ],
 )
 def test_extents_take_the_shape_of_the_driver(
-    settings: DriverSettings, extents: list[tuple[int, int]], told: list[tuple[int, int]]
+    settings: DriverSettings, extents: list[tuple[int, int]], reported: list[tuple[int, int]]
 ) -> None:
     """Neighbours are joined, blocks are whole, nothing lies behind the volume."""
-    assert list(shape(settings, extents, SIZE)) == told
+    assert list(shape(settings, extents, SIZE)) == reported
 
 
 WRITES = st.lists(st.tuples(st.integers(0, SIZE), st.integers(1, 3 * BLOCK)), max_size=8)
@@ -74,17 +74,17 @@ def test_whatever_was_written_is_covered(
 ) -> None:
     """In rising order, apart, of one size where fixed (CSI-PROP-009)."""
     extents = sorted(writes)
-    told = list(shape(settings, extents, SIZE))
-    ends = [offset + size for offset, size in told]
-    assert all(end <= begin for end, (begin, _) in zip(ends, told[1:], strict=False))
-    assert all(size > 0 for _, size in told)
+    reported = list(shape(settings, extents, SIZE))
+    ends = [offset + size for offset, size in reported]
+    assert all(end <= begin for end, (begin, _) in zip(ends, reported[1:], strict=False))
+    assert all(size > 0 for _, size in reported)
     if settings is FIXED:
-        assert {size for _, size in told} <= {BLOCK}
+        assert {size for _, size in reported} <= {BLOCK}
     else:
         assert not ends or ends[-1] <= SIZE
     for offset, size in writes:
         for byte in (offset, min(offset + size, SIZE) - 1):
-            covered = any(begin <= byte < begin + length for begin, length in told)
+            covered = any(begin <= byte < begin + length for begin, length in reported)
             assert covered or offset >= SIZE
 
 
@@ -107,8 +107,8 @@ def test_a_stream_can_be_resumed_behind_any_entry(open_desk: Any, kind: str) -> 
     everything = extents_of(desk.state.metadata.allocated(snapshot, 0, 0, {}))
     assert everything
     for index, (offset, size) in enumerate(everything):
-        rest = extents_of(desk.state.metadata.allocated(snapshot, offset + size, 1, {}))
-        assert rest == everything[index + 1 :]
+        remaining = extents_of(desk.state.metadata.allocated(snapshot, offset + size, 1, {}))
+        assert remaining == everything[index + 1 :]
         # From within an entry: the first one told ends behind the start.
         within = min(offset + size, SIZE) - 1
         inside = extents_of(desk.state.metadata.allocated(snapshot, within, 1, {}))
@@ -163,9 +163,9 @@ def test_a_delta_is_one_of_two_snapshots_of_one_volume(open_desk: Any, refused: 
     assert extents_of(delta(base, base, 0, 0, {})) == []
     with refused(Code.INVALID_ARGUMENT, "younger"):
         delta(target, base, 0, 0, {})
-    other = desk.volume("other", SIZE, capabilities=(desk.block(),))
+    other_volume = desk.volume("other", SIZE, capabilities=(desk.block(),))
     with refused(Code.INVALID_ARGUMENT, "different volumes"):
-        delta(base, desk.snapshot(other, "other").id, 0, 0, {})
+        delta(base, desk.snapshot(other_volume, "other").id, 0, 0, {})
     for ids in (("", target), (base, "")):
         with refused(Code.INVALID_ARGUMENT, "snapshot_id"):
             delta(*ids, 0, 0, {})

@@ -39,7 +39,7 @@ def test_a_repeated_publish_gives_the_same_context(desk: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "told"),
+    ("field", "value", "message"),
     [
         ("volume_id", "", "volume_id"),
         ("node_id", "", "node_id"),
@@ -48,9 +48,11 @@ def test_a_repeated_publish_gives_the_same_context(desk: Any) -> None:
         ("context", {"k": "v" * 5000}, "volume_context"),
     ],
 )
-def test_bad_fields_are_refused(desk: Any, field: str, value: Any, told: str, refused: Any) -> None:
+def test_bad_fields_are_refused(
+    desk: Any, field: str, value: Any, message: str, refused: Any
+) -> None:
     """Before anything is looked up."""
-    sent = {
+    arguments = {
         "volume_id": "none",
         "node_id": "none",
         "capability": desk.mount(),
@@ -59,8 +61,8 @@ def test_bad_fields_are_refused(desk: Any, field: str, value: Any, told: str, re
         "secrets": {},
         field: value,
     }
-    with refused(Code.INVALID_ARGUMENT, told):
-        desk.state.attachments.publish(**sent)
+    with refused(Code.INVALID_ARGUMENT, message):
+        desk.state.attachments.publish(**arguments)
 
 
 def test_volume_and_node_have_to_exist(desk: Any, refused: Any) -> None:
@@ -267,9 +269,9 @@ class Nodes(RuleBasedStateMachine):
     def _expected(self, nodes: dict[str, M], node_id: str, mode: M) -> Code:
         if node_id in nodes:
             return Code.OK if nodes[node_id] == mode else Code.ALREADY_EXISTS
-        if nodes and not all(one.multi_node for one in (mode, *nodes.values())):
+        if nodes and not all(mode_there.multi_node for mode_there in (mode, *nodes.values())):
             return Code.FAILED_PRECONDITION
-        full = sum(node_id in one for one in self.model.values()) == 2
+        full = sum(node_id in mode_there for mode_there in self.model.values()) == 2
         return Code.RESOURCE_EXHAUSTED if full else Code.OK
 
     @rule(number=st.integers(0, 2), node=st.sampled_from(["node-0", "node-1", ""]))
@@ -277,8 +279,8 @@ class Nodes(RuleBasedStateMachine):
         """Always a success."""
         self.state.attachments.unpublish(self.ids[number], node, {})
         nodes = self.model[self.ids[number]]
-        for gone in [one for one in nodes if node in ("", one)]:
-            del nodes[gone]
+        for leaving in [mode_there for mode_there in nodes if node in ("", mode_there)]:
+            del nodes[leaving]
 
     @invariant()
     def lists_tell_the_nodes(self) -> None:

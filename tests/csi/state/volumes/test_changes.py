@@ -14,8 +14,8 @@ MIB = 1 << 20
 
 
 def expand(desk: Any, volume: Any, required: int, limit: int = 0, **more: Any) -> Any:
-    wanted = CapacityRange(required, limit)
-    return desk.state.changes.expand(volume.id, wanted, more.get("capability"), {})
+    requested = CapacityRange(required, limit)
+    return desk.state.changes.expand(volume.id, requested, more.get("capability"), {})
 
 
 def size(desk: Any, volume: Any) -> int:
@@ -33,7 +33,7 @@ def test_a_volume_grows_and_stays_grown(desk: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "code"),
+    ("requested", "code"),
     [
         (None, Code.INVALID_ARGUMENT),
         (CapacityRange(0, 0), Code.INVALID_ARGUMENT),
@@ -44,12 +44,12 @@ def test_a_volume_grows_and_stays_grown(desk: Any) -> None:
     ],
 )
 def test_impossible_ranges_leave_the_volume_as_it_is(
-    desk: Any, wanted: CapacityRange | None, code: Code, refused: Any
+    desk: Any, requested: CapacityRange | None, code: Code, refused: Any
 ) -> None:
     """Below its size, above the maximum, or no range at all."""
     volume = desk.volume()
     with refused(code):
-        desk.state.changes.expand(volume.id, wanted, None, {})
+        desk.state.changes.expand(volume.id, requested, None, {})
     assert size(desk, volume) == MIB
 
 
@@ -101,8 +101,8 @@ def test_the_node_follows_for_file_systems_only(open_desk: Any) -> None:
     desk = open_desk()
     block = desk.volume("b", capabilities=(desk.block(),))
     assert expand(desk, block, 2 * MIB) == (2 * MIB, False)
-    other = open_desk(without=("node:EXPAND_VOLUME",))
-    assert expand(other, other.volume(), 2 * MIB) == (2 * MIB, False)
+    offline = open_desk(without=("node:EXPAND_VOLUME",))
+    assert expand(offline, offline.volume(), 2 * MIB) == (2 * MIB, False)
 
 
 def test_a_capability_the_volume_does_not_have_is_refused(desk: Any, refused: Any) -> None:
@@ -135,9 +135,9 @@ def test_modifying_is_a_patch(desk: Any) -> None:
     desk.state.changes.modify(volume.id, {"iops": "2"}, {})
     changed = desk.state.tables.volumes[volume.id]
     assert changed.mutable == {"iops": "2", "tier": "gold"}
-    written = len(desk.changes)
+    changes = len(desk.changes)
     desk.state.changes.modify(volume.id, {"iops": "2"}, {})
-    assert len(desk.changes) == written
+    assert len(desk.changes) == changes
     assert (changed.id, changed.context) == (volume.id, volume.context)
 
 
@@ -154,7 +154,7 @@ def test_one_bad_parameter_and_nothing_is_applied(
 ) -> None:
     """Also not the good ones beside it."""
     volume = desk.volume(mutable_parameters={"iops": "1"})
-    sent = {"tier": "gold", **bad} if bad else {}
+    parameters = {"tier": "gold", **bad} if bad else {}
     with refused(Code.INVALID_ARGUMENT, "mutable"):
-        desk.state.changes.modify(volume.id, sent, {})
+        desk.state.changes.modify(volume.id, parameters, {})
     assert desk.state.tables.volumes[volume.id].mutable == {"iops": "1"}

@@ -16,8 +16,8 @@ def reasons(desk: Any, volume_id: str) -> list[str]:
 
 
 def sick(desk: Any, **page: Any) -> list[str]:
-    found = desk.state.health.list(page.get("token", ""), page.get("most", 0), {})
-    return [health.volume_id for health in found.entries]
+    listing = desk.state.health.list(page.get("token", ""), page.get("most", 0), {})
+    return [health.volume_id for health in listing.entries]
 
 
 def test_a_fault_stays_until_it_is_repaired(desk: Any) -> None:
@@ -98,7 +98,7 @@ def test_storage_is_broken_and_repaired(desk: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (("BROKEN", "Slow"), "DEGRADED, INACCESSIBLE, DATA_LOSS"),
         (("DEGRADED", "too slow"), "CamelCase"),
@@ -108,11 +108,11 @@ def test_storage_is_broken_and_repaired(desk: Any) -> None:
     ],
 )
 def test_what_the_interface_cannot_carry_is_refused(
-    desk: Any, arguments: tuple[str, ...], told: str
+    desk: Any, arguments: tuple[str, ...], message: str
 ) -> None:
     """A mistake of the one who breaks, not of a caller: ValueError."""
     volume = desk.volume()
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=message):
         desk.state.health.break_volume(volume.id, *arguments)
     assert reasons(desk, volume.id) == []
 

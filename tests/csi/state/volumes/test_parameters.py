@@ -13,14 +13,14 @@ from refimpl.wire.status import Code
 SETTINGS = DriverSettings(mutable={"iops": "[0-9]+", "free": ".*"})
 
 
-@pytest.mark.parametrize("sent", [{"iops": "100"}, {"free": ""}, {"iops": "0", "free": "x"}])
-def test_known_keys_with_fitting_values_pass(sent: dict[str, str]) -> None:
+@pytest.mark.parametrize("parameters", [{"iops": "100"}, {"free": ""}, {"iops": "0", "free": "x"}])
+def test_known_keys_with_fitting_values_pass(parameters: dict[str, str]) -> None:
     """A pattern has to match the whole value."""
-    check_mutable(SETTINGS, sent)
+    check_mutable(SETTINGS, parameters)
 
 
 @pytest.mark.parametrize(
-    ("sent", "told"),
+    ("parameters", "message"),
     [
         ({"colour": "red"}, "iops, free"),
         ({"iops": "1x"}, "[0-9]+"),
@@ -28,8 +28,8 @@ def test_known_keys_with_fitting_values_pass(sent: dict[str, str]) -> None:
     ],
 )
 def test_others_are_refused_with_what_is_known(
-    sent: dict[str, str], told: str, refused: Any
+    parameters: dict[str, str], message: str, refused: Any
 ) -> None:
     """The caller learns what the driver takes."""
-    with refused(Code.INVALID_ARGUMENT, told):
-        check_mutable(SETTINGS, sent)
+    with refused(Code.INVALID_ARGUMENT, message):
+        check_mutable(SETTINGS, parameters)

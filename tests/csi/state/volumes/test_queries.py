@@ -19,13 +19,13 @@ def capacity(
     return desk.state.queries.capacity(capabilities, parameters, place)
 
 
-def validate(desk: Any, volume_id: str, *capabilities: Any, **sent: Any) -> Any:
+def validate(desk: Any, volume_id: str, *capabilities: Any, **arguments: Any) -> Any:
     return desk.state.queries.validate(
         volume_id,
         capabilities,
-        sent.get("context", {}),
-        sent.get("parameters", {}),
-        sent.get("mutable", {}),
+        arguments.get("context", {}),
+        arguments.get("parameters", {}),
+        arguments.get("mutable", {}),
         {},
     )
 
@@ -90,8 +90,8 @@ def test_thin_snapshots_cost_nothing(open_desk: Any) -> None:
 def test_a_maximum_is_told_only_while_it_can_be_made(open_desk: Any, refused: Any) -> None:
     """What GetCapacity promises CreateVolume has to keep."""
     desk = open_desk(pools={"default": 6 * MIB}, maximum=4 * MIB)
-    told = capacity(desk)
-    assert (told.maximum, told.minimum) == (4 * MIB, 4096)
+    reported = capacity(desk)
+    assert (reported.maximum, reported.minimum) == (4 * MIB, 4096)
     with refused(Code.OUT_OF_RANGE):
         desk.volume("a", 4 * MIB + 1)
     desk.volume("a", 4 * MIB)

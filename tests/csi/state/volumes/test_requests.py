@@ -11,7 +11,7 @@ from refimpl.csi.state.volumes.requests import unusable
 
 
 @pytest.mark.parametrize(
-    ("capability", "told"),
+    ("capability", "message"),
     [
         (VolumeCapability("mount", AccessMode.SINGLE_NODE_WRITER), ""),
         (VolumeCapability("mount", AccessMode.SINGLE_NODE_READER_ONLY, "ext4"), ""),
@@ -21,9 +21,9 @@ from refimpl.csi.state.volumes.requests import unusable
     ],
 )
 def test_a_reason_is_given_for_what_a_volume_is_not(
-    desk: Any, capability: VolumeCapability, told: str
+    desk: Any, capability: VolumeCapability, message: str
 ) -> None:
     """Publishing, validating and repeating CreateVolume all follow this."""
     why = unusable(desk.volume(), capability)
-    assert told in why
-    assert bool(why) == bool(told)
+    assert message in why
+    assert bool(why) == bool(message)

@@ -59,16 +59,16 @@ def test_a_range_without_a_possible_size_is_out_of_range(
 def test_whatever_is_chosen_fits(required: int, limit: int, floor: int, granule: int) -> None:
     """Range, source, minimum, maximum and granule hold together, or the call is refused."""
     settings = DriverSettings(granule=granule, maximum=1 << 35)
-    wanted = CapacityRange(required, limit)
+    requested = CapacityRange(required, limit)
     code, size = Code.OK, 0
     try:
-        size = sizes.fitting(settings, wanted, floor)
+        size = sizes.fitting(settings, requested, floor)
     except Refused as error:
         code = error.code
     if code:
         assert code == Code.OUT_OF_RANGE
         return
-    assert sizes.contains(wanted, size)
+    assert sizes.contains(requested, size)
     assert size >= max(floor, settings.minimum)
     assert size <= settings.maximum
     assert size % granule == 0
@@ -76,10 +76,10 @@ def test_whatever_is_chosen_fits(required: int, limit: int, floor: int, granule:
 
 def test_a_device_ends_with_a_sector(refused: Any) -> None:
     """What is told has to be the size of the device, which the kernel counts in sectors."""
-    wanted = CapacityRange(1136234735)
-    assert sizes.fitting(EXACT, wanted, access="mount") == 1136234735
-    assert sizes.fitting(EXACT, wanted, access="block") == 1136235008
-    assert sizes.fitting(EXACT.with_(sector=1), wanted, access="block") == 1136234735
+    requested = CapacityRange(1136234735)
+    assert sizes.fitting(EXACT, requested, access="mount") == 1136234735
+    assert sizes.fitting(EXACT, requested, access="block") == 1136235008
+    assert sizes.fitting(EXACT.with_(sector=1), requested, access="block") == 1136234735
     assert sizes.fitting(COARSE, CapacityRange(8193), access="block") == 12288
     with refused(Code.OUT_OF_RANGE, "steps of 512"):
         sizes.fitting(EXACT, CapacityRange(1136234735, 1136234735), access="block")
@@ -105,10 +105,10 @@ def test_a_reservation_is_released_once(desk: Any) -> None:
     """Giving room back twice would let the pool grow with every failed call."""
     tables = desk.state.tables
     room = sizes.room(tables, ("fast", ""))
-    held = sizes.Reservation(tables, ("fast", ""), 1000)
+    reservation = sizes.Reservation(tables, ("fast", ""), 1000)
     assert sizes.room(tables, ("fast", "")) == room - 1000
-    held.release()
-    held.release()
+    reservation.release()
+    reservation.release()
     assert sizes.room(tables, ("fast", "")) == room
 
 

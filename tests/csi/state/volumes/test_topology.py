@@ -70,7 +70,7 @@ def test_a_requirement_names_at_least_one_place(refused: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("requisite", "preferred", "count", "chosen"),
+    ("requisite", "preferred", "count", "places"),
     [
         ((), (), 1, (A,)),
         ((B,), (), 1, (B,)),
@@ -86,12 +86,12 @@ def test_a_requirement_names_at_least_one_place(refused: Any) -> None:
     ],
 )
 def test_places_are_chosen_in_order(
-    requisite: topology.Places, preferred: topology.Places, count: int, chosen: topology.Places
+    requisite: topology.Places, preferred: topology.Places, count: int, places: topology.Places
 ) -> None:
     """Preferred first, then requisite, then others (n required, x usable)."""
     requirement = TopologyRequirement(requisite, preferred)
-    wanted = requirement if requisite or preferred else None
-    assert topology.choose("it", wanted, ALL, count) == chosen
+    sent_requirement = requirement if requisite or preferred else None
+    assert topology.choose("it", sent_requirement, ALL, count) == places
 
 
 @pytest.mark.parametrize(
@@ -123,16 +123,16 @@ def test_the_rule_of_n_and_x_holds(
     if not requisite:
         return
     try:
-        chosen = topology.choose("it", requirement, possible, count)
+        places = topology.choose("it", requirement, possible, count)
     except Refused:
         assert not set(requisite) & set(possible)
         return
     feasible = set(requisite) & set(possible)
-    assert topology.met(requirement, chosen)
-    assert len(chosen) == len(set(chosen)) == min(count, len(possible))
-    assert set(chosen) <= feasible if count <= len(feasible) else set(chosen) >= feasible
-    wanted = [place for place in requirement.preferred if place in possible]
-    assert not wanted or chosen[0] == wanted[0]
+    assert topology.met(requirement, places)
+    assert len(places) == len(set(places)) == min(count, len(possible))
+    assert set(places) <= feasible if count <= len(feasible) else set(places) >= feasible
+    allowed = [place for place in requirement.preferred if place in possible]
+    assert not allowed or places[0] == allowed[0]
 
 
 def test_a_requirement_is_met_by_any_place_it_names() -> None:

@@ -37,7 +37,7 @@ class Recording(NoStorage):
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"name": ""}, "name"),
         ({"capabilities": ()}, "volume_capabilities is empty"),
@@ -53,10 +53,10 @@ class Recording(NoStorage):
     ],
 )
 def test_a_bad_field_is_refused_and_nothing_is_made(
-    desk: Any, change: dict[str, Any], told: str, refused: Any
+    desk: Any, change: dict[str, Any], message: str, refused: Any
 ) -> None:
     """Each field has its rule; after an error the driver is as it was."""
-    with refused(Code.INVALID_ARGUMENT, told):
+    with refused(Code.INVALID_ARGUMENT, message):
         desk.state.volumes.create(attrs.evolve(desk.request(), **change))
     assert desk.ids() == []
     assert desk.changes == []
@@ -65,9 +65,9 @@ def test_a_bad_field_is_refused_and_nothing_is_made(
 def test_one_unsupported_capability_spoils_the_list(open_desk: Any, refused: Any) -> None:
     """The volume has to satisfy all of them."""
     desk = open_desk(modes=frozenset({AccessMode.SINGLE_NODE_WRITER}))
-    wanted = (desk.mount(), desk.mount(AccessMode.MULTI_NODE_MULTI_WRITER))
+    capabilities = (desk.mount(), desk.mount(AccessMode.MULTI_NODE_MULTI_WRITER))
     with refused(Code.INVALID_ARGUMENT, "MULTI_NODE_MULTI_WRITER"):
-        desk.volume(capabilities=wanted)
+        desk.volume(capabilities=capabilities)
 
 
 def test_several_supported_modes_make_one_volume(desk: Any) -> None:
@@ -114,14 +114,14 @@ def test_a_name_taken_by_another_volume_is_refused(
         "shared": (desk.mount(AccessMode.MULTI_NODE_MULTI_WRITER),),
         "xfs": (desk.mount(fs_type="xfs"),),
     }
-    made = desk.volume(**first)
+    created = desk.volume(**first)
     if "capabilities" in second:
         second = {**second, "capabilities": kinds[second["capabilities"]]}
     if "requirement" in second:
         second = {**second, "requirement": desk.require(second["requirement"])}
-    with refused(Code.ALREADY_EXISTS, made.id):
+    with refused(Code.ALREADY_EXISTS, created.id):
         desk.volume(**second)
-    assert desk.state.tables.volumes[made.id] == made
+    assert desk.state.tables.volumes[created.id] == created
 
 
 @pytest.mark.parametrize(
@@ -137,11 +137,11 @@ def test_a_name_taken_by_another_volume_is_refused(
 )
 def test_a_request_the_volume_satisfies_is_no_conflict(desk: Any, second: dict[str, Any]) -> None:
     """Ranges that contain its size, modes it covers, the same effective parameters."""
-    made = desk.volume(parameters={"iops": "7"}, mutable_parameters={})
+    created = desk.volume(parameters={"iops": "7"}, mutable_parameters={})
     if second.get("capabilities"):
         second = {"capabilities": (desk.mount(AccessMode.SINGLE_NODE_READER_ONLY),)}
     second.setdefault("parameters", {"iops": "7"})
-    assert desk.volume(**second) == made
+    assert desk.volume(**second) == created
 
 
 def test_mutable_parameters_win_over_parameters(desk: Any) -> None:
@@ -167,7 +167,7 @@ def test_accepted_parameters_may_be_limited(open_desk: Any, refused: Any) -> Non
 
 
 @pytest.mark.parametrize(
-    ("dropped", "change", "told"),
+    ("dropped", "change", "message"),
     [
         ("MODIFY_VOLUME", {"mutable_parameters": {"iops": "1"}}, "MODIFY_VOLUME"),
         ("CLONE_VOLUME", {"source": ContentSource("volume", "v")}, "CLONE_VOLUME"),
@@ -175,11 +175,11 @@ def test_accepted_parameters_may_be_limited(open_desk: Any, refused: Any) -> Non
     ],
 )
 def test_fields_of_an_absent_capability_are_refused(
-    open_desk: Any, dropped: str, change: dict[str, Any], told: str, refused: Any
+    open_desk: Any, dropped: str, change: dict[str, Any], message: str, refused: Any
 ) -> None:
     """The caller sent what it may not send."""
     desk = open_desk(without=(dropped,))
-    with refused(Code.INVALID_ARGUMENT, told):
+    with refused(Code.INVALID_ARGUMENT, message):
         desk.volume(**change)
 
 
@@ -248,14 +248,14 @@ def test_sources_that_cannot_be_copied_are_refused(desk: Any, refused: Any) -> N
     """Unknown, too large for the limit, of another access type, not ready."""
     source = desk.volume("a", 2 * MIB)
     snapshot = desk.snapshot(source)
-    for kind, known in (("volume", source), ("snapshot", snapshot)):
+    for kind, existing in (("volume", source), ("snapshot", snapshot)):
         with refused(Code.NOT_FOUND, f"no {kind} 'none'"):
             desk.volume("b", source=ContentSource(kind, "none"))
         with refused(Code.OUT_OF_RANGE, str(2 * MIB)):
-            desk.volume("b", MIB, source=ContentSource(kind, known.id))
+            desk.volume("b", MIB, source=ContentSource(kind, existing.id))
         with refused(Code.INVALID_ARGUMENT, "mount volume"):
             desk.volume(
-                "b", 2 * MIB, source=ContentSource(kind, known.id), capabilities=(desk.block(),)
+                "b", 2 * MIB, source=ContentSource(kind, existing.id), capabilities=(desk.block(),)
             )
     assert desk.ids() == [source.id]
 
@@ -265,8 +265,8 @@ def test_a_copy_without_a_size_is_as_large_as_its_source(desk: Any) -> None:
     source = desk.volume("a", 3 * MIB)
     for name, capacity in (("b", None), ("c", CapacityRange(MIB, 0))):
         request = desk.request(name, source=ContentSource("volume", source.id))
-        made = desk.state.volumes.create(attrs.evolve(request, capacity=capacity))
-        assert made.capacity == 3 * MIB
+        created = desk.state.volumes.create(attrs.evolve(request, capacity=capacity))
+        assert created.capacity == 3 * MIB
 
 
 def test_a_snapshot_can_be_restored_once_it_is_ready(open_desk: Any, refused: Any) -> None:
