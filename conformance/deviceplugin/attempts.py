@@ -6,7 +6,7 @@ import threading
 from typing import Any
 
 from conformance.engine.verdict import Broken, expect, timeout
-from conformance.kubelet.node import Node
+from conformance.kubelet.node import NodeUnderTest
 from refimpl.deviceplugin.scripted import ScriptedPlugin
 from refimpl.wire.client import Unreachable
 from refimpl.wire.status import Refused
@@ -19,7 +19,7 @@ _STEP_S, _STEPS, _LOOK_S = 2.0, 50, 0.02
 class Attempt:
     """A Register that runs beside the case; fields as of `ScriptedPlugin.register`."""
 
-    def __init__(self, node: Node, plugin: ScriptedPlugin, **fields: Any) -> None:
+    def __init__(self, node: NodeUnderTest, plugin: ScriptedPlugin, **fields: Any) -> None:
         self._node, self._plugin, self._fields = node, plugin, fields
         self._error: Exception | None = None
         self._ended = threading.Event()
@@ -54,7 +54,7 @@ class Attempt:
         raise self._error
 
 
-def refused(node: Node, plugin: ScriptedPlugin, **fields: Any) -> Refused | None:
+def refused(node: NodeUnderTest, plugin: ScriptedPlugin, **fields: Any) -> Refused | None:
     """Registers, and returns the refusal or None."""
     try:
         plugin.register(node.plugins, **fields)
@@ -64,7 +64,7 @@ def refused(node: Node, plugin: ScriptedPlugin, **fields: Any) -> Refused | None
     return None
 
 
-def refusal(node: Node, plugin: ScriptedPlugin, rule: str, **fields: Any) -> Refused:
+def refusal(node: NodeUnderTest, plugin: ScriptedPlugin, rule: str, **fields: Any) -> Refused:
     """Registers what has to be refused; raises Broken if it is not."""
     found = refused(node, plugin, **fields)
     if found is None:

@@ -9,7 +9,7 @@ import pytest
 
 from conformance.deviceplugin.target import DevicePluginTarget
 from conformance.engine.session import judge_of
-from conformance.kubelet.node import Node
+from conformance.kubelet.node import NodeUnderTest
 
 if TYPE_CHECKING:
     from conformance.deviceplugin.bench import Plugin
@@ -22,7 +22,7 @@ def device_target(request: pytest.FixtureRequest) -> DevicePluginTarget:
 
 
 @pytest.fixture
-def node(device_target: DevicePluginTarget) -> Iterator[Node]:
+def node(device_target: DevicePluginTarget) -> Iterator[NodeUnderTest]:
     """The client under test; plugins and pods of a case go with it."""
     side = device_target.client_side
     found = side.node()

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from conformance.engine.verdict import expect
-from conformance.kubelet.node import Node
+from conformance.kubelet.node import NodeUnderTest
 from refimpl.deviceplugin.scripted import ScriptedPlugin
 from refimpl.registration.plugin import Notified
 
@@ -35,7 +35,7 @@ _RETRY_S = 5.0
 _LEAST_PAUSE_S = 0.25
 
 
-def told(node: Node, plugin: ScriptedPlugin, count: int = 1) -> Notified:
+def told(node: NodeUnderTest, plugin: ScriptedPlugin, count: int = 1) -> Notified:
     """Waits for the `count`th thing that a plugin is told of its registration."""
     notified = plugin.registration
     node.until(
@@ -45,7 +45,7 @@ def told(node: Node, plugin: ScriptedPlugin, count: int = 1) -> Notified:
     return notified.notified[count - 1]
 
 
-def registered(node: Node, plugin: ScriptedPlugin) -> None:
+def registered(node: NodeUnderTest, plugin: ScriptedPlugin) -> None:
     """Waits until a plugin is told, and it has to be a success."""
     said = told(node, plugin)
     expect(
@@ -56,7 +56,7 @@ def registered(node: Node, plugin: ScriptedPlugin) -> None:
     )
 
 
-def refused(node: Node, plugin: ScriptedPlugin, why: str) -> None:
+def refused(node: NodeUnderTest, plugin: ScriptedPlugin, why: str) -> None:
     """Waits until a plugin is told, and it has to be that it is not registered, and a reason."""
     said = told(node, plugin)
     expect(
@@ -67,7 +67,7 @@ def refused(node: Node, plugin: ScriptedPlugin, why: str) -> None:
     )
 
 
-def attempted(node: Node, plugin: ScriptedPlugin, count: int, rpc: str = INFO) -> None:
+def attempted(node: NodeUnderTest, plugin: ScriptedPlugin, count: int, rpc: str = INFO) -> None:
     """Waits for the `count`th attempt to register a plugin, hastening time."""
 
     def made() -> bool:
@@ -79,7 +79,7 @@ def attempted(node: Node, plugin: ScriptedPlugin, count: int, rpc: str = INFO) -
     node.until(made, f"{plugin.resource} is tried again: attempt {count}")
 
 
-def mended(node: Node, plugin: ScriptedPlugin) -> None:
+def mended(node: NodeUnderTest, plugin: ScriptedPlugin) -> None:
     """Waits until an attempt succeeds, hastening time."""
 
     def done() -> bool:
@@ -90,7 +90,7 @@ def mended(node: Node, plugin: ScriptedPlugin) -> None:
     node.until(done, f"{plugin.resource} is registered once there is nothing against it")
 
 
-def unhurried(node: Node, plugin: ScriptedPlugin, rpc: str = INFO) -> None:
+def unhurried(node: NodeUnderTest, plugin: ScriptedPlugin, rpc: str = INFO) -> None:
     """Watches for a while that there are pauses between attempts that fail."""
     before, began = len(plugin.calls(rpc)), time.monotonic()
 

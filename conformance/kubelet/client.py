@@ -10,7 +10,10 @@ from refimpl.deviceplugin.kubelet import Capacity
 from refimpl.node.choices import KubeletChoices
 from refimpl.node.pods import PodSpec, PodState
 
-__all__ = ["ABILITIES", "Ability", "Client"]
+__all__ = ["ABILITIES", "DEADLINE_S", "Ability", "Client"]
+
+DEADLINE_S = 20.0
+"""For what a client does by itself, in seconds; a case goes on as soon as it is done."""
 
 Ability = Literal[
     "plugins",  # lets plugins register

@@ -11,24 +11,23 @@ from threading import Event
 from typing import TypeVar
 
 from conformance.engine.verdict import Broken, eventually, expect
-from conformance.kubelet.client import Ability, Client
-from conformance.kubelet.hosted import Hosted
+from conformance.kubelet.case_podresources import CasePodResources
+from conformance.kubelet.case_pods import CasePods
+from conformance.kubelet.client import DEADLINE_S, Ability, Client
 from conformance.kubelet.needs import minor
-from conformance.kubelet.resources import DEADLINE_S, Resources
 from refimpl.deviceplugin.api import deviceplugin_pb2 as dp
 from refimpl.deviceplugin.scripted import ScriptedPlugin
 from refimpl.node.choices import KubeletChoices
-from refimpl.node.pods import PodSpec
-from refimpl.wire.client import Channel
 from refimpl.wire.journal import Journal
 
-__all__ = ["Node"]
+__all__ = ["NodeUnderTest"]
 
 T = TypeVar("T")
 
 
-class Node(Hosted, Resources):
-    """The node under test for one case. What the case makes is taken away after it."""
+class NodeUnderTest:
+    """The node for one case: its plugins, its `pods`, and what its pod resources (`podresources`)
+    say. What the case makes is taken away after it."""
 
     def __init__(
         self,
@@ -48,10 +47,10 @@ class Node(Hosted, Resources):
         self._name = name
         self._numbers = itertools.count(1)
         self._plugins: list[ScriptedPlugin] = []
-        self._pods: list[PodSpec] = []
-        self._channels: list[Channel] = []
-        self._made: list[Path] = []
+        self._paths: list[Path] = []
         self.spoilt = False
+        self.pods = CasePods(lambda: self.client, name, self.until)
+        self.podresources = CasePodResources(lambda: self.client, journal)
 
     @property
     def client(self) -> Client:
@@ -92,7 +91,7 @@ class Node(Hosted, Resources):
 
     def own(self, path: Path) -> Path:
         """A file or folder that the case makes there; it goes with the case."""
-        self._made.append(path)
+        self._paths.append(path)
         return path
 
     # -- plugins --------------------------------------------------------------------------------
@@ -105,9 +104,9 @@ class Node(Hosted, Resources):
         name = socket or f"{self._name}-{next(self._numbers)}.sock"
         folder = self.registry if found else self.plugins
         path = folder / name
-        made = ScriptedPlugin(path, resource or self.resource(), main=main, journal=self.journal)
-        self._plugins.append(made)
-        return made
+        plugin = ScriptedPlugin(path, resource or self.resource(), main=main, journal=self.journal)
+        self._plugins.append(plugin)
+        return plugin
 
     def join(self, plugin: ScriptedPlugin, *devices: str | dp.Device) -> ScriptedPlugin:
         """Has it serve, register and list these devices, and waits until they have arrived."""
@@ -123,7 +122,7 @@ class Node(Hosted, Resources):
         """Waits until the client has the list that the plugin sent."""
         healthy = {d if isinstance(d, str) else d.ID for d in devices if _healthy(d)}
         self.until(
-            lambda: self.allocatable(plugin.resource) == healthy,
+            lambda: self.podresources.allocatable(plugin.resource) == healthy,
             f"the client takes in the list of {plugin.resource}",
         )
 
@@ -137,15 +136,15 @@ class Node(Hosted, Resources):
         try:
             self.until(lambda: self.counts(resource) == wanted, what)
         except Broken as broken:
-            told = f"capacity, allocatable = {wanted}"
-            raise Broken(what, told, f"{self.counts(resource)}; {broken.got}") from None
+            rule = f"capacity, allocatable = {wanted}"
+            raise Broken(what, rule, f"{self.counts(resource)}; {broken.got}") from None
 
     def counts(self, resource: str) -> tuple[int, int] | None:
         """Capacity and allocatable in the node's status; None where it has no such resource."""
-        found = self.client.node()
-        if resource not in found.capacity:
+        status = self.client.node()
+        if resource not in status.capacity:
             return None
-        return found.capacity[resource], found.allocatable.get(resource, 0)
+        return status.capacity[resource], status.allocatable.get(resource, 0)
 
     # -- waiting --------------------------------------------------------------------------------
 
@@ -153,10 +152,10 @@ class Node(Hosted, Resources):
         """Waits until it is true; raises Broken, at once where the client has died."""
 
         def alive() -> T:
-            found = predicate()
-            if not found and (fate := self.client.fate()):
+            value = predicate()
+            if not value and (fate := self.client.fate()):
                 raise Broken(what, "a client that lives", f"it ended: {fate}")
-            return found
+            return value
 
         return eventually(alive, deadline_s or self.deadline_s, what)
 
@@ -211,15 +210,13 @@ class Node(Hosted, Resources):
             plugin.stop()
             if plugin.path.is_socket():
                 plugin.path.unlink(missing_ok=True)
-        for pod in self._pods:
-            self._client.forget(pod.uid)
-        for channel in self._channels:
-            channel.close()
-        for path in self._made:
+        self.pods.forget(self._client)
+        self.podresources.close()
+        for path in self._paths:
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)
             path.unlink(missing_ok=True)
-        self._plugins, self._pods, self._channels, self._made = [], [], [], []
+        self._plugins, self._paths = [], []
 
 
 def _healthy(device: str | dp.Device) -> bool:

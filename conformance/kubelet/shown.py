@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 import pytest
 
 from conformance.kubelet.needs import Able
-from conformance.kubelet.node import Node
+from conformance.kubelet.node import NodeUnderTest
 from refimpl.deviceplugin.api import deviceplugin_pb2 as dp
 from refimpl.deviceplugin.api import podresources_v1_pb2 as pr
 from refimpl.node.pods import PodSpec
@@ -102,7 +102,7 @@ def name_of(pod: _Pod) -> PodName:
     return pod.namespace, pod.name
 
 
-def runs_ours(node: Node) -> bool:
+def runs_ours(node: NodeUnderTest) -> bool:
     """Whether the client runs pods of the case; else it has pods of its own, or none."""
     return "pods" in node.able
 
@@ -119,23 +119,25 @@ def find(listed: Iterable[pr.PodResources], pod: _Pod) -> pr.PodResources | None
     return next((each for each in listed if name_of(each) == name_of(pod)), None)
 
 
-def shown(node: Node, pod: PodSpec) -> pr.PodResources:
+def shown(node: NodeUnderTest, pod: PodSpec) -> pr.PodResources:
     """Waits until List shows the pod; raises Broken."""
-    found = node.until(lambda: find(node.listed(), pod), f"List shows pod {pod.name}")
+    found = node.until(lambda: find(node.podresources.listed(), pod), f"List shows pod {pod.name}")
     assert found is not None
     return found
 
 
-def get(node: Node, name: PodName) -> pr.PodResources:
+def get(node: NodeUnderTest, name: PodName) -> pr.PodResources:
     """What Get says of a pod. Raises Refused."""
     request = pr.GetPodResourcesRequest(pod_namespace=name[0], pod_name=name[1])
-    return node.patiently(lambda: node.resources().Get(request)).pod_resources
+    return node.podresources.patiently(lambda: node.podresources.v1().Get(request)).pod_resources
 
 
-def offered(node: Node) -> pr.AllocatableResourcesResponse:
+def offered(node: NodeUnderTest) -> pr.AllocatableResourcesResponse:
     """What GetAllocatableResources says."""
     asked = pr.AllocatableResourcesRequest()
-    return node.patiently(lambda: node.resources().GetAllocatableResources(asked))
+    return node.podresources.patiently(
+        lambda: node.podresources.v1().GetAllocatableResources(asked)
+    )
 
 
 def canonical(pod: pr.PodResources) -> Mapping[str, object]:

@@ -12,10 +12,9 @@ from typing import cast
 from conformance.engine import mutants
 from conformance.engine.options import BadOption, Options
 from conformance.engine.target import Loss
-from conformance.kubelet.client import Client
+from conformance.kubelet.client import DEADLINE_S, Client
 from conformance.kubelet.mutation import KubeletMutant
-from conformance.kubelet.node import Node
-from conformance.kubelet.resources import DEADLINE_S
+from conformance.kubelet.node import NodeUnderTest
 from refimpl.deviceplugin.profiles import PROFILES
 from refimpl.node.choices import KubeletChoices
 from refimpl.wire.client import Unreachable
@@ -55,13 +54,13 @@ class ClientTarget:
 
     # What cases get
 
-    def node(self) -> Node:
+    def node(self) -> NodeUnderTest:
         """The node for one case; a client that was lost is started again. It runs with what the
         case before has chosen, until the case chooses or uses it."""
         if not self.client.running():
             self.client.start()
         name = f"n{next(self._numbers)}"
-        return Node(
+        return NodeUnderTest(
             self.client,
             self.journal,
             name=name,
@@ -70,7 +69,7 @@ class ClientTarget:
             choices=self._choices,
         )
 
-    def done(self, node: Node) -> None:
+    def done(self, node: NodeUnderTest) -> None:
         """Ends what a case had, and renews the client where the case spoilt it."""
         node.clean_up()
         self._choices = node.choices

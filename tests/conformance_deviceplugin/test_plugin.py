@@ -38,6 +38,7 @@ def test_registrations_are_seen_before_and_after_they_are_answered(plugin: Plugi
         assert plugin.registrations() == []
         assert plugin.problem_at(lambda: arrival.socket, 1.0) == ""
     plugin.link()
+    plugin.until(plugin.registrations, "the call is in the journal")
     assert [entry.code for entry in plugin.registrations()] == [Code.OK]
 
 
@@ -50,6 +51,8 @@ def test_kubelet_refuses_hangs_up_and_is_itself_again(plugin: Plugin) -> None:
         plugin.fresh()
         plugin.arrival(2)
     plugin.link()
+    # The list may come before the answer to Register is written down.
+    plugin.until(lambda: len(plugin.registrations()) > 1, "both calls are in the journal")
     assert [entry.code for entry in plugin.registrations()] == [Code.UNAVAILABLE, Code.OK]
 
 

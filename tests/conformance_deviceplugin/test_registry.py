@@ -12,7 +12,7 @@ import pytest
 
 from conformance.deviceplugin.registry import Deaf, refused, registered, unhurried
 from conformance.engine.verdict import Broken
-from conformance.kubelet.node import Node
+from conformance.kubelet.node import NodeUnderTest
 from refimpl.deviceplugin.scripted import ScriptedPlugin
 from refimpl.registration.plugin import Notified
 from refimpl.wire.endpoint import Endpoint, probe
@@ -22,7 +22,7 @@ class Watching:
     """A node of which only this is asked."""
 
     quiet_s = 0.05
-    stays = Node.stays
+    stays = NodeUnderTest.stays
 
     def until(self, predicate: Any, _what: str) -> Any:
         """What is waited for has happened."""
@@ -64,7 +64,7 @@ def test_a_deaf_socket_refuses_until_somebody_listens(folder: Path) -> None:
 
 def test_attempts_without_a_pause_are_noticed() -> None:
     """And rare ones are not."""
-    node = cast("Node", Watching())
+    node = cast("NodeUnderTest", Watching())
     unhurried(node, cast("ScriptedPlugin", Asked(0)))
     with pytest.raises(Broken, match="over and over"):
         unhurried(node, cast("ScriptedPlugin", Asked(5)))
@@ -84,7 +84,7 @@ def test_what_a_plugin_is_told_is_judged(
     """A refusal needs a reason."""
     plugin = ScriptedPlugin(folder / "x.sock", "example.com/dev")
     plugin.registration._notified.append(said)
-    node = cast("Node", Watching())
+    node = cast("NodeUnderTest", Watching())
     with contextlib.nullcontext() if good else pytest.raises(Broken):
         registered(node, plugin)
     with contextlib.nullcontext() if bad else pytest.raises(Broken):

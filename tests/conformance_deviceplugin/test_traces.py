@@ -63,7 +63,7 @@ def test_the_calls_of_a_plugin_are_read_in_their_order() -> None:
     plugin.options.get_preferred_allocation_available = True
     node.join(plugin, "a", "b")
     for _ in range(2):
-        node.running(limits={plugin.resource: 1})
+        node.pods.running(limits={plugin.resource: 1})
     assert in_words(trace_of(plugin)) == (
         "GetPreferredAllocation(available a b, must include none, size 1), then Allocate(a), then"
         " GetPreferredAllocation(available b, must include none, size 1), then Allocate(b)"

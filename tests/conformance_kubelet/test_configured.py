@@ -50,7 +50,7 @@ def test_the_next_case_finds_the_client_as_it_comes(
     assert (client.kubelet.starts, second.choices) == (2, SPREAD)
     plugin = second.joined("a")
     assert (client.kubelet.starts, second.choices) == (3, KubeletChoices())
-    assert second.allocatable(plugin.resource) == {"a"}
+    assert second.podresources.allocatable(plugin.resource) == {"a"}
     target.done(second)
 
 
@@ -71,7 +71,7 @@ def test_pods_and_plugins_go_with_the_configuration(target: ClientTarget) -> Non
     """A kubelet would judge the pods by its new policy when it starts."""
     node = target.node()
     plugin = node.joined("a")
-    pod = node.running(limits={plugin.resource: 1})
+    pod = node.pods.running(limits={plugin.resource: 1})
     node.configured(SPREAD)
     assert not plugin.serving
     assert node.client.state(pod.uid) is None
@@ -88,6 +88,6 @@ def test_a_configuration_that_is_refused_is_forgotten(
     assert not client.running()
     target.done(node)
     again = target.node()
-    again.running(again.pod())
+    again.pods.running(again.pods.run())
     assert again.choices == KubeletChoices()
     target.done(again)

@@ -7,24 +7,24 @@ from collections.abc import Iterator
 import pytest
 
 from conformance.engine.verdict import Broken
-from conformance.kubelet.node import Node
+from conformance.kubelet.node import NodeUnderTest
 from conformance.kubelet.ours import OurKubelet
 from refimpl.node.choices import KubeletChoices
 from refimpl.wire.journal import Journal
 
 
 @pytest.fixture
-def node() -> Iterator[Node]:
+def node() -> Iterator[NodeUnderTest]:
     """A node with our kubelet."""
     client = OurKubelet()
     client.start()
-    made = Node(client, Journal(), name="n", quiet_s=0.05)
+    made = NodeUnderTest(client, Journal(), name="n", quiet_s=0.05)
     yield made
     made.clean_up()
     client.close()
 
 
-def test_what_a_case_puts_somewhere_goes_with_it(node: Node) -> None:
+def test_what_a_case_puts_somewhere_goes_with_it(node: NodeUnderTest) -> None:
     """Files, folders with what is in them, and what never came to be."""
     file, folder = node.own(node.plugins / "file"), node.own(node.plugins / "folder")
     node.own(node.plugins / "nothing")
@@ -35,7 +35,9 @@ def test_what_a_case_puts_somewhere_goes_with_it(node: Node) -> None:
     assert not folder.exists()
 
 
-def test_counts_that_do_not_come_are_told(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counts_that_do_not_come_are_told(
+    node: NodeUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With those that came instead."""
     plugin = node.joined("a")
     node.counted(plugin.resource, (1, 1), "one device")
@@ -45,12 +47,12 @@ def test_counts_that_do_not_come_are_told(node: Node, monkeypatch: pytest.Monkey
     assert broken.value.got.startswith("(1, 1)")
 
 
-def test_places_move_with_the_root_directory(node: Node) -> None:
+def test_places_move_with_the_root_directory(node: NodeUnderTest) -> None:
     """But for that of device plugins (DP-KUB-075)."""
     node.configured(KubeletChoices(root="elsewhere"))
     assert node.registry == node.client.folder / "elsewhere" / "plugins_registry"
     assert node.plugins == node.client.folder / "device-plugins"
-    assert node.listed() == []
+    assert node.podresources.listed() == []
 
 
 def _never(_predicate: object, what: str, *_: object) -> None:

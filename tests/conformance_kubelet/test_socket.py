@@ -55,13 +55,13 @@ def test_its_pods_are_read_and_nothing_else_is_offered(kubelet: FakeKubelet) -> 
     target = open_target(options(str(kubelet.pod_resources)))
     side = target.client_side
     node = side.node()
-    assert [each.name for each in node.listed()] == ["p"]
+    assert [each.name for each in node.podresources.listed()] == ["p"]
     assert Able("pod-resources").unmet(target) is None
     assert Able("pods").unmet(target) == "pod-resources socket runs no pods here"
     side.done(node)
     side.renew()
     assert kubelet.layout.registry.is_dir()
-    assert [each.name for each in side.node().listed()] == ["p"]
+    assert [each.name for each in side.node().podresources.listed()] == ["p"]
     target.close()
     assert Path(kubelet.pod_resources.path).is_socket()
 

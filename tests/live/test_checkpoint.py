@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from conformance.kubelet.client import Client
-from conformance.kubelet.node import Node
+from conformance.kubelet.node import NodeUnderTest
 from conformance.kubelet.ours import OurKubelet
 from conformance.kubelet.real import RealKubelet
 from refimpl.deviceplugin.devicemanager import checkpoint_file
@@ -58,16 +58,16 @@ def test_a_pod_keeps_its_device_over_the_change_of_kubelet(
     place.mkdir(exist_ok=True)
     shutil.copy(written, place)
     second.start()
-    node = Node(second, Journal(), name="second", quiet_s=0.2)
+    node = NodeUnderTest(second, Journal(), name="second", quiet_s=0.2)
     node.counted(GPU, (0, 0), "the resource is known from the file")
     node.clean_up()
 
 
 def _allocated(client: Client) -> tuple[PodSpec, set[str]]:
     client.start()
-    node = Node(client, Journal(), name="first", quiet_s=0.2)
+    node = NodeUnderTest(client, Journal(), name="first", quiet_s=0.2)
     plugin = node.join(node.plugin(GPU), "a", "b")
-    pod = node.running(limits={GPU: 1})
-    held = node.assigned(pod, GPU)
+    pod = node.pods.running(limits={GPU: 1})
+    held = node.podresources.assigned(pod, GPU)
     assert plugin.allocated() == [tuple(held)]
     return pod, held

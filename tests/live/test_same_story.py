@@ -10,7 +10,7 @@ import pytest
 from google.protobuf.json_format import MessageToDict
 
 from conformance.kubelet.client import Client
-from conformance.kubelet.node import Node
+from conformance.kubelet.node import NodeUnderTest
 from conformance.kubelet.ours import OurKubelet
 from conformance.kubelet.real import RealKubelet
 from refimpl.deviceplugin.api import deviceplugin_pb2 as dp
@@ -38,7 +38,7 @@ class Story:
     def __init__(self, client: Client) -> None:
         client.start()
         self.client = client
-        self.node = Node(client, Journal(), name="story", quiet_s=0.2)
+        self.node = NodeUnderTest(client, Journal(), name="story", quiet_s=0.2)
         self.record: Record = []
         self._journals: dict[str, Journal] = {}
 
@@ -52,7 +52,7 @@ class Story:
         self._chapter("one of them is unhealthy")
         self._sound(gpu, pod)
         self._chapter("healthy again, and the container was started again")
-        self.node.refused(self.node.pod({GPU: 1}))
+        self.node.pods.refused(self.node.pods.run({GPU: 1}))
         self._chapter("another pod found none")
         gpu.stop()
         self._offered(GPU)
@@ -67,9 +67,9 @@ class Story:
         self._chapter("kubelet came back with its checkpoint")
         self._gpu()
         self._chapter("and has the plugin again")
-        self.node.delete(pod)
+        self.node.pods.delete(pod)
         self._unlisted(pod)
-        self.node.running(limits={GPU: 2})
+        self.node.pods.running(limits={GPU: 2})
         self._chapter("the next pod has the devices")
         return self.record
 
@@ -92,7 +92,7 @@ class Story:
 
     def _pod(self) -> PodSpec:
         first, second = ContainerSpec("first", {GPU: 2, NIC: 2}), ContainerSpec("second")
-        return self.node.running(self.node.pod(app=(first, second)))
+        return self.node.pods.running(self.node.pods.run(app=(first, second)))
 
     def _sick(self, gpu: ScriptedPlugin, pod: PodSpec) -> None:
         gpu.send(_device("a", "Unhealthy"), _device("b"))
@@ -105,29 +105,32 @@ class Story:
         self._health(pod, {"a": "Healthy", "b": "Healthy"})
         self.client.exit(pod.uid, "first", 1)
         self.node.until(
-            lambda: self.node.state(pod).containers["first"].restarts == 1, "it starts again"
+            lambda: self.node.pods.state(pod).containers["first"].restarts == 1, "it starts again"
         )
 
     def _crash(self, gpu: ScriptedPlugin, pod: PodSpec) -> None:
         self.node.restart()
         self.node.until(lambda: not gpu.path.exists(), "the socket of the plugin is removed")
         self._offered(NIC, "a", "b")
-        self.node.until(lambda: self.node.assigned(pod, GPU, "first"), "the pod is known again")
+        self.node.until(
+            lambda: self.node.podresources.assigned(pod, GPU, "first"), "the pod is known again"
+        )
 
     def _offered(self, resource: str, *ids: str) -> None:
         self.node.until(
-            lambda: self.node.allocatable(resource) == {*ids}, f"{resource} offers {ids}"
+            lambda: self.node.podresources.allocatable(resource) == {*ids},
+            f"{resource} offers {ids}",
         )
 
     def _health(self, pod: PodSpec, wanted: dict[str, str]) -> None:
         self.node.until(
-            lambda: self.node.state(pod).containers["first"].health.get(GPU) == wanted,
+            lambda: self.node.pods.state(pod).containers["first"].health.get(GPU) == wanted,
             f"the status of the pod says {wanted}",
         )
 
     def _unlisted(self, pod: PodSpec) -> None:
         self.node.until(
-            lambda: all(each.name != pod.name for each in self.node.listed()),
+            lambda: all(each.name != pod.name for each in self.node.podresources.listed()),
             "the pod is no longer listed",
         )
 
@@ -142,7 +145,8 @@ class Story:
         self.record += [(title, name, said) for name, said in self._resources().items()]
 
     def _resources(self) -> dict[str, Any]:
-        v1, alpha, call = self.node.resources(), self.node.alpha(), self.node.patiently
+        asking = self.node.podresources
+        v1, alpha, call = asking.v1(), asking.v1alpha1(), asking.patiently
         listed = call(lambda: v1.List(pr.ListPodResourcesRequest()))
         older = call(lambda: alpha.List(pa.ListPodResourcesRequest()))
         can = call(lambda: v1.GetAllocatableResources(pr.AllocatableResourcesRequest()))

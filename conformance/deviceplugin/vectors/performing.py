@@ -8,7 +8,7 @@ from conformance.deviceplugin.vectors.staged import Play
 from conformance.deviceplugin.vectors.traces import Call, follows, in_words, trace_of
 from conformance.deviceplugin.vectors.vectors import Stage, Step
 from conformance.engine.verdict import expect
-from conformance.kubelet.node import Node
+from conformance.kubelet.node import NodeUnderTest
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 from refimpl.deviceplugin.scripted import ScriptedPlugin
 from refimpl.node.pods import ContainerSpec, PodSpec
@@ -20,26 +20,26 @@ TOPOLOGY = "TopologyAffinityError"
 Preference = Callable[[pb.PreferredAllocationRequest], pb.PreferredAllocationResponse]
 
 
-def perform(node: Node, plays: Iterable[Play]) -> None:
+def perform(node: NodeUnderTest, plays: Iterable[Play]) -> None:
     """All plays of a row, those first that the client is configured for; raises Broken."""
     for play in sorted(plays, key=lambda it: (it.choices != node.choices, str(it.choices))):
         node.configured(play.choices)
         _perform(node, play)
 
 
-def _perform(node: Node, play: Play) -> None:
+def _perform(node: NodeUnderTest, play: Play) -> None:
     plugins = set_up(node, play.stages)
     for name, words in play.preferred.items():
         plugins[name].preferred = answering(words)
     before = {name: len(trace_of(plugin)) for name, plugin in plugins.items()}
     limits = {plugins[name].resource: stage.request for name, stage in play.stages.items()}
     init = {plugins[name].resource: count for name, count in play.init.items()}
-    pod = node.pod(
+    pod = node.pods.run(
         app=(ContainerSpec(limits=_wanted(limits)),),
         init=(ContainerSpec("init", limits=init),) if init else (),
     )
     if play.steps is None:
-        node.refused(pod, TOPOLOGY)
+        node.pods.refused(pod, TOPOLOGY)
     else:
         begun(node, pod, f"policy {play.choices.policy} admits the pod")
     for name, plugin in plugins.items():
@@ -48,7 +48,7 @@ def _perform(node: Node, play: Play) -> None:
         expect_calls(trace_of(plugin)[before[name] :], steps, rule)
 
 
-def set_up(node: Node, stages: Mapping[str, Stage]) -> dict[str, ScriptedPlugin]:
+def set_up(node: NodeUnderTest, stages: Mapping[str, Stage]) -> dict[str, ScriptedPlugin]:
     """A plugin for each, which says that it can be asked what it prefers, and has no opinion.
     Another pod holds what is in use."""
     plugins = {name: node.plugin() for name in stages}
@@ -58,7 +58,7 @@ def set_up(node: Node, stages: Mapping[str, Stage]) -> dict[str, ScriptedPlugin]
     held = [plugins[name].resource for name, stage in stages.items() for _ in stage.in_use.split()]
     if held:
         holders = (ContainerSpec(f"c{i}", limits={each: 1}) for i, each in enumerate(held))
-        begun(node, node.pod(app=tuple(holders)))
+        begun(node, node.pods.run(app=tuple(holders)))
     for name, stage in stages.items():
         if stage.in_use:
             plugins[name].send(*_devices(stage))
@@ -66,17 +66,17 @@ def set_up(node: Node, stages: Mapping[str, Stage]) -> dict[str, ScriptedPlugin]
     return plugins
 
 
-def begun(node: Node, pod: PodSpec, rule: str = "the pod is admitted") -> None:
+def begun(node: NodeUnderTest, pod: PodSpec, rule: str = "the pod is admitted") -> None:
     """Waits until a container of the pod runs, by when all its devices are allocated; raises Broken
     if it is refused."""
 
     def got_somewhere() -> bool:
-        state = node.state(pod)
+        state = node.pods.state(pod)
         runs = any(each.state != "waiting" for each in state.containers.values())
         return runs or state.phase == "Failed"
 
     node.until(got_somewhere, rule)
-    state = node.state(pod)
+    state = node.pods.state(pod)
     expect(
         state.phase != "Failed",
         rule,

@@ -31,12 +31,12 @@ from conformance.deviceplugin.vectors.vectors import (
 )
 from conformance.engine.case import MUST, Need, case
 from conformance.kubelet.needs import Able, minor
-from conformance.kubelet.node import Node
+from conformance.kubelet.node import NodeUnderTest
 from refimpl.node.choices import KubeletChoices
 
 __all__ = ["Placeable", "cases_of"]
 
-Judge = Callable[[Node], None]
+Judge = Callable[[NodeUnderTest], None]
 
 _NEWEST = 37
 _SOURCES: dict[type[Any], str] = {
@@ -83,7 +83,7 @@ def _case_of(module: str, id: str) -> Judge:
     rule = rules()[id]
     rows = vectors()[id]
 
-    def judge(node: Node) -> None:
+    def judge(node: NodeUnderTest) -> None:
         plays = _plays(id, minor(node.profile))
         if plays is None or "topology" in node.able:
             for row in rows:
@@ -109,7 +109,7 @@ def _needs(id: str, rows: Sequence[Vector]) -> list[Need]:
     return [Placeable(id)]
 
 
-def _judge(node: Node, row: Vector) -> None:
+def _judge(node: NodeUnderTest, row: Vector) -> None:
     match row:
         case Selection():
             judge_selection(node, row)

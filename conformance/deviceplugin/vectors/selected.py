@@ -12,7 +12,7 @@ from conformance.deviceplugin.vectors.traces import trace_of
 from conformance.deviceplugin.vectors.vectors import Request, Selection, Stage, Start, stages
 from conformance.engine.options import BadOption
 from conformance.engine.verdict import expect
-from conformance.kubelet.node import Node
+from conformance.kubelet.node import NodeUnderTest
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 from refimpl.deviceplugin.scripted import ScriptedPlugin
 from refimpl.node.choices import KubeletChoices
@@ -35,7 +35,7 @@ def choices_of(vector: Selection | Request) -> KubeletChoices:
     return KubeletChoices()
 
 
-def judge_selection(node: Node, vector: Selection) -> None:
+def judge_selection(node: NodeUnderTest, vector: Selection) -> None:
     """Raises Broken where a plugin gets other calls, or the pod another fate."""
     node.configured(choices_of(vector))
     if vector.recorded:
@@ -44,7 +44,7 @@ def judge_selection(node: Node, vector: Selection) -> None:
         _judge_new(node, vector)
 
 
-def _judge_new(node: Node, vector: Selection) -> None:
+def _judge_new(node: NodeUnderTest, vector: Selection) -> None:
     own = Stage(devices=vector.devices, in_use=vector.held, unhealthy=vector.unhealthy)
     beside = [("beside", each) for each in stages() if vector.cpu and each.hints == vector.cpu]
     plugins = set_up(node, {OWN: own, **dict(beside)})
@@ -52,31 +52,31 @@ def _judge_new(node: Node, vector: Selection) -> None:
     plugin.preferred = _one_by_one(iter(vector.answers))
     pod = _pod(node, vector.containers, plugin, {each.resource: 1 for each in plugins.values()})
     if vector.refused:
-        node.refused(pod, vector.refused)
+        node.pods.refused(pod, vector.refused)
     else:
         begun(node, pod)
     expect_calls(trace_of(plugin)[before:], vector.trace, "the calls for the pod")
     if vector.in_use == "":
         plugin.preferred = answering("")
-        node.running(limits={plugin.resource: len(own.free)})
+        node.pods.running(limits={plugin.resource: len(own.free)})
 
 
-def _judge_changed(node: Node, vector: Selection) -> None:
+def _judge_changed(node: NodeUnderTest, vector: Selection) -> None:
     """While the client is away, a pod that runs comes to ask for more than it was given."""
     plugin = node.joined(*vector.recorded.split())
-    pod = node.running(limits={plugin.resource: len(vector.recorded.split())})
+    pod = node.pods.running(limits={plugin.resource: len(vector.recorded.split())})
     before = len(trace_of(plugin))
     node.client.end(kill=True)
     _, _, count = vector.containers.rpartition(":")
     node.client.run(attrs.evolve(pod, app=(ContainerSpec(limits={plugin.resource: int(count)}),)))
     node.start()
-    begun(node, node.pod())  # by then the client has judged the pods that were there before
-    node.until(lambda: node.state(pod).phase == "Failed", "the pod is refused", _TOLD_S)
-    node.refused(pod, vector.refused)
+    begun(node, node.pods.run())  # by then the client has judged the pods that were there before
+    node.until(lambda: node.pods.state(pod).phase == "Failed", "the pod is refused", _TOLD_S)
+    node.pods.refused(pod, vector.refused)
     expect_calls(trace_of(plugin)[before:], vector.trace, "the calls for a pod that changed")
 
 
-def judge_request(node: Node, vector: Request) -> None:
+def judge_request(node: NodeUnderTest, vector: Request) -> None:
     """Raises Broken if the pod is placed as if it needed more devices at once, or fewer."""
     node.configured(choices_of(vector))
     plugin = node.plugin()
@@ -103,7 +103,7 @@ def judge_request(node: Node, vector: Request) -> None:
     )
 
 
-def judge_start(node: Node, vector: Start) -> None:
+def judge_start(node: NodeUnderTest, vector: Start) -> None:
     """Raises Broken if the client starts where it has to refuse, or refuses where it has to start;
     what its release does not have yet is left out."""
     if not node.since(vector.since):
@@ -125,14 +125,16 @@ def judge_start(node: Node, vector: Start) -> None:
         )
 
 
-def _pod(node: Node, containers: str, plugin: ScriptedPlugin, last: dict[str, int]) -> PodSpec:
+def _pod(
+    node: NodeUnderTest, containers: str, plugin: ScriptedPlugin, last: dict[str, int]
+) -> PodSpec:
     """A pod of words name:kind:count; the last of its containers asks for `last`, too."""
     made: dict[str, list[ContainerSpec]] = {"app": [], "init": []}
     for name, kind, count in (word.split(":") for word in containers.split()):
         limits = (last if kind == "app" else {}) | {plugin.resource: int(count)}
         spec = ContainerSpec(name, limits=limits, restartable=kind == "sidecar")
         made["app" if kind == "app" else "init"].append(spec)
-    return node.pod(app=tuple(made["app"]), init=tuple(made["init"]))
+    return node.pods.run(app=tuple(made["app"]), init=tuple(made["init"]))
 
 
 def _one_by_one(

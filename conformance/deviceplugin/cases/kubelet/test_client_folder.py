@@ -12,7 +12,7 @@ from conformance.deviceplugin.watching import Watching
 from conformance.engine.case import MAY, MUST, SHOULD, case
 from conformance.engine.verdict import expect
 from conformance.kubelet.needs import Able
-from conformance.kubelet.node import Node
+from conformance.kubelet.node import NodeUnderTest
 from refimpl.node.choices import KubeletChoices
 
 SOCKET, CHECKPOINT = "kubelet.sock", "kubelet_internal_checkpoint"
@@ -21,7 +21,7 @@ START, SAVING = "kubelet: start", "kubelet: checkpoint of devices"
 
 
 @case("DP-KUB-052", MUST, START, needs=[RESTART])
-def test_a_start_clears_away_sockets_and_nothing_else(node: Node) -> None:
+def test_a_start_clears_away_sockets_and_nothing_else(node: NodeUnderTest) -> None:
     """That its socket is gone tells a plugin to register again. Others keep files there, and the
     checkpoint has to outlive the kubelet that wrote it."""
     plugin = node.joined("a")
@@ -49,7 +49,7 @@ def test_a_start_clears_away_sockets_and_nothing_else(node: Node) -> None:
 
 
 @case("DP-KUB-053", MUST, START, needs=[RESTART])
-def test_a_start_shows_first_the_end_of_sockets_and_then_kubelets_own(node: Node) -> None:
+def test_a_start_shows_first_the_end_of_sockets_and_then_kubelets_own(node: NodeUnderTest) -> None:
     """Some plugins wait for their socket to go, others for kubelet.sock to be created. The second
     kind registers at once: its socket must not be removed afterwards."""
     plugin = node.joined("a")
@@ -70,21 +70,21 @@ def test_a_start_shows_first_the_end_of_sockets_and_then_kubelets_own(node: Node
 
 
 @case("DP-KUB-057", MUST, SAVING, needs=[RESTART, SAVED, Able("pods"), Able("pod-resources")])
-def test_a_checkpoint_that_is_broken_is_started_without(node: Node) -> None:
+def test_a_checkpoint_that_is_broken_is_started_without(node: NodeUnderTest) -> None:
     """A node with a torn file has to come back. What the file says cannot be trusted in part, and
     is not: the pod that runs holds nothing any more."""
     for name, damage in _DAMAGES.items():
         plugin = node.joined("a", "b")
-        pod = node.running(limits={plugin.resource: 1})
+        pod = node.pods.running(limits={plugin.resource: 1})
         file = node.plugins / CHECKPOINT
         node.client.end(kill=True)
         file.write_bytes(damage(file.read_bytes()))
         node.start()
         node.until(
-            lambda: any(each.name == pod.name for each in node.listed()),  # noqa: B023
+            lambda: any(each.name == pod.name for each in node.podresources.listed()),  # noqa: B023
             "the pod is known after the restart",
         )
-        held = node.assigned(pod, plugin.resource)
+        held = node.podresources.assigned(pod, plugin.resource)
         expect(
             not held,
             f"nothing is taken from a checkpoint that is broken: {name}",
@@ -95,7 +95,7 @@ def test_a_checkpoint_that_is_broken_is_started_without(node: Node) -> None:
 
 
 @case("DP-KUB-058", SHOULD, SAVING, needs=[SAVED, Able("pods")])
-def test_a_checkpoint_that_cannot_be_written_fails_pods_and_not_lists(node: Node) -> None:
+def test_a_checkpoint_that_cannot_be_written_fails_pods_and_not_lists(node: NodeUnderTest) -> None:
     """A full disk must not hide a device that broke. A pod whose devices are not on record would
     lose them with the next restart. Root may write anywhere, so a folder takes the file's place."""
     plugin = node.joined("a", "b")
@@ -104,10 +104,10 @@ def test_a_checkpoint_that_cannot_be_written_fails_pods_and_not_lists(node: Node
     node.until(lambda: _blocked(node.own(file)), "a folder takes the place of the checkpoint")
     plugin.send("a", "b", "c")
     node.until(
-        lambda: node.allocatable(plugin.resource) == {"a", "b", "c"},
+        lambda: node.podresources.allocatable(plugin.resource) == {"a", "b", "c"},
         "a list is taken in though it cannot be saved",
     )
-    node.refused(node.pod({plugin.resource: 1}))
+    node.pods.refused(node.pods.run({plugin.resource: 1}))
 
 
 def _blocked(file: Path) -> bool:
@@ -121,7 +121,7 @@ def _blocked(file: Path) -> bool:
 
 
 @case("DP-KUB-059", MAY, SAVING, needs=[RESTART, SAVED, COUNTED])
-def test_without_a_checkpoint_the_resources_of_the_node_are_none(node: Node) -> None:
+def test_without_a_checkpoint_the_resources_of_the_node_are_none(node: NodeUnderTest) -> None:
     """The node is taken for a new one of that name; what the old one offered is not there. A new
     node's folder is empty: to kubelet, any file in it could be a checkpoint."""
     plugin = node.joined("a", "b")
@@ -134,18 +134,18 @@ def test_without_a_checkpoint_the_resources_of_the_node_are_none(node: Node) -> 
 
 
 @case("DP-KUB-064", MAY, START, needs=[RESTART])
-def test_a_client_whose_socket_was_deleted_goes_on_with_those_it_knows(node: Node) -> None:
+def test_a_client_whose_socket_was_deleted_goes_on_with_those_it_knows(node: NodeUnderTest) -> None:
     """Somebody cleans the folder. To listen again would be better; kubelet does not, and is
     unreachable for new plugins until it restarts."""
     plugin, path = node.joined("a"), node.plugins / SOCKET
     path.unlink()
     plugin.send("a", "b")
     node.until(
-        lambda: node.allocatable(plugin.resource) == {"a", "b"},
+        lambda: node.podresources.allocatable(plugin.resource) == {"a", "b"},
         "lists are taken in though the socket is gone",
     )
     node.stays(
-        lambda: node.client.running() and len(node.allocatable(plugin.resource)) == 2,
+        lambda: node.client.running() and len(node.podresources.allocatable(plugin.resource)) == 2,
         "the client goes on though its socket is gone",
         wanted="both devices",
     )
@@ -156,7 +156,9 @@ def test_a_client_whose_socket_was_deleted_goes_on_with_those_it_knows(node: Nod
 
 
 @case("DP-KUB-074", MAY, "kubelet: end", needs=[RESTART])
-def test_a_client_that_is_told_to_end_leaves_all_sockets_where_they_are(node: Node) -> None:
+def test_a_client_that_is_told_to_end_leaves_all_sockets_where_they_are(
+    node: NodeUnderTest,
+) -> None:
     """Plugins see their streams end and no more: nothing tells them that they must register until
     the next start."""
     plugin = node.joined("a")
@@ -173,7 +175,7 @@ def test_a_client_that_is_told_to_end_leaves_all_sockets_where_they_are(node: No
 
 
 @case("DP-KUB-075", MAY, START, needs=[RESTART, Able("root-dir"), Able("watcher")])
-def test_the_root_directory_moves_all_but_the_folder_of_device_plugins(node: Node) -> None:
+def test_the_root_directory_moves_all_but_the_folder_of_device_plugins(node: NodeUnderTest) -> None:
     """Device plugins have the path in their code, whatever --root-dir says; who looks for the other
     sockets has to be told."""
     node.configured(KubeletChoices(root="elsewhere"))
@@ -187,7 +189,7 @@ def test_the_root_directory_moves_all_but_the_folder_of_device_plugins(node: Nod
         got=f"{pushed.path}, {found.path}",
     )
     node.join(found, "c")
-    served = [Path(node.pod_resources.path)]
+    served = [Path(node.podresources.endpoint.path)]
     if "pods-api" in node.client.able and node.since("1.37"):
         served.append(node.client.root / "pods-api" / "pods-api.sock")
     expect(

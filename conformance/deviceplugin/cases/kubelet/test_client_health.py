@@ -5,7 +5,7 @@ from __future__ import annotations
 from conformance.engine.case import MAY, MUST, Need, case
 from conformance.engine.verdict import expect
 from conformance.kubelet.needs import Able, From
-from conformance.kubelet.node import Node
+from conformance.kubelet.node import NodeUnderTest
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 from refimpl.node.pods import PodSpec
 
@@ -15,10 +15,10 @@ _SOURCE = "kubelet: allocatedResourcesStatus of a pod"
 
 
 @case("DP-KUB-060", MUST, _SOURCE, needs=_STATUS)
-def test_a_device_that_fails_is_told_in_the_status_of_its_pod(node: Node) -> None:
+def test_a_device_that_fails_is_told_in_the_status_of_its_pod(node: NodeUnderTest) -> None:
     """Who looks for the reason of a crash finds it there; to end the pod is up to others."""
     plugin = node.joined("a")
-    pod = node.running(limits={plugin.resource: 1})
+    pod = node.pods.running(limits={plugin.resource: 1})
     for health in ("Healthy", "Unhealthy", "Healthy"):
         plugin.send(pb.Device(ID="a", health=health))
         node.until(
@@ -29,15 +29,17 @@ def test_a_device_that_fails_is_told_in_the_status_of_its_pod(node: Node) -> Non
 
 
 @case("DP-KUB-061", MAY, _SOURCE, needs=_STATUS)
-def test_a_device_that_leaves_the_list_is_not_told_to_be_broken(node: Node) -> None:
+def test_a_device_that_leaves_the_list_is_not_told_to_be_broken(node: NodeUnderTest) -> None:
     """Nobody knows how it is. 1.37.2 goes on saying Healthy, Unknown would be better."""
     plugin = node.joined("a", "b")
-    pod = node.running(limits={plugin.resource: 1})
-    (held,) = node.assigned(pod, plugin.resource)
+    pod = node.pods.running(limits={plugin.resource: 1})
+    (held,) = node.podresources.assigned(pod, plugin.resource)
     (other,) = {"a", "b"} - {held}
     node.until(lambda: _health(node, pod, plugin.resource), "the status tells of the device")
     plugin.send(other)
-    node.until(lambda: node.allocatable(plugin.resource) == {other}, "the list is taken in")
+    node.until(
+        lambda: node.podresources.allocatable(plugin.resource) == {other}, "the list is taken in"
+    )
     node.stays(
         lambda: _health(node, pod, plugin.resource).get(held) in ("Healthy", "Unknown"),
         "the status of a pod does not call a device that vanished unhealthy",
@@ -47,10 +49,10 @@ def test_a_device_that_leaves_the_list_is_not_told_to_be_broken(node: Node) -> N
 
 
 @case("DP-KUB-069", MUST, _SOURCE, needs=_STATUS)
-def test_a_device_id_is_of_one_resource(node: Node) -> None:
+def test_a_device_id_is_of_one_resource(node: NodeUnderTest) -> None:
     """Plugins number their devices: 0 of one resource has nothing to do with 0 of another."""
     plugins = [node.joined("0") for _ in range(2)]
-    pods = [node.running(limits={each.resource: 1}) for each in plugins]
+    pods = [node.pods.running(limits={each.resource: 1}) for each in plugins]
     for plugin, pod in zip(plugins, pods, strict=True):
         node.until(
             lambda plugin=plugin, pod=pod: _health(node, pod, plugin.resource) == {"0": "Healthy"},  # type: ignore[misc]
@@ -69,12 +71,12 @@ def test_a_device_id_is_of_one_resource(node: Node) -> None:
     )
 
 
-def _health(node: Node, pod: PodSpec, resource: str) -> dict[str, str]:
-    return dict(node.container(pod).health.get(resource, {}))
+def _health(node: NodeUnderTest, pod: PodSpec, resource: str) -> dict[str, str]:
+    return dict(node.pods.container(pod).health.get(resource, {}))
 
 
-def _expect_undisturbed(node: Node, pod: PodSpec) -> None:
-    main = node.container(pod)
+def _expect_undisturbed(node: NodeUnderTest, pod: PodSpec) -> None:
+    main = node.pods.container(pod)
     expect(
         main.state == "running" and not main.restarts,
         "a container goes on with the devices that it has",

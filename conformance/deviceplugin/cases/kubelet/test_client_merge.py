@@ -7,7 +7,7 @@ from typing import Any
 from conformance.engine.case import MUST, case
 from conformance.engine.verdict import expect
 from conformance.kubelet.needs import Able, From
-from conformance.kubelet.node import Node
+from conformance.kubelet.node import NodeUnderTest
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 from refimpl.deviceplugin.scripted import ScriptedPlugin
 from refimpl.node.pods import ContainerSpec
@@ -18,7 +18,7 @@ _KEPT_BY_KUBELET = "io.kubernetes.container.restartCount"
 
 
 @case("DP-KUB-047", MUST, _SOURCE, needs=_CONFIGS)
-def test_a_variable_that_two_plugins_set_is_there_once(node: Node) -> None:
+def test_a_variable_that_two_plugins_set_is_there_once(node: NodeUnderTest) -> None:
     """Which of two values a process sees would depend on its runtime and its language. Resources
     have no order, so that either plugin may be the first."""
     first = _answering(node, envs={"SAME": "value", "BOTH": "first"})
@@ -34,7 +34,7 @@ def test_a_variable_that_two_plugins_set_is_there_once(node: Node) -> None:
 
 
 @case("DP-KUB-048", MUST, _SOURCE, needs=_CONFIGS)
-def test_a_path_that_two_plugins_fill_is_filled_once(node: Node) -> None:
+def test_a_path_that_two_plugins_fill_is_filled_once(node: NodeUnderTest) -> None:
     """Runtimes refuse two devices at one path, or mount one over the other."""
     device, mount = "/dev/of-both", "/mnt/of-both"
     plugins = [
@@ -56,7 +56,7 @@ def test_a_path_that_two_plugins_fill_is_filled_once(node: Node) -> None:
 
 
 @case("DP-KUB-049", MUST, _SOURCE, needs=_CONFIGS)
-def test_variables_of_a_plugin_stand_before_those_of_the_pod(node: Node) -> None:
+def test_variables_of_a_plugin_stand_before_those_of_the_pod(node: NodeUnderTest) -> None:
     """With runtimes the last one wins: whoever writes a pod can override what a plugin suggests."""
     plugin = _answering(node, envs={"SHARED": "plugin"})
     config = _config(node, {plugin.resource: 1}, env={"SHARED": "pod"})
@@ -70,7 +70,7 @@ def test_variables_of_a_plugin_stand_before_those_of_the_pod(node: Node) -> None
 
 
 @case("DP-KUB-050", MUST, _SOURCE, needs=[*_CONFIGS, From("1.29")])
-def test_cdi_devices_reach_the_runtime_each_once(node: Node) -> None:
+def test_cdi_devices_reach_the_runtime_each_once(node: NodeUnderTest) -> None:
     """The runtime looks them up by these names; all edits of a name that comes twice would be made
     twice."""
     shared, own = "example.com/card=shared", "example.com/card=own"
@@ -87,7 +87,7 @@ def test_cdi_devices_reach_the_runtime_each_once(node: Node) -> None:
 
 
 @case("DP-KUB-051", MUST, _SOURCE, needs=_CONFIGS)
-def test_annotations_of_a_plugin_do_not_replace_those_of_kubelet(node: Node) -> None:
+def test_annotations_of_a_plugin_do_not_replace_those_of_kubelet(node: NodeUnderTest) -> None:
     """Kubelet finds its containers again by its annotations; after a restart it would believe what
     a plugin had written there."""
     plugin = _answering(node, annotations={_KEPT_BY_KUBELET: "99", "example.com/own": "plugin"})
@@ -100,7 +100,7 @@ def test_annotations_of_a_plugin_do_not_replace_those_of_kubelet(node: Node) -> 
     )
 
 
-def _answering(node: Node, **fields: Any) -> ScriptedPlugin:
+def _answering(node: NodeUnderTest, **fields: Any) -> ScriptedPlugin:
     """A plugin with a device whose container gets these fields."""
     plugin = node.joined("a")
     answer = pb.ContainerAllocateResponse(**fields)
@@ -108,9 +108,9 @@ def _answering(node: Node, **fields: Any) -> ScriptedPlugin:
     return plugin
 
 
-def _config(node: Node, limits: dict[str, int], env: dict[str, str] | None = None) -> Any:
+def _config(node: NodeUnderTest, limits: dict[str, int], env: dict[str, str] | None = None) -> Any:
     """What a container of these limits was started with."""
-    pod = node.running(node.pod(app=(ContainerSpec(limits=limits, env=env or {}),)))
+    pod = node.pods.running(node.pods.run(app=(ContainerSpec(limits=limits, env=env or {}),)))
     return node.client.configs(pod.uid, "main")[0]
 
 

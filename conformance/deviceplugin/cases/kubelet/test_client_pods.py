@@ -7,7 +7,7 @@ import attrs
 from conformance.engine.case import MAY, MUST, SHOULD, case
 from conformance.engine.verdict import expect
 from conformance.kubelet.needs import Able, From
-from conformance.kubelet.node import Node
+from conformance.kubelet.node import NodeUnderTest
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 from refimpl.deviceplugin.scripted import ScriptedPlugin
 from refimpl.node.pods import ContainerSpec, PodState
@@ -18,13 +18,13 @@ _ALLOCATION = "kubelet: allocation at admission"
 
 
 @case("DP-KUB-032", MUST, "device plugin API v1beta1: AllocateRequest", needs=_PODS)
-def test_each_allocate_asks_for_one_container(node: Node) -> None:
+def test_each_allocate_asks_for_one_container(node: NodeUnderTest) -> None:
     """Many plugins answer for the first container of a request only; a second one in it would start
     without its devices."""
     plugin = node.joined("a", "b", "c")
     one = ContainerSpec("one", {plugin.resource: 1})
     two = ContainerSpec("two", {plugin.resource: 2})
-    node.running(node.pod(app=(one, two)))
+    node.pods.running(node.pods.run(app=(one, two)))
     shapes = [
         [len(each.devices_ids) for each in asked.container_requests]
         for asked in plugin.calls("Allocate")
@@ -38,11 +38,11 @@ def test_each_allocate_asks_for_one_container(node: Node) -> None:
 
 
 @case("DP-KUB-033", MUST, _ALLOCATION, needs=_PODS)
-def test_two_containers_of_a_pod_get_different_devices(node: Node) -> None:
+def test_two_containers_of_a_pod_get_different_devices(node: NodeUnderTest) -> None:
     """A device is exclusive, within a pod as well: two processes on one GPU break each other."""
     plugin = node.joined("a", "b", "c")
     app = tuple(ContainerSpec(name, {plugin.resource: 1}) for name in ("one", "two"))
-    node.running(node.pod(app=app))
+    node.pods.running(node.pods.run(app=app))
     got = plugin.allocated()
     expect(
         len(got) == 2 and all(len(ids) == 1 for ids in got) and got[0] != got[1],
@@ -53,10 +53,10 @@ def test_two_containers_of_a_pod_get_different_devices(node: Node) -> None:
 
 
 @case("DP-KUB-034", MUST, _ALLOCATION, needs=_PODS)
-def test_a_container_with_two_resources_asks_both_plugins(node: Node) -> None:
+def test_a_container_with_two_resources_asks_both_plugins(node: NodeUnderTest) -> None:
     """A plugin that is not asked prepares nothing: the container sees half of its hardware."""
     first, second = node.joined("a", "b"), node.joined("c", "d")
-    node.running(limits={first.resource: 1, second.resource: 2})
+    node.pods.running(limits={first.resource: 1, second.resource: 2})
     got = first.allocated(), second.allocated()
     expect(
         len(got[0]) == 1 and set(got[0][0]) < {"a", "b"} and got[1] == [("c", "d")],
@@ -67,35 +67,37 @@ def test_a_container_with_two_resources_asks_both_plugins(node: Node) -> None:
 
 
 @case("DP-KUB-035", MUST, _ALLOCATION, needs=_PODS)
-def test_a_failed_allocate_refuses_the_pod_and_frees_the_device(node: Node) -> None:
+def test_a_failed_allocate_refuses_the_pod_and_frees_the_device(node: NodeUnderTest) -> None:
     """Devices that stay marked after a failure are lost to the node until kubelet restarts."""
     plugin = node.joined("a")
     plugin.refused["Allocate"] = Code.INTERNAL
-    node.refused(node.pod({plugin.resource: 1}))
+    node.pods.refused(node.pods.run({plugin.resource: 1}))
     plugin.refused.clear()
-    node.running(limits={plugin.resource: 1})
+    node.pods.running(limits={plugin.resource: 1})
 
 
 @case("DP-KUB-036", SHOULD, _ALLOCATION, needs=_PODS)
-def test_an_answer_without_a_container_refuses_the_pod_and_frees_the_device(node: Node) -> None:
+def test_an_answer_without_a_container_refuses_the_pod_and_frees_the_device(
+    node: NodeUnderTest,
+) -> None:
     """As after any failure of Allocate. Devices of 1.37.2 stay marked until some other pod's are
     collected, so that one odd answer takes the last device from the node."""
     plugin = node.joined("a")
     # What pods of before still held would be collected, and what leaked with it.
-    node.until(lambda: not node.listed(), "pods that were deleted are not listed")
+    node.until(lambda: not node.podresources.listed(), "pods that were deleted are not listed")
     plugin.answers = lambda _: pb.AllocateResponse()
-    node.refused(node.pod({plugin.resource: 1}))
+    node.pods.refused(node.pods.run({plugin.resource: 1}))
     plugin.answers = plugin.answer
-    node.running(limits={plugin.resource: 1})
+    node.pods.running(limits={plugin.resource: 1})
 
 
 @case("DP-KUB-037", MUST, _ALLOCATION, needs=[*_PODS, Able("configs")])
-def test_of_two_answers_for_one_container_the_first_counts(node: Node) -> None:
+def test_of_two_answers_for_one_container_the_first_counts(node: NodeUnderTest) -> None:
     """The second is of nobody: its devices and variables belong in no container."""
     plugin = node.joined("a")
     answers = [pb.ContainerAllocateResponse(envs={"ANSWER": word}) for word in ("first", "second")]
     plugin.answers = lambda _: pb.AllocateResponse(container_responses=answers)
-    pod = node.running(limits={plugin.resource: 1})
+    pod = node.pods.running(limits={plugin.resource: 1})
     envs = node.client.configs(pod.uid, "main")[0].get("envs", [])
     got = [each.get("value") for each in envs if each["key"] == "ANSWER"]
     expect(
@@ -107,27 +109,27 @@ def test_of_two_answers_for_one_container_the_first_counts(node: Node) -> None:
 
 
 @case("DP-KUB-038", MUST, _ALLOCATION, needs=_PODS)
-def test_a_pod_that_fails_half_way_gives_back_what_it_got(node: Node) -> None:
+def test_a_pod_that_fails_half_way_gives_back_what_it_got(node: NodeUnderTest) -> None:
     """Otherwise a plugin that is broken eats up the devices of the others, pod by pod."""
     good, bad = node.joined("a"), node.joined("b")
     bad.refused["Allocate"] = Code.INTERNAL
     app = (ContainerSpec("one", {good.resource: 1}), ContainerSpec("two", {bad.resource: 1}))
-    node.refused(node.pod(app=app))
+    node.pods.refused(node.pods.run(app=app))
     expect(
         good.allocated() == [("a",)],
         "containers are given their devices in the order of the pod",
         wanted="an Allocate of a for the first container",
         got=good.allocated(),
     )
-    node.running(limits={good.resource: 1})
+    node.pods.running(limits={good.resource: 1})
 
 
 @case("DP-KUB-046", MUST, "kubelet: devices of pods that are gone", needs=_PODS)
-def test_devices_of_a_deleted_pod_can_be_had_again(node: Node) -> None:
+def test_devices_of_a_deleted_pod_can_be_had_again(node: NodeUnderTest) -> None:
     """There is no call that frees a device: the client has to notice by itself."""
     plugin = node.joined("a")
-    node.delete(node.running(limits={plugin.resource: 1}))
-    node.running(limits={plugin.resource: 1})
+    node.pods.delete(node.pods.running(limits={plugin.resource: 1}))
+    node.pods.running(limits={plugin.resource: 1})
     expect(
         plugin.allocated() == [("a",), ("a",)],
         "the device is allocated to one pod after the other",
@@ -137,51 +139,58 @@ def test_devices_of_a_deleted_pod_can_be_had_again(node: Node) -> None:
 
 
 @case("DP-KUB-062", MAY, "kubelet: admission with unhealthy devices", needs=_PODS)
-def test_a_limit_of_none_is_refused_while_no_device_is_healthy(node: Node) -> None:
+def test_a_limit_of_none_is_refused_while_no_device_is_healthy(node: NodeUnderTest) -> None:
     """What 1.37.2 does: the health of a resource is judged before the number that is asked for."""
     plugin = node.joined("a")
     plugin.send(pb.Device(ID="a", health="Unhealthy"))
-    node.until(lambda: not node.allocatable(plugin.resource), "no device is allocatable any more")
-    node.refused(node.pod({plugin.resource: 0}))
+    node.until(
+        lambda: not node.podresources.allocatable(plugin.resource),
+        "no device is allocatable any more",
+    )
+    node.pods.refused(node.pods.run({plugin.resource: 0}))
 
 
 @case("DP-KUB-063", MAY, "kubelet: admission of unknown resources", needs=_PODS)
-def test_a_resource_that_nobody_registered_is_no_obstacle(node: Node) -> None:
+def test_a_resource_that_nobody_registered_is_no_obstacle(node: NodeUnderTest) -> None:
     """What 1.37.2 does: nothing of the resource is on the node, so that nothing of it is judged."""
-    node.running(limits={node.resource(): 1})
+    node.pods.running(limits={node.resource(): 1})
 
 
 @case("DP-KUB-065", MUST, "kubelet: allocation to a pod it knows", needs=[*_PODS, Able("restart")])
-def test_a_pod_cannot_ask_for_another_number_later(node: Node) -> None:
+def test_a_pod_cannot_ask_for_another_number_later(node: NodeUnderTest) -> None:
     """What was allocated stays for the life of a pod; another count of it cannot be met."""
     plugin = node.joined("a", "b", "c")
-    pod = node.running(limits={plugin.resource: 1})
+    pod = node.pods.running(limits={plugin.resource: 1})
     node.client.end(kill=True)
     node.client.run(attrs.evolve(pod, app=(ContainerSpec(limits={plugin.resource: 2}),)))
     node.start()
-    node.until(lambda: node.state(pod).phase == "Failed", "the pod is refused after the restart")
-    _expect_unexpected(node.state(pod))
+    node.until(
+        lambda: node.pods.state(pod).phase == "Failed", "the pod is refused after the restart"
+    )
+    _expect_unexpected(node.pods.state(pod))
 
 
 @case("DP-KUB-068", MUST, _ALLOCATION, needs=_PODS)
-def test_a_device_that_vanishes_during_its_allocate_harms_nobody(node: Node) -> None:
+def test_a_device_that_vanishes_during_its_allocate_harms_nobody(node: NodeUnderTest) -> None:
     """A plugin cannot know what is asked of it next when it drops a device. Kubelet 1.37.2 ends
     over it, and with it the admission of every pod on the node."""
     plugin = node.joined("a", "b")
     plugin.held.add("Allocate")
-    pod = node.pod({plugin.resource: 1})
+    pod = node.pods.run({plugin.resource: 1})
     node.until(plugin.allocated, "the plugin is asked to allocate")
     (picked,) = plugin.allocated()[0]
     (other,) = {"a", "b"} - {picked}
     plugin.send(other)
-    node.until(lambda: node.allocatable(plugin.resource) == {other}, "the list is taken in")
+    node.until(
+        lambda: node.podresources.allocatable(plugin.resource) == {other}, "the list is taken in"
+    )
     plugin.release()
     node.until(
-        lambda: node.state(pod).phase in ("Running", "Failed"),
+        lambda: node.pods.state(pod).phase in ("Running", "Failed"),
         "the client lives on when the device is not in the list any more, and settles the pod",
     )
-    state = node.settled(pod)
-    held = node.assigned(pod, plugin.resource)
+    state = node.pods.settled(pod)
+    held = node.podresources.assigned(pod, plugin.resource)
     expect(
         held == ({picked} if state.phase == "Running" else set()),
         "the pod has the device and runs, or has nothing and is refused",
@@ -194,14 +203,14 @@ def test_a_device_that_vanishes_during_its_allocate_harms_nobody(node: Node) -> 
 @case(
     "DP-KUB-073", MUST, "kubelet: resources backed by claims", needs=[Able("claims"), From("1.36")]
 )
-def test_a_resource_that_a_claim_backs_is_not_asked_of_a_plugin(node: Node) -> None:
+def test_a_resource_that_a_claim_backs_is_not_asked_of_a_plugin(node: NodeUnderTest) -> None:
     """The devices come from a DRA driver; a plugin of the same resource would give others on top,
     and they would be lost to everybody else."""
     plugin = node.joined("a")
     plugin.options.get_preferred_allocation_available = True
     resource = plugin.resource
     app = (ContainerSpec(limits={resource: 1}, claimed=frozenset({resource})),)
-    node.running(node.pod(app=app))
+    node.pods.running(node.pods.run(app=app))
     asked = [*plugin.calls("GetPreferredAllocation"), *plugin.calls("Allocate")]
     expect(
         not asked,
@@ -220,12 +229,12 @@ def _expect_unexpected(state: PodState) -> None:
     )
 
 
-def _expect_serving(node: Node, plugin: ScriptedPlugin, device: str) -> None:
+def _expect_serving(node: NodeUnderTest, plugin: ScriptedPlugin, device: str) -> None:
     """The device is free: another pod gets it."""
-    pod = node.running(limits={plugin.resource: 1})
+    pod = node.pods.running(limits={plugin.resource: 1})
     expect(
-        node.assigned(pod, plugin.resource) == {device},
+        node.podresources.assigned(pod, plugin.resource) == {device},
         "a pod gets the device that is left",
         wanted=device,
-        got=", ".join(node.assigned(pod, plugin.resource)) or "nothing",
+        got=", ".join(node.podresources.assigned(pod, plugin.resource)) or "nothing",
     )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from conformance.engine.case import MUST, case
 from conformance.engine.verdict import expect
 from conformance.kubelet.needs import Able
-from conformance.kubelet.node import Node
+from conformance.kubelet.node import NodeUnderTest
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 from refimpl.deviceplugin.scripted import ScriptedPlugin
 from refimpl.wire.status import Code
@@ -30,7 +30,7 @@ _ANSWERS: Mapping[str, Answer] = {
 
 
 @case("DP-KUB-039", MUST, _SOURCE, needs=_PODS)
-def test_a_preference_is_followed_as_far_as_it_makes_sense(node: Node) -> None:
+def test_a_preference_is_followed_as_far_as_it_makes_sense(node: NodeUnderTest) -> None:
     """What a plugin prefers is advice, and plugins err: whatever they say, the container gets as
     many devices as it asked for, all of them known and free."""
     plugin = _preferring(node, *_DEVICES)
@@ -38,7 +38,7 @@ def test_a_preference_is_followed_as_far_as_it_makes_sense(node: Node) -> None:
     for variant, answer in _ANSWERS.items():
         plugin.preferred = _as_script(answer)
         before = len(plugin.allocated())
-        node.running(limits={plugin.resource: _SIZE})
+        node.pods.running(limits={plugin.resource: _SIZE})
         got = plugin.allocated()[before:]
         _expect_sensible(variant, answer(sorted(free)) or (), got, free)
         free -= set(got[0])
@@ -52,12 +52,12 @@ def test_a_preference_is_followed_as_far_as_it_makes_sense(node: Node) -> None:
 
 
 @case("DP-KUB-040", MUST, _SOURCE, needs=_PODS)
-def test_a_failed_preference_refuses_the_pod(node: Node) -> None:
+def test_a_failed_preference_refuses_the_pod(node: NodeUnderTest) -> None:
     """An error says that something is wrong with the devices, which no opinion does not: nothing is
     allocated then."""
     plugin = _preferring(node, "a", "b", "c")
     plugin.refused[_RPC] = Code.INTERNAL
-    node.refused(node.pod({plugin.resource: 1}))
+    node.pods.refused(node.pods.run({plugin.resource: 1}))
     expect(
         not plugin.allocated(),
         "no Allocate follows a GetPreferredAllocation that failed",
@@ -67,10 +67,10 @@ def test_a_failed_preference_refuses_the_pod(node: Node) -> None:
 
 
 @case("DP-KUB-041", MUST, _SOURCE, needs=_PODS)
-def test_a_plugin_that_offers_no_preference_is_not_asked(node: Node) -> None:
+def test_a_plugin_that_offers_no_preference_is_not_asked(node: NodeUnderTest) -> None:
     """It need not serve the call at all: an error would refuse every pod."""
     plugin = node.joined("a", "b", "c")
-    node.running(limits={plugin.resource: 1})
+    node.pods.running(limits={plugin.resource: 1})
     asked = plugin.calls(_RPC)
     expect(
         not asked,
@@ -83,7 +83,7 @@ def test_a_plugin_that_offers_no_preference_is_not_asked(node: Node) -> None:
 _RPC = "GetPreferredAllocation"
 
 
-def _preferring(node: Node, *devices: str) -> ScriptedPlugin:
+def _preferring(node: NodeUnderTest, *devices: str) -> ScriptedPlugin:
     plugin = node.plugin()
     plugin.options.get_preferred_allocation_available = True
     return node.join(plugin, *devices)

@@ -9,7 +9,7 @@ from conformance.deviceplugin.attempts import Attempt, refusal
 from conformance.engine.case import MAY, MUST, SHOULD, case
 from conformance.engine.verdict import expect
 from conformance.kubelet.needs import Able
-from conformance.kubelet.node import Node
+from conformance.kubelet.node import NodeUnderTest
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 from refimpl.deviceplugin.scripted import ScriptedPlugin
 from refimpl.wire.status import Code
@@ -20,7 +20,7 @@ ASK, WATCH = "GetDevicePluginOptions", "ListAndWatch"
 
 
 @case("DP-KUB-001", MUST, "device plugin API v1beta1: registration")
-def test_a_plugin_is_asked_for_its_options_and_then_watched_once(node: Node) -> None:
+def test_a_plugin_is_asked_for_its_options_and_then_watched_once(node: NodeUnderTest) -> None:
     """Options come first because they say how to allocate; a second stream would have a plugin
     send every change twice."""
     plugin = node.plugin().serve()
@@ -35,7 +35,7 @@ def test_a_plugin_is_asked_for_its_options_and_then_watched_once(node: Node) -> 
 
 
 @case("DP-KUB-002", MUST, "kubelet: checks of Register")
-def test_a_strange_version_is_refused_with_the_versions_named(node: Node) -> None:
+def test_a_strange_version_is_refused_with_the_versions_named(node: NodeUnderTest) -> None:
     """The error is all that the author of a plugin for another API version gets to see."""
     plugin = node.plugin().serve()
     for version in ("v1alpha1", "", "V1beta1"):
@@ -49,7 +49,7 @@ def test_a_strange_version_is_refused_with_the_versions_named(node: Node) -> Non
 
 
 @case("DP-KUB-003", MUST, "kubelet: checks of Register")
-def test_a_name_that_is_no_extended_resource_is_refused(node: Node) -> None:
+def test_a_name_that_is_no_extended_resource_is_refused(node: NodeUnderTest) -> None:
     """A resource of such a name could take the place of CPU and memory, or be none that a pod may
     ask for."""
     plugin = node.plugin().serve()
@@ -60,7 +60,7 @@ def test_a_name_that_is_no_extended_resource_is_refused(node: Node) -> None:
 
 
 @case("DP-KUB-004", MUST, "kubelet: checks of Register")
-def test_every_good_name_is_accepted(node: Node) -> None:
+def test_every_good_name_is_accepted(node: NodeUnderTest) -> None:
     """The longest ones, capitals and underscores behind the slash included: vendors have them."""
     unusual = ("a/b", "smarter-devices/net_tun", "x.io/GPU.v1")
     for name in (*unusual, f"a.b/{'c' * 63}", f"{_domain(244)}/b"):
@@ -68,7 +68,9 @@ def test_every_good_name_is_accepted(node: Node) -> None:
 
 
 @case("DP-KUB-005", MUST, "kubelet: dial of a plugin", needs=[Able("capacity")])
-def test_a_plugin_that_does_not_listen_hears_so_within_the_time_of_a_dial(node: Node) -> None:
+def test_a_plugin_that_does_not_listen_hears_so_within_the_time_of_a_dial(
+    node: NodeUnderTest,
+) -> None:
     """One that calls Register before it serves has to learn that it must try again. The ten
     seconds pass on the clock of a client that has one to be set."""
     plugin = node.plugin()
@@ -83,7 +85,7 @@ def test_a_plugin_that_does_not_listen_hears_so_within_the_time_of_a_dial(node: 
 
 
 @case("DP-KUB-006", MAY, "kubelet: place of a plugin's socket")
-def test_the_endpoint_is_a_path_below_the_folder_that_is_not_checked(node: Node) -> None:
+def test_the_endpoint_is_a_path_below_the_folder_that_is_not_checked(node: NodeUnderTest) -> None:
     """A file name is meant. What kubelet joins to its folder unseen still has to lead somewhere,
     or to an error: for an empty endpoint after the time of a dial, which a client with a clock does
     not wait for."""
@@ -94,14 +96,17 @@ def test_the_endpoint_is_a_path_below_the_folder_that_is_not_checked(node: Node)
         plugin.serve(path)
         plugin.send("a")
         plugin.register(node.plugins, endpoint=endpoint)
-        node.until(lambda: node.allocatable(plugin.resource), f"{endpoint} leads to its plugin")  # noqa: B023
+        node.until(
+            lambda: node.podresources.allocatable(plugin.resource),  # noqa: B023
+            f"{endpoint} leads to its plugin",
+        )
     what = "the folder itself is no plugin"
     found = Attempt(node, node.plugin(), endpoint="").outcome(1.5 * DIAL_S, what)
     expect(found, what, wanted="an error", got="success")
 
 
 @case("DP-KUB-007", MUST, "kubelet: options of a plugin")
-def test_a_plugin_whose_options_fail_is_refused_and_hung_up_on(node: Node) -> None:
+def test_a_plugin_whose_options_fail_is_refused_and_hung_up_on(node: NodeUnderTest) -> None:
     """It tries again and again; a client that keeps each connection runs out of descriptors
     (kubernetes 124716)."""
     plugin = node.plugin().serve(freezable=True)
@@ -117,7 +122,9 @@ def test_a_plugin_whose_options_fail_is_refused_and_hung_up_on(node: Node) -> No
 
 
 @case("DP-KUB-008", SHOULD, "robustness: a plugin that does not answer")
-def test_a_plugin_that_hangs_does_not_hold_up_its_registration_for_ever(node: Node) -> None:
+def test_a_plugin_that_hangs_does_not_hold_up_its_registration_for_ever(
+    node: NodeUnderTest,
+) -> None:
     """kubelet waits as long as it takes. A deadline on the call is enough, and seen at once; a
     client without one has fifteen seconds to give up by itself."""
     plugin = node.plugin().serve()
@@ -134,15 +141,17 @@ def test_a_plugin_that_hangs_does_not_hold_up_its_registration_for_ever(node: No
 
 
 @case("DP-KUB-009", MUST, "kubelet: options of a plugin", needs=[Able("pods")])
-def test_options_are_those_that_the_plugin_answers(node: Node) -> None:
+def test_options_are_those_that_the_plugin_answers(node: NodeUnderTest) -> None:
     """Since 1.25 those of Register mean nothing; a plugin asked for what it does not serve fails
     its pods."""
     plugin = node.plugin().serve()
     plugin.send("a", "b")
     said = pb.DevicePluginOptions(pre_start_required=True, get_preferred_allocation_available=True)
     plugin.register(node.plugins, options=said)
-    node.until(lambda: len(node.allocatable(plugin.resource)) == 2, "the devices arrive")
-    node.running(limits={plugin.resource: 1})
+    node.until(
+        lambda: len(node.podresources.allocatable(plugin.resource)) == 2, "the devices arrive"
+    )
+    node.pods.running(limits={plugin.resource: 1})
     unwanted = {"GetPreferredAllocation", "PreStartContainer"} & {*plugin.order}
     expect(
         not unwanted,
@@ -153,7 +162,7 @@ def test_options_are_those_that_the_plugin_answers(node: Node) -> None:
 
 
 @case("DP-KUB-010", MUST, "device plugin API v1beta1: ListAndWatch", needs=[Able("capacity")])
-def test_register_does_not_wait_for_the_first_list(node: Node) -> None:
+def test_register_does_not_wait_for_the_first_list(node: NodeUnderTest) -> None:
     """Some plugins look for their hardware first; the list may come much later. The five minutes
     pass on the clock of a client that has one, and are a moment for others."""
     plugin = node.plugin().serve()
@@ -170,7 +179,7 @@ def test_register_does_not_wait_for_the_first_list(node: Node) -> None:
 
 
 @case("DP-KUB-031", MUST, "robustness: registrations at the same time")
-def test_plugins_that_register_at_the_same_time_are_all_taken_in(node: Node) -> None:
+def test_plugins_that_register_at_the_same_time_are_all_taken_in(node: NodeUnderTest) -> None:
     """After a restart of kubelet all plugins of a node come at once (kubernetes 55884)."""
     plugins = [node.plugin().serve() for _ in range(3)]
     together = threading.Barrier(len(plugins))
@@ -187,13 +196,13 @@ def test_plugins_that_register_at_the_same_time_are_all_taken_in(node: Node) -> 
         thread.join()
     for plugin in plugins:
         node.until(
-            lambda: node.allocatable(plugin.resource) == {"a"},  # noqa: B023
+            lambda: node.podresources.allocatable(plugin.resource) == {"a"},  # noqa: B023
             "each of several plugins that register at once is taken in",
         )
 
 
 @case("DP-KUB-072", MAY, "kubelet: options of a plugin")
-def test_the_call_for_options_has_what_is_left_of_registers_deadline(node: Node) -> None:
+def test_the_call_for_options_has_what_is_left_of_registers_deadline(node: NodeUnderTest) -> None:
     """A plugin that gives its own Register up should not go on being asked by it."""
     plugin = node.plugin().serve()
     plugin.held.add(ASK)

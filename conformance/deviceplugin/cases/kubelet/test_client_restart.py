@@ -5,7 +5,7 @@ from __future__ import annotations
 from conformance.engine.case import MUST, case
 from conformance.engine.verdict import expect
 from conformance.kubelet.needs import Able
-from conformance.kubelet.node import Node
+from conformance.kubelet.node import NodeUnderTest
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 from refimpl.deviceplugin.scripted import ScriptedPlugin
 from refimpl.node.pods import ContainerSpec, PodSpec
@@ -15,20 +15,20 @@ _SOURCE = "kubelet: restart"
 
 
 @case("DP-KUB-054", MUST, _SOURCE, needs=[*_RESTART, Able("capacity")])
-def test_devices_that_pods_hold_are_not_given_away_after_a_restart(node: Node) -> None:
+def test_devices_that_pods_hold_are_not_given_away_after_a_restart(node: NodeUnderTest) -> None:
     """The pods go on running meanwhile. What the node can offer is not known before the plugin is
     back, so that the scheduler must see none."""
     plugin = node.joined("a", "b")
-    pod = node.running(limits={plugin.resource: 1})
-    held = node.assigned(pod, plugin.resource)
+    pod = node.pods.running(limits={plugin.resource: 1})
+    held = node.podresources.assigned(pod, plugin.resource)
     node.restart()
     _expect_kept(node, pod, plugin.resource, held)
     node.until(
         lambda: node.counts(plugin.resource) == (0, 0), "no device counts before the plugin is back"
     )
     again = node.join(node.plugin(plugin.resource), "a", "b")
-    node.running(limits={plugin.resource: 1})
-    node.refused(node.pod({plugin.resource: 1}))
+    node.pods.running(limits={plugin.resource: 1})
+    node.pods.refused(node.pods.run({plugin.resource: 1}))
     expect(
         again.allocated() == [tuple({"a", "b"} - held)],
         "only the device that nobody holds is allocated after a restart",
@@ -38,11 +38,13 @@ def test_devices_that_pods_hold_are_not_given_away_after_a_restart(node: Node) -
 
 
 @case("DP-KUB-055", MUST, _SOURCE, needs=_RESTART)
-def test_a_pod_that_does_not_run_needs_its_devices_healthy_after_a_restart(node: Node) -> None:
+def test_a_pod_that_does_not_run_needs_its_devices_healthy_after_a_restart(
+    node: NodeUnderTest,
+) -> None:
     """Its container would be started on a device that is known to be broken."""
     plugin = node.joined("a", "b")
-    pod = node.running(limits={plugin.resource: 1})
-    (held,) = node.assigned(pod, plugin.resource)
+    pod = node.pods.running(limits={plugin.resource: 1})
+    (held,) = node.podresources.assigned(pod, plugin.resource)
     (other,) = {"a", "b"} - {held}
     node.client.end(kill=True)
     node.client.exit(pod.uid, "main", 1)
@@ -51,10 +53,10 @@ def test_a_pod_that_does_not_run_needs_its_devices_healthy_after_a_restart(node:
     again.send(pb.Device(ID=held, health="Unhealthy"), other)
     again.register(node.plugins)
     node.until(
-        lambda: node.state(pod).phase == "Failed" or node.container(pod).restarts,
+        lambda: node.pods.state(pod).phase == "Failed" or node.pods.container(pod).restarts,
         "the pod is refused",
     )
-    state = node.state(pod)
+    state = node.pods.state(pod)
     expect(
         state.reason == "UnexpectedAdmissionError" and not again.allocated(),
         "a pod is refused whose devices cannot be had again",
@@ -64,11 +66,11 @@ def test_a_pod_that_does_not_run_needs_its_devices_healthy_after_a_restart(node:
 
 
 @case("DP-KUB-056", MUST, _SOURCE, needs=_RESTART)
-def test_a_pod_that_runs_is_left_alone_however_late_the_plugin_comes(node: Node) -> None:
+def test_a_pod_that_runs_is_left_alone_however_late_the_plugin_comes(node: NodeUnderTest) -> None:
     """An update of kubelet must not end the work of a whole node, and plugins take their time."""
     plugin = node.joined("a", "b")
-    pod = node.running(limits={plugin.resource: 1})
-    held = node.assigned(pod, plugin.resource)
+    pod = node.pods.running(limits={plugin.resource: 1})
+    held = node.podresources.assigned(pod, plugin.resource)
     node.restart()
     _expect_kept(node, pod, plugin.resource, held)
     _expect_undisturbed(node, pod)
@@ -77,15 +79,17 @@ def test_a_pod_that_runs_is_left_alone_however_late_the_plugin_comes(node: Node)
 
 
 @case("DP-KUB-076", MUST, _SOURCE, needs=_RESTART)
-def test_an_init_container_that_is_done_does_not_end_its_pod_after_a_restart(node: Node) -> None:
+def test_an_init_container_that_is_done_does_not_end_its_pod_after_a_restart(
+    node: NodeUnderTest,
+) -> None:
     """It needs its devices no more. Nearly every pod with an init container is in that state."""
     plugin = node.joined("a", "b")
     init, app = (ContainerSpec(name, {plugin.resource: 1}) for name in ("setup", "main"))
-    pod = node.pod(init=(init,), app=(app,))
-    node.until(lambda: node.container(pod, "setup").state == "running", "setup runs")
+    pod = node.pods.run(init=(init,), app=(app,))
+    node.until(lambda: node.pods.container(pod, "setup").state == "running", "setup runs")
     node.client.exit(pod.uid, "setup", 0)
-    node.running(pod)
-    held = node.assigned(pod, plugin.resource)
+    node.pods.running(pod)
+    held = node.podresources.assigned(pod, plugin.resource)
     node.restart()
     _expect_kept(node, pod, plugin.resource, held)
     _expect_undisturbed(node, pod)
@@ -93,13 +97,16 @@ def test_an_init_container_that_is_done_does_not_end_its_pod_after_a_restart(nod
     _expect_nothing_new(node, pod, again, held)
 
 
-def _expect_kept(node: Node, pod: PodSpec, resource: str, held: set[str]) -> None:
+def _expect_kept(node: NodeUnderTest, pod: PodSpec, resource: str, held: set[str]) -> None:
     """Kubelet has heard of its pods, and the checkpoint told it what they hold."""
     node.until(
-        lambda: node.assigned(pod, resource) == held or node.state(pod).phase == "Failed",
+        lambda: (
+            node.podresources.assigned(pod, resource) == held
+            or node.pods.state(pod).phase == "Failed"
+        ),
         "the pod is listed with the devices that it had before the restart",
     )
-    state = node.state(pod)
+    state = node.pods.state(pod)
     expect(
         state.phase == "Running",
         "a pod that runs is not disturbed by a restart",
@@ -108,16 +115,22 @@ def _expect_kept(node: Node, pod: PodSpec, resource: str, held: set[str]) -> Non
     )
 
 
-def _expect_undisturbed(node: Node, pod: PodSpec) -> None:
+def _expect_undisturbed(node: NodeUnderTest, pod: PodSpec) -> None:
     def undisturbed() -> bool:
-        main = node.container(pod)
-        return node.state(pod).phase == "Running" and main.state == "running" and not main.restarts
+        main = node.pods.container(pod)
+        return (
+            node.pods.state(pod).phase == "Running"
+            and main.state == "running"
+            and not main.restarts
+        )
 
     node.stays(undisturbed, "a pod that runs is not disturbed by a restart", "it runs on")
 
 
-def _expect_nothing_new(node: Node, pod: PodSpec, again: ScriptedPlugin, held: set[str]) -> None:
-    got, phase = node.assigned(pod, again.resource), node.state(pod).phase
+def _expect_nothing_new(
+    node: NodeUnderTest, pod: PodSpec, again: ScriptedPlugin, held: set[str]
+) -> None:
+    got, phase = node.podresources.assigned(pod, again.resource), node.pods.state(pod).phase
     expect(
         got == held and phase == "Running" and not again.allocated(),
         "a pod that runs keeps its devices, and none is allocated anew",

@@ -10,7 +10,7 @@ from conformance.deviceplugin.attempts import refused
 from conformance.engine.case import MAY, MUST, case
 from conformance.engine.verdict import Broken, expect
 from conformance.kubelet.needs import Able, From
-from conformance.kubelet.node import Node
+from conformance.kubelet.node import NodeUnderTest
 from refimpl.deviceplugin.scripted import ScriptedPlugin
 from refimpl.wire.status import Code, Refused
 
@@ -21,7 +21,7 @@ ASK, WATCH = "GetDevicePluginOptions", "ListAndWatch"
 
 
 @case("DP-KUB-026", MUST, OTHER, needs=[Able("capacity")])
-def test_when_a_replaced_plugin_ends_its_successor_is_not_lost(node: Node) -> None:
+def test_when_a_replaced_plugin_ends_its_successor_is_not_lost(node: NodeUnderTest) -> None:
     """An update starts the new plugin before the old one ends. Kubelets from 1.25 to 1.36 take the
     end of the old stream for the new plugin's (kubernetes 121994), and are held to that."""
     old = node.joined("a", "b")
@@ -31,14 +31,17 @@ def test_when_a_replaced_plugin_ends_its_successor_is_not_lost(node: Node) -> No
         node.counted(old.resource, (3, 0), "with one slot a resource, any stream's end empties it")
         return
     node.stays(
-        lambda: len(node.allocatable(old.resource)) == 3 and node.counts(old.resource) != (3, 0),
+        lambda: (
+            len(node.podresources.allocatable(old.resource)) == 3
+            and node.counts(old.resource) != (3, 0)
+        ),
         "the end of the old plugin does nothing to the new one",
         wanted="its three devices",
     )
 
 
 @case("DP-KUB-027", MAY, SAME, needs=[MULTI])
-def test_a_socket_that_is_in_use_is_refused_or_known_already(node: Node) -> None:
+def test_a_socket_that_is_in_use_is_refused_or_known_already(node: NodeUnderTest) -> None:
     """A plugin may register twice, by two triggers or after an answer that was lost. Kubelet dials
     it, asks, and refuses; to be content without a dial is as good."""
     plugin, again = _doubled(node)
@@ -53,7 +56,9 @@ def test_a_socket_that_is_in_use_is_refused_or_known_already(node: Node) -> None
 
 
 @case("DP-KUB-028", MAY, SAME)
-def test_a_plugin_that_restarts_before_its_end_was_seen_is_not_shut_out_unseen(node: Node) -> None:
+def test_a_plugin_that_restarts_before_its_end_was_seen_is_not_shut_out_unseen(
+    node: NodeUnderTest,
+) -> None:
     """The socket's name is the same and the old stream ends a moment after Register. Where that
     was refused or evicted, the plugin can register again as soon as its devices are gone; only
     where the old end goes unseen (1.37.2) it may be refused."""
@@ -73,21 +78,24 @@ def test_a_plugin_that_restarts_before_its_end_was_seen_is_not_shut_out_unseen(n
         got=f"first {first or 'OK'}, then {again}; devices kept: {kept}",
     )
     if again is None:
-        node.until(lambda: node.allocatable(old.resource) == {"c"}, "the new plugin's list holds")
+        node.until(
+            lambda: node.podresources.allocatable(old.resource) == {"c"},
+            "the new plugin's list holds",
+        )
 
 
 @case("DP-KUB-029", MUST, OTHER, needs=[MULTI, Able("pods")])
-def test_when_one_of_two_plugins_ends_the_other_one_is_called(node: Node) -> None:
+def test_when_one_of_two_plugins_ends_the_other_one_is_called(node: NodeUnderTest) -> None:
     """A new version that is taken back leaves the old one in charge, without a gap."""
     first = node.joined("a", "b")
     second = node.join(node.plugin(first.resource), "a", "b", "c")
     second.stop()
     node.stays(
-        lambda: len(node.allocatable(first.resource)) == 3,
+        lambda: len(node.podresources.allocatable(first.resource)) == 3,
         "while one of its plugins lives, a resource keeps its devices",
         wanted="three devices",
     )
-    node.running(limits={first.resource: 1})
+    node.pods.running(limits={first.resource: 1})
     expect(
         len(first.allocated()) == 1,
         "the plugin that is left allocates",
@@ -97,20 +105,22 @@ def test_when_one_of_two_plugins_ends_the_other_one_is_called(node: Node) -> Non
 
 
 @case("DP-KUB-030", MAY, OTHER)
-def test_of_two_plugins_the_list_that_came_last_holds(node: Node) -> None:
+def test_of_two_plugins_the_list_that_came_last_holds(node: NodeUnderTest) -> None:
     """The lists of a resource are not merged: two plugins that share one have to agree."""
     first = node.joined("a", "b")
     second = node.join(node.plugin(first.resource), "c")
     for plugin, ids in ((first, "d"), (second, "ef"), (first, "a")):
         plugin.send(*ids)
         node.until(
-            lambda: node.allocatable(first.resource) == {*ids},  # noqa: B023
+            lambda: node.podresources.allocatable(first.resource) == {*ids},  # noqa: B023
             "each list replaces the resource, whoever sends it",
         )
 
 
 @case("DP-KUB-066", MAY, SAME, needs=[MULTI, Able("restart")])
-def test_after_a_doubled_register_the_resource_recovers_or_waits_for_a_restart(node: Node) -> None:
+def test_after_a_doubled_register_the_resource_recovers_or_waits_for_a_restart(
+    node: NodeUnderTest,
+) -> None:
     """In 1.37.2 the end of that plugin is not seen, and its socket refused, until kubelet restarts:
     its devices are given to pods that cannot start. Another socket helps, but its end is not seen
     either. A better client sees the end and takes the plugin in again."""
@@ -135,19 +145,20 @@ def test_after_a_doubled_register_the_resource_recovers_or_waits_for_a_restart(n
     _renewed(node, plugin)
 
 
-def _renewed(node: Node, plugin: ScriptedPlugin) -> None:
+def _renewed(node: NodeUnderTest, plugin: ScriptedPlugin) -> None:
     """A restart sets it right."""
     plugin.stop()
     node.restart()
     heir = node.join(node.plugin(plugin.resource, socket=plugin.path.name), "d")
     heir.stop()
     node.until(
-        lambda: not node.allocatable(plugin.resource), "after a restart, the socket is as any other"
+        lambda: not node.podresources.allocatable(plugin.resource),
+        "after a restart, the socket is as any other",
     )
 
 
 @case("DP-KUB-067", MAY, SAME, needs=[MULTI, Able("pods")])
-def test_after_a_doubled_register_an_heir_of_the_socket_is_called(node: Node) -> None:
+def test_after_a_doubled_register_an_heir_of_the_socket_is_called(node: NodeUnderTest) -> None:
     """Where 1.37.2 refuses the heir, it still calls it: the connection that it never closed comes
     to life again. Its lists it never hears. Elsewhere the heir can register."""
     plugin, _ = _doubled(node)
@@ -156,8 +167,11 @@ def test_after_a_doubled_register_an_heir_of_the_socket_is_called(node: Node) ->
     heir = node.plugin(plugin.resource, socket=plugin.path.name).serve()
     heir.send("a", "b")
     again = refused(node, heir)
-    node.until(lambda: node.allocatable(plugin.resource), "the devices of the socket can be had")
-    node.running(limits={plugin.resource: 1})
+    node.until(
+        lambda: node.podresources.allocatable(plugin.resource),
+        "the devices of the socket can be had",
+    )
+    node.pods.running(limits={plugin.resource: 1})
     told = len(heir.allocated()), WATCH in heir.order
     expect(
         told == (1, again is None),
@@ -167,17 +181,19 @@ def test_after_a_doubled_register_an_heir_of_the_socket_is_called(node: Node) ->
     )
 
 
-def _doubled(node: Node) -> tuple[ScriptedPlugin, Refused | None]:
+def _doubled(node: NodeUnderTest) -> tuple[ScriptedPlugin, Refused | None]:
     """A plugin that has registered twice, and what the second time met; 1.37.2 is damaged then."""
     plugin = node.joined("a", "b")
     node.spoil()
     return plugin, refused(node, plugin)
 
 
-def _kept(node: Node, resource: str) -> bool:
+def _kept(node: NodeUnderTest, resource: str) -> bool:
     """Whether the resource keeps devices for a while."""
     try:
-        node.stays(lambda: node.allocatable(resource), "the devices stay", wanted="devices")
+        node.stays(
+            lambda: node.podresources.allocatable(resource), "the devices stay", wanted="devices"
+        )
     except Broken:
         return False
     return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from conformance.engine.case import MAY, MUST, Need, case
 from conformance.engine.verdict import expect, timeout
 from conformance.kubelet.needs import Able, From
-from conformance.kubelet.node import Node
+from conformance.kubelet.node import NodeUnderTest
 from refimpl.deviceplugin.scripted import ScriptedPlugin
 from refimpl.node.choices import KubeletChoices
 from refimpl.node.pods import ContainerSpec, PodSpec
@@ -19,20 +19,20 @@ _RPC = "PreStartContainer"
 
 
 @case("DP-KUB-042", MUST, _PREPARE, needs=_PODS)
-def test_a_plugin_prepares_the_devices_before_every_start(node: Node) -> None:
+def test_a_plugin_prepares_the_devices_before_every_start(node: NodeUnderTest) -> None:
     """Devices are reset there. A container that starts without it, even for the second time, works
     with what its predecessor left behind."""
     plugin = _preparing(node)
     plugin.held.add(_RPC)
-    pod = node.pod({plugin.resource: 1})
+    pod = node.pods.run({plugin.resource: 1})
     node.until(lambda: plugin.calls(_RPC), "PreStartContainer is called")
     node.stays(
-        lambda: node.container(pod).state == "waiting",
+        lambda: node.pods.container(pod).state == "waiting",
         "a container does not start before PreStartContainer is answered",
         wanted="it waits",
     )
     plugin.release()
-    node.running(pod)
+    node.pods.running(pod)
     _start_again(node, pod)
     got = [tuple(sorted(asked.devices_ids)) for asked in plugin.calls(_RPC)]
     expect(
@@ -44,12 +44,12 @@ def test_a_plugin_prepares_the_devices_before_every_start(node: Node) -> None:
 
 
 @case("DP-KUB-043", MUST, _PREPARE, needs=_PODS)
-def test_a_plugin_has_30_s_to_prepare_and_is_asked_again_after_that(node: Node) -> None:
+def test_a_plugin_has_30_s_to_prepare_and_is_asked_again_after_that(node: NodeUnderTest) -> None:
     """A reset that hangs must neither start the container on devices in an unknown state, nor keep
     it from starting for ever. The plugin looks at the deadline instead of taking 31 s."""
     plugin = _preparing(node)
     plugin.slow[_RPC] = timeout(31)
-    pod = node.pod({plugin.resource: 1})
+    pod = node.pods.run({plugin.resource: 1})
     node.until(lambda: plugin.calls(_RPC), "PreStartContainer is called")
     deadline = plugin.deadlines[_RPC][0]
     expect(
@@ -58,7 +58,7 @@ def test_a_plugin_has_30_s_to_prepare_and_is_asked_again_after_that(node: Node) 
         wanted="about 30 s",
         got="none" if deadline is None else f"{deadline:.3g} s",
     )
-    state = node.settled(pod)
+    state = node.pods.settled(pod)
     waits = state.containers["main"].state == "waiting"
     expect(
         waits and state.phase != "Failed",
@@ -67,14 +67,14 @@ def test_a_plugin_has_30_s_to_prepare_and_is_asked_again_after_that(node: Node) 
         got=f"phase {state.phase}, {state.containers}",
     )
     plugin.slow.clear()
-    node.until(lambda: node.state(pod).phase == "Running", "the start is tried again")
+    node.until(lambda: node.pods.state(pod).phase == "Running", "the start is tried again")
 
 
 @case("DP-KUB-044", MUST, _PREPARE, needs=_PODS)
-def test_a_plugin_that_prepares_nothing_is_not_asked_to(node: Node) -> None:
+def test_a_plugin_that_prepares_nothing_is_not_asked_to(node: NodeUnderTest) -> None:
     """It need not serve the call at all: an error would keep every container from starting."""
     plugin = node.joined("a", "b")
-    pod = node.running(limits={plugin.resource: 1})
+    pod = node.pods.running(limits={plugin.resource: 1})
     _start_again(node, pod)
     asked = plugin.calls(_RPC)
     expect(
@@ -86,11 +86,11 @@ def test_a_plugin_that_prepares_nothing_is_not_asked_to(node: Node) -> None:
 
 
 @case("DP-KUB-045", MUST, "kubelet: allocation at admission", needs=_PODS)
-def test_a_container_that_starts_again_keeps_its_devices(node: Node) -> None:
+def test_a_container_that_starts_again_keeps_its_devices(node: NodeUnderTest) -> None:
     """Allocate has effects on the host; a container that crashes must not repeat them."""
     plugin = node.joined("a", "b")
-    pod = node.running(limits={plugin.resource: 1})
-    held = node.assigned(pod, plugin.resource)
+    pod = node.pods.running(limits={plugin.resource: 1})
+    held = node.podresources.assigned(pod, plugin.resource)
     _start_again(node, pod)
     expect(
         plugin.allocated() == [tuple(sorted(held))],
@@ -101,20 +101,22 @@ def test_a_container_that_starts_again_keeps_its_devices(node: Node) -> None:
 
 
 @case("DP-KUB-070", MAY, _LATE, needs=_LATE_NEEDS)
-def test_devices_of_a_pod_with_resources_of_its_own_are_allocated_at_the_start(node: Node) -> None:
+def test_devices_of_a_pod_with_resources_of_its_own_are_allocated_at_the_start(
+    node: NodeUnderTest,
+) -> None:
     """With PodLevelResourceManagers and pod scope, admission leaves devices out: a plugin hears of
     such a pod when the container that wants them starts."""
     plugin = _late(node)
     main = ContainerSpec(limits={plugin.resource: 1})
-    pod = node.pod(app=(main,), init=(ContainerSpec("setup"),), pod_level=True)
-    node.until(lambda: node.container(pod, "setup").state == "running", "setup runs")
+    pod = node.pods.run(app=(main,), init=(ContainerSpec("setup"),), pod_level=True)
+    node.until(lambda: node.pods.container(pod, "setup").state == "running", "setup runs")
     node.stays(
         lambda: not plugin.allocated(),
         "nothing is allocated before the container starts that wants it",
         wanted="no Allocate",
     )
     node.client.exit(pod.uid, "setup", 0)
-    node.until(lambda: node.container(pod).state == "running", "main runs")
+    node.until(lambda: node.pods.container(pod).state == "running", "main runs")
     expect(
         plugin.allocated() == [("a",)],
         "the device is allocated when the container starts",
@@ -124,13 +126,13 @@ def test_devices_of_a_pod_with_resources_of_its_own_are_allocated_at_the_start(n
 
 
 @case("DP-KUB-071", MAY, _LATE, needs=_LATE_NEEDS)
-def test_an_allocate_that_fails_at_the_start_is_tried_again(node: Node) -> None:
+def test_an_allocate_that_fails_at_the_start_is_tried_again(node: NodeUnderTest) -> None:
     """The pod has been admitted by then: it waits for the plugin, and does not fail for it."""
     plugin = _late(node)
     plugin.refused["Allocate"] = Code.INTERNAL
-    pod = node.pod({plugin.resource: 1}, pod_level=True)
-    state = node.settled(pod)
-    waits = node.container(pod)
+    pod = node.pods.run({plugin.resource: 1}, pod_level=True)
+    state = node.pods.settled(pod)
+    waits = node.pods.container(pod)
     expect(
         (state.phase, waits.state, waits.reason)
         == ("Pending", "waiting", "CreateContainerConfigError"),
@@ -141,7 +143,7 @@ def test_an_allocate_that_fails_at_the_start_is_tried_again(node: Node) -> None:
     node.until(lambda: len(plugin.allocated()) >= 2, "Allocate is made again")
     plugin.refused.clear()
     failed = len(plugin.allocated())
-    node.until(lambda: node.state(pod).phase == "Running", "the pod runs as soon as it works")
+    node.until(lambda: node.pods.state(pod).phase == "Running", "the pod runs as soon as it works")
     expect(
         failed < len(plugin.allocated()) <= failed + 2,
         "every try is an Allocate of its own, and the one that works is the last",
@@ -150,20 +152,20 @@ def test_an_allocate_that_fails_at_the_start_is_tried_again(node: Node) -> None:
     )
 
 
-def _preparing(node: Node) -> ScriptedPlugin:
+def _preparing(node: NodeUnderTest) -> ScriptedPlugin:
     plugin = node.plugin()
     plugin.options.pre_start_required = True
     return node.join(plugin, "a", "b")
 
 
-def _late(node: Node) -> ScriptedPlugin:
+def _late(node: NodeUnderTest) -> ScriptedPlugin:
     """A plugin at a client that allocates devices of pods with resources of their own late."""
     gates = {"PodLevelResourceManagers": True}
     node.configured(KubeletChoices(policy="best-effort", scope="pod", gates=gates))
     return node.joined("a")
 
 
-def _start_again(node: Node, pod: PodSpec) -> None:
+def _start_again(node: NodeUnderTest, pod: PodSpec) -> None:
     node.client.exit(pod.uid, "main", 1)
-    node.until(lambda: node.container(pod).restarts == 1, "the container starts again")
-    node.running(pod)
+    node.until(lambda: node.pods.container(pod).restarts == 1, "the container starts again")
+    node.pods.running(pod)

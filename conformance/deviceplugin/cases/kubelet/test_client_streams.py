@@ -5,7 +5,7 @@ from __future__ import annotations
 from conformance.engine.case import MAY, MUST, case
 from conformance.engine.verdict import expect
 from conformance.kubelet.needs import Able
-from conformance.kubelet.node import Node
+from conformance.kubelet.node import NodeUnderTest
 from refimpl.deviceplugin.scripted import ScriptedPlugin
 from refimpl.wire.status import Code, Refused
 
@@ -16,7 +16,7 @@ GRACE_S = 300.0
 
 
 @case("DP-KUB-021", MUST, ENDS, needs=[COUNTED])
-def test_a_stream_that_fails_takes_the_devices_and_leaves_the_capacity(node: Node) -> None:
+def test_a_stream_that_fails_takes_the_devices_and_leaves_the_capacity(node: NodeUnderTest) -> None:
     """No pod may be placed for devices that nobody vouches for; the capacity tells that they are
     missed. The plugin has to come back by itself."""
     plugin = node.joined("a", "b")
@@ -25,7 +25,7 @@ def test_a_stream_that_fails_takes_the_devices_and_leaves_the_capacity(node: Nod
 
 
 @case("DP-KUB-022", MUST, ENDS, needs=[COUNTED])
-def test_a_stream_that_ends_well_takes_the_devices_all_the_same(node: Node) -> None:
+def test_a_stream_that_ends_well_takes_the_devices_all_the_same(node: NodeUnderTest) -> None:
     """A ListAndWatch that returns is the most common bug of plugins: who goes on as if it were
     open has devices that never change again."""
     plugin = node.joined("a", "b")
@@ -33,7 +33,7 @@ def test_a_stream_that_ends_well_takes_the_devices_all_the_same(node: Node) -> N
     _lost(node, plugin)
 
 
-def _lost(node: Node, plugin: ScriptedPlugin) -> None:
+def _lost(node: NodeUnderTest, plugin: ScriptedPlugin) -> None:
     node.counted(plugin.resource, (2, 0), "when the stream is over no device can be had")
     node.stays(
         lambda: len(plugin.calls("ListAndWatch")) == 1 and node.counts(plugin.resource) == (2, 0),
@@ -43,7 +43,7 @@ def _lost(node: Node, plugin: ScriptedPlugin) -> None:
 
 
 @case("DP-KUB-023", MUST, GRACE, needs=[COUNTED, CLOCK])
-def test_after_five_minutes_a_resource_without_a_plugin_is_gone(node: Node) -> None:
+def test_after_five_minutes_a_resource_without_a_plugin_is_gone(node: NodeUnderTest) -> None:
     """A vendor's software that was taken off a node should not be missed for ever."""
     plugin = node.joined("a", "b")
     plugin.stop()
@@ -63,7 +63,7 @@ def test_after_five_minutes_a_resource_without_a_plugin_is_gone(node: Node) -> N
 
 
 @case("DP-KUB-024", MUST, GRACE, needs=[COUNTED, CLOCK])
-def test_a_plugin_that_returns_within_five_minutes_was_never_gone(node: Node) -> None:
+def test_a_plugin_that_returns_within_five_minutes_was_never_gone(node: NodeUnderTest) -> None:
     """An update of the plugin must not end what runs. It returns after 4 min 55 s rather than 59,
     so that a slow machine does not make it late."""
     plugin = node.joined("a", "b")
@@ -81,23 +81,23 @@ def test_a_plugin_that_returns_within_five_minutes_was_never_gone(node: Node) ->
 
 
 @case("DP-KUB-025", MAY, ENDS, needs=[Able("pods")])
-def test_a_frozen_plugin_keeps_its_devices_and_holds_up_its_pods(node: Node) -> None:
+def test_a_frozen_plugin_keeps_its_devices_and_holds_up_its_pods(node: NodeUnderTest) -> None:
     """Its connection is open, so nobody notices (kubernetes 117435). Whether Allocate is waited for
     or given up in the end, no pod may run without its answer."""
     plugin = node.plugin().serve(freezable=True)
     node.join(plugin, "a", "b")
     plugin.freeze()
-    pod = node.pod({plugin.resource: 1})
+    pod = node.pods.run({plugin.resource: 1})
     node.stays(
         lambda: (
-            len(node.allocatable(plugin.resource)) == 2
-            and node.state(pod).phase in ("", "Pending", "Failed")
+            len(node.podresources.allocatable(plugin.resource)) == 2
+            and node.pods.state(pod).phase in ("", "Pending", "Failed")
         ),
         "a plugin that is silent is taken to be there, and waited for",
         wanted="both devices, and no pod that runs",
     )
     plugin.thaw()
-    state = node.settled(pod)
+    state = node.pods.settled(pod)
     expect(
         state.phase == "Failed" or plugin.allocated(),
         "the pod runs with what Allocate answered, or is refused",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from conformance.engine.case import MAY, MUST, case
 from conformance.engine.verdict import expect
 from conformance.kubelet.needs import Able, From
-from conformance.kubelet.node import Node
+from conformance.kubelet.node import NodeUnderTest
 from conformance.kubelet.shown import RUNS, device, entries, get, name_of, shown
 from refimpl.deviceplugin.scripted import ScriptedPlugin
 
@@ -13,33 +13,38 @@ ALLOCATABLE = "pod resources v1: GetAllocatableResources"
 REGISTERS = (Able("pod-resources"), Able("plugins"))
 
 
-def with_unplaced(node: Node) -> ScriptedPlugin:
+def with_unplaced(node: NodeUnderTest) -> ScriptedPlugin:
     """A plugin of b and of e, whose topology names no node; when it returns, both have arrived."""
     plugin = node.joined("a")
     plugin.send("b", device("e", placed=True))
     node.until(
-        lambda: node.allocatable(plugin.resource) - {"e"} == {"b"},
+        lambda: node.podresources.allocatable(plugin.resource) - {"e"} == {"b"},
         f"the client takes in the second list of {plugin.resource}",
     )
     return plugin
 
 
 @case("PR-007", MAY, ALLOCATABLE, needs=REGISTERS)
-def test_a_device_with_an_empty_topology_is_not_offered(node: Node) -> None:
+def test_a_device_with_an_empty_topology_is_not_offered(node: NodeUnderTest) -> None:
     """As kubelet has it: one entry for each node of a topology, and there is none. Plugins should
     leave an empty topology out."""
     plugin = with_unplaced(node)
-    found = node.allocatable(plugin.resource)
+    found = node.podresources.allocatable(plugin.resource)
     expect(found == {"b"}, "no node, no entry", wanted="b without e", got=sorted(found))
 
 
 @case("PR-011", MUST, ALLOCATABLE, needs=RUNS)
-def test_what_is_given_away_is_offered_still(node: Node) -> None:
+def test_what_is_given_away_is_offered_still(node: NodeUnderTest) -> None:
     """It is the capacity of the node: who subtracts what List shows would subtract twice."""
     plugin = node.joined("a", "b")
-    pod = node.running(limits={plugin.resource: 1})
-    expect(node.assigned(pod, plugin.resource), "List shows the device", wanted=1, got="none")
-    found = node.allocatable(plugin.resource)
+    pod = node.pods.running(limits={plugin.resource: 1})
+    expect(
+        node.podresources.assigned(pod, plugin.resource),
+        "List shows the device",
+        wanted=1,
+        got="none",
+    )
+    found = node.podresources.allocatable(plugin.resource)
     expect(
         found == {"a", "b"},
         "all healthy devices are allocatable, in use or not",
@@ -49,41 +54,41 @@ def test_what_is_given_away_is_offered_still(node: Node) -> None:
 
 
 @case("PR-012", MUST, ALLOCATABLE, needs=REGISTERS)
-def test_unhealthy_devices_are_not_offered(node: Node) -> None:
+def test_unhealthy_devices_are_not_offered(node: NodeUnderTest) -> None:
     """A scheduler that counts a broken device sends pods to a node that refuses them."""
     plugin = node.joined("a", "b")
     plugin.send("a", device("b", health="Unhealthy"))
     node.until(
-        lambda: node.allocatable(plugin.resource) == {"a"},
+        lambda: node.podresources.allocatable(plugin.resource) == {"a"},
         "a device that turned unhealthy is not allocatable",
     )
     plugin.send("a", "b")
     node.until(
-        lambda: node.allocatable(plugin.resource) == {"a", "b"},
+        lambda: node.podresources.allocatable(plugin.resource) == {"a", "b"},
         "a device that is healthy again is allocatable",
     )
 
 
 @case("PR-013", MUST, "pod resources v1: after the end of a plugin", needs=RUNS)
-def test_a_plugin_that_ends_takes_its_offer_and_not_its_assignments(node: Node) -> None:
+def test_a_plugin_that_ends_takes_its_offer_and_not_its_assignments(node: NodeUnderTest) -> None:
     """A pod keeps its device while the plugin is being updated, and agents go on to bill it."""
     plugin = node.joined("a", "b")
-    pod = node.running(limits={plugin.resource: 1})
-    held = node.assigned(pod, plugin.resource)
+    pod = node.pods.running(limits={plugin.resource: 1})
+    held = node.podresources.assigned(pod, plugin.resource)
     plugin.stop()
     node.until(
-        lambda: not node.allocatable(plugin.resource),
+        lambda: not node.podresources.allocatable(plugin.resource),
         "GetAllocatableResources drops the devices of a plugin that is gone",
     )
-    found = node.assigned(pod, plugin.resource)
+    found = node.podresources.assigned(pod, plugin.resource)
     expect(found == held, "List shows what a pod holds, still", wanted=held, got=found)
 
 
 @case("PR-032", MAY, "pod resources v1: a topology without nodes", needs=[*RUNS, From("1.34")])
-def test_a_device_with_an_empty_topology_is_listed_once_it_is_assigned(node: Node) -> None:
+def test_a_device_with_an_empty_topology_is_listed_once_it_is_assigned(node: NodeUnderTest) -> None:
     """Without topology there, and not offered at all: the two views of kubelet differ."""
     plugin = with_unplaced(node)
-    pod = node.running(limits={plugin.resource: 2})
+    pod = node.pods.running(limits={plugin.resource: 2})
     listed = shown(node, pod)
     for what, found in (("List", listed), ("Get", get(node, name_of(pod)))):
         [container] = found.containers
@@ -94,5 +99,5 @@ def test_a_device_with_an_empty_topology_is_listed_once_it_is_assigned(node: Nod
             wanted="b and e, no topology",
             got=seen,
         )
-    offered = node.allocatable(plugin.resource)
+    offered = node.podresources.allocatable(plugin.resource)
     expect(offered == {"b"}, "it is not offered", wanted="b", got=sorted(offered))

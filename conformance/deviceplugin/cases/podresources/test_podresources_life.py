@@ -11,7 +11,7 @@ from threading import Event
 from conformance.engine.case import MAY, MUST, SHOULD, case
 from conformance.engine.verdict import expect, timeout
 from conformance.kubelet.needs import Able
-from conformance.kubelet.node import Node
+from conformance.kubelet.node import NodeUnderTest
 from conformance.kubelet.shown import RUNS, canonical, find, held, shown
 from refimpl.deviceplugin.api import podresources_v1_pb2 as pr
 
@@ -20,20 +20,20 @@ LARGEST = 4 * 1024 * 1024
 
 
 @case("PR-026", MUST, "pod resources v1: List after a restart", needs=RESTARTS)
-def test_a_restarted_client_lists_the_same_before_plugins_are_back(node: Node) -> None:
+def test_a_restarted_client_lists_the_same_before_plugins_are_back(node: NodeUnderTest) -> None:
     """Agents bill what runs: pods outlive a restart of kubelet, and so do their devices."""
     plugin = node.joined("a", "b", "c")
-    pod = node.running(limits={plugin.resource: 2})
+    pod = node.pods.running(limits={plugin.resource: 2})
     before = canonical(shown(node, pod))
     node.restart()
     after = canonical(shown(node, pod))
     expect(after == before, "List shows what a pod holds, still", wanted=before, got=after)
-    offered = node.allocatable(plugin.resource)
+    offered = node.podresources.allocatable(plugin.resource)
     expect(not offered, "the plugin has not come back yet", wanted="no devices", got=offered)
 
 
 @case("PR-027", MUST, "pod resources v1: List during allocation", needs=RUNS)
-def test_a_list_taken_during_allocation_is_whole(node: Node) -> None:
+def test_a_list_taken_during_allocation_is_whole(node: NodeUnderTest) -> None:
     """A container that is shown with half of its devices, or a device with two holders, is billed
     wrongly for as long as the agent waits until it looks again."""
     pods, each = 4, 3
@@ -47,12 +47,12 @@ def test_a_list_taken_during_allocation_is_whole(node: Node) -> None:
             return watching.done() or len(lists) > after + 1
 
         try:
-            made = [node.pod({plugin.resource: each}) for _ in range(pods)]
+            made = [node.pods.run({plugin.resource: each}) for _ in range(pods)]
             for pod in made:
-                node.running(pod)
+                node.pods.running(pod)
             node.until(partial(another, len(lists)), "List answers after allocation")
             for pod in made[: pods // 2]:
-                node.delete(pod)
+                node.pods.delete(pod)
             node.until(partial(another, len(lists)), "List answers after pods have gone")
         finally:
             done.set()
@@ -61,9 +61,9 @@ def test_a_list_taken_during_allocation_is_whole(node: Node) -> None:
         _whole(listed, plugin.resource, each)
 
 
-def _watch(node: Node, done: Event, lists: list[list[pr.PodResources]]) -> None:
+def _watch(node: NodeUnderTest, done: Event, lists: list[list[pr.PodResources]]) -> None:
     while not done.is_set():
-        lists.append(node.listed())
+        lists.append(node.podresources.listed())
         done.wait(0.01)  # 100 calls a second are let through, and the case makes some of its own
 
 
@@ -89,17 +89,17 @@ def _whole(listed: Sequence[pr.PodResources], resource: str, each: int) -> None:
 
 
 @case("PR-028", SHOULD, "pod resources v1: size and time of List", needs=RUNS)
-def test_a_list_of_4000_devices_is_small_and_soon_there(node: Node) -> None:
+def test_a_list_of_4000_devices_is_small_and_soon_there(node: NodeUnderTest) -> None:
     """Clients take 4 MiB unless told otherwise, and agents ask every few seconds. As many devices
     as 500 pods with 8 each, in 40 pods: kubelet takes no more than 110 pods by default."""
     pods, each = 40, 100
     plugin = node.joined(*(f"device-{number:04}" for number in range(pods * each)))
-    made = [node.pod({plugin.resource: each}) for _ in range(pods)]
+    made = [node.pods.run({plugin.resource: each}) for _ in range(pods)]
     for pod in made:
-        node.running(pod)
+        node.pods.running(pod)
     asked = pr.ListPodResourcesRequest()
     began = time.monotonic()
-    reply = node.patiently(lambda: node.resources().List(asked))
+    reply = node.podresources.patiently(lambda: node.podresources.v1().List(asked))
     seconds = time.monotonic() - began
     shown = sum(len(ids) for pod in reply.pod_resources for ids in _ids(pod, plugin.resource))
     expect(
@@ -125,11 +125,11 @@ def _ids(pod: pr.PodResources, resource: str) -> list[list[str]]:
     "kubelet: a checkpoint that is lost",
     needs=[*RESTARTS, Able("checkpoint")],
 )
-def test_a_pod_whose_record_is_lost_is_listed_without_devices(node: Node) -> None:
+def test_a_pod_whose_record_is_lost_is_listed_without_devices(node: NodeUnderTest) -> None:
     """As kubelet has it: the pod goes on with devices that nobody knows of. Its device may be given
     to another pod."""
     plugin = node.joined("a", "b")
-    pod = node.running(limits={plugin.resource: 1})
+    pod = node.pods.running(limits={plugin.resource: 1})
     shown(node, pod)
     node.client.end(kill=True)
     (node.plugins / "kubelet_internal_checkpoint").write_text("")
@@ -141,6 +141,8 @@ def test_a_pod_whose_record_is_lost_is_listed_without_devices(node: Node) -> Non
         wanted="main, no devices",
         got=container,
     )
-    state = node.state(pod)
+    state = node.pods.state(pod)
     expect(state.phase == "Running", "the pod goes on", wanted="Running", got=state)
-    expect(find(node.listed(), pod), "it stays listed", wanted=pod.name, got="it is gone")
+    expect(
+        find(node.podresources.listed(), pod), "it stays listed", wanted=pod.name, got="it is gone"
+    )

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from conformance.engine.case import MAY, MUST, SHOULD, case
 from conformance.engine.verdict import expect, expect_status, should
 from conformance.kubelet.needs import Able, From
-from conformance.kubelet.node import Node
+from conformance.kubelet.node import NodeUnderTest
 from conformance.kubelet.shown import REFUSED, RUNS, SERVES, get, name_of
 from refimpl.deviceplugin.api import podresources_v1_pb2 as pr
 from refimpl.deviceplugin.api import podresources_v1alpha1_pb2 as alpha
@@ -23,9 +23,9 @@ CALLS, AT_ONCE = 200, 8
 Ask = Callable[[], object]
 
 
-def calls_of(node: Node) -> list[Ask]:
+def calls_of(node: NodeUnderTest) -> list[Ask]:
     """One call of each method of both versions."""
-    new, old = node.resources(), node.alpha()
+    new, old = node.podresources.v1(), node.podresources.v1alpha1()
     missing = pr.GetPodResourcesRequest(pod_name="refimpl-no-such-pod", pod_namespace="default")
     return [
         lambda: new.List(pr.ListPodResourcesRequest()),
@@ -52,7 +52,7 @@ def burst(calls: Sequence[Ask]) -> tuple[Counter[Code], float]:
 
 
 @case("PR-019", MUST, LIMIT, needs=SERVES)
-def test_too_many_calls_are_refused_and_soon_none_any_more(node: Node) -> None:
+def test_too_many_calls_are_refused_and_soon_none_any_more(node: NodeUnderTest) -> None:
     """An agent in a tight loop must not slow kubelet down, and a patient one must get through."""
     ask = calls_of(node)[0]
     found, _ = burst([ask])
@@ -76,7 +76,7 @@ def _passes(ask: Ask) -> bool:
 
 
 @case("PR-033", MAY, LIMIT, needs=SERVES)
-def test_all_methods_and_versions_share_one_limit(node: Node) -> None:
+def test_all_methods_and_versions_share_one_limit(node: NodeUnderTest) -> None:
     """Two agents on a node take calls away from one another, whatever they call."""
     found, seconds = burst(calls_of(node))
     refused = found[Code.RESOURCE_EXHAUSTED]
@@ -89,7 +89,7 @@ def test_all_methods_and_versions_share_one_limit(node: Node) -> None:
     )
 
 
-def counted(node: Node) -> Counter[str]:
+def counted(node: NodeUnderTest) -> Counter[str]:
     """The metrics of pod resources: what each is about -> count."""
     prefix, found = "kubelet_pod_resources_endpoint_", Counter[str]()
     for name, value in node.client.metrics().items():
@@ -103,15 +103,17 @@ def counted(node: Node) -> Counter[str]:
 @case(
     "PR-030", SHOULD, "kubelet metrics: pod resources", needs=[*RUNS, Able("metrics"), From("1.34")]
 )
-def test_calls_are_counted_by_method(node: Node) -> None:
+def test_calls_are_counted_by_method(node: NodeUnderTest) -> None:
     """Without the numbers nobody finds the agent that asks too often."""
-    pod = node.running()
+    pod = node.pods.running()
     before = counted(node)
     lists, offers, missing, old = calls_of(node)
     for ask in (lists, lists, lists, offers, offers, old):
-        node.patiently(ask)
+        node.podresources.patiently(ask)
     get(node, name_of(pod))
-    expect_status(lambda: node.patiently(missing), REFUSED, "Get of an unknown pod is an error")
+    expect_status(
+        lambda: node.podresources.patiently(missing), REFUSED, "Get of an unknown pod is an error"
+    )
     wanted = {
         "requests_total v1": 7,
         "requests_list v1": 3,

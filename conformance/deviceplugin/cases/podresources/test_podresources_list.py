@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from conformance.engine.case import MUST, case
 from conformance.engine.verdict import expect
-from conformance.kubelet.node import Node
+from conformance.kubelet.node import NodeUnderTest
 from conformance.kubelet.shown import (
     RUNS,
     SERVES,
@@ -26,19 +26,21 @@ LIST = "pod resources v1: List"
 
 
 @case("PR-001", MUST, LIST, needs=RUNS)
-def test_a_node_without_pods_lists_none(node: Node) -> None:
+def test_a_node_without_pods_lists_none(node: NodeUnderTest) -> None:
     """An agent that starts before the first pod must not take an empty node for a broken one. The
     client is started anew where it can be: it may be busy with pods of before for long."""
     if "restart" in node.able:
         node.restart()
-    node.until(lambda: not node.listed(), "List answers without any pod where none is left")
+    node.until(
+        lambda: not node.podresources.listed(), "List answers without any pod where none is left"
+    )
 
 
 @case("PR-002", MUST, LIST, needs=SERVES)
-def test_a_pod_without_devices_is_listed_with_its_containers(node: Node) -> None:
+def test_a_pod_without_devices_is_listed_with_its_containers(node: NodeUnderTest) -> None:
     """Agents find out from List which containers there are, not only which hold devices."""
     if runs_ours(node):
-        pod = node.running(node.pod(app=(ContainerSpec("one"), ContainerSpec("two"))))
+        pod = node.pods.running(node.pods.run(app=(ContainerSpec("one"), ContainerSpec("two"))))
         found = [each.name for each in shown(node, pod).containers]
         expect(
             found == ["one", "two"],
@@ -46,7 +48,9 @@ def test_a_pod_without_devices_is_listed_with_its_containers(node: Node) -> None
             wanted="one, two",
             got=found,
         )
-    idle = [each for each in node.listed() if not any(held(one) for one in each.containers)]
+    idle = [
+        each for each in node.podresources.listed() if not any(held(one) for one in each.containers)
+    ]
     for each in some(idle, "pod without devices"):
         names = [one.name for one in each.containers]
         expect(
@@ -58,10 +62,10 @@ def test_a_pod_without_devices_is_listed_with_its_containers(node: Node) -> None
 
 
 @case("PR-003", MUST, LIST, needs=RUNS)
-def test_the_ids_of_a_container_are_those_it_was_allocated(node: Node) -> None:
+def test_the_ids_of_a_container_are_those_it_was_allocated(node: NodeUnderTest) -> None:
     """Usage of a device is billed to the container that List names."""
     plugin = node.joined("a", "b", "c")
-    pod = node.running(limits={plugin.resource: 2})
+    pod = node.pods.running(limits={plugin.resource: 2})
     [container] = shown(node, pod).containers
     [allocated] = plugin.allocated()
     expect(
@@ -74,14 +78,14 @@ def test_the_ids_of_a_container_are_those_it_was_allocated(node: Node) -> None:
     expect(len(ids) == 2, "two devices without NUMA nodes are named once each", wanted=2, got=ids)
 
 
-def running_with(node: Node, *devices: dp.Device) -> tuple[PodSpec, str]:
+def running_with(node: NodeUnderTest, *devices: dp.Device) -> tuple[PodSpec, str]:
     """A pod that holds all these devices of a new resource."""
     plugin = node.joined(*devices)
-    return node.running(limits={plugin.resource: len(devices)}), plugin.resource
+    return node.pods.running(limits={plugin.resource: len(devices)}), plugin.resource
 
 
 @case("PR-004", MUST, LIST, needs=RUNS)
-def test_a_device_is_listed_with_its_numa_node(node: Node) -> None:
+def test_a_device_is_listed_with_its_numa_node(node: NodeUnderTest) -> None:
     """Schedulers that place by topology count what is free on each NUMA node from it."""
     pod, resource = running_with(node, device("a", 1))
     [container] = shown(node, pod).containers
@@ -90,7 +94,7 @@ def test_a_device_is_listed_with_its_numa_node(node: Node) -> None:
 
 
 @case("PR-005", MUST, LIST, needs=SERVES)
-def test_a_device_of_two_numa_nodes_has_an_entry_for_each(node: Node) -> None:
+def test_a_device_of_two_numa_nodes_has_an_entry_for_each(node: NodeUnderTest) -> None:
     """One device, however often it is listed: consumers take the union by resource and id."""
     if runs_ours(node):
         pod, resource = running_with(node, device("a", 0, 1))
@@ -117,7 +121,7 @@ def _split(what: str, found: list[Entry]) -> None:
 
 
 @case("PR-006", MUST, LIST, needs=SERVES)
-def test_a_device_without_topology_is_listed_without(node: Node) -> None:
+def test_a_device_without_topology_is_listed_without(node: NodeUnderTest) -> None:
     """An empty topology, or node 0, would place a device that may be anywhere."""
     if runs_ours(node):
         pod, resource = running_with(node, device("a"))
@@ -134,28 +138,30 @@ def test_a_device_without_topology_is_listed_without(node: Node) -> None:
         )
 
 
-def _assigned(node: Node) -> list[pr.ContainerDevices]:
+def _assigned(node: NodeUnderTest) -> list[pr.ContainerDevices]:
     """Every entry of List."""
-    return [each for pod in node.listed() for one in pod.containers for each in one.devices]
+    return [
+        each for pod in node.podresources.listed() for one in pod.containers for each in one.devices
+    ]
 
 
 @case("PR-008", MUST, LIST, needs=RUNS)
-def test_an_init_container_is_not_listed(node: Node) -> None:
+def test_an_init_container_is_not_listed(node: NodeUnderTest) -> None:
     """What an init container holds is handed on to the pod's containers: it would count twice."""
     plugin = node.joined("a", "b")
     one = {plugin.resource: 1}
-    pod = node.pod(init=(ContainerSpec("setup", one),), app=(ContainerSpec("main", one),))
+    pod = node.pods.run(init=(ContainerSpec("setup", one),), app=(ContainerSpec("main", one),))
     for moment in ("while it runs", "after it has ended"):
         if moment == "after it has ended":
             node.until(
                 lambda: (
-                    "setup" in (found := node.state(pod).containers)
+                    "setup" in (found := node.pods.state(pod).containers)
                     and found["setup"].state == "running"
                 ),
                 "the init container runs",
             )
             node.client.exit(pod.uid, "setup", 0)
-            node.running(pod)
+            node.pods.running(pod)
         names = [each.name for each in shown(node, pod).containers]
         expect(
             names == ["main"],
@@ -166,12 +172,12 @@ def test_an_init_container_is_not_listed(node: Node) -> None:
 
 
 @case("PR-009", MUST, LIST, needs=RUNS)
-def test_a_restartable_init_container_is_listed_with_its_devices(node: Node) -> None:
+def test_a_restartable_init_container_is_listed_with_its_devices(node: NodeUnderTest) -> None:
     """It runs as long as its pod and keeps what it holds."""
     plugin = node.joined("a", "b")
     one = {plugin.resource: 1}
     sidecar = ContainerSpec("sidecar", one, restartable=True)
-    pod = node.running(node.pod(init=(sidecar,), app=(ContainerSpec("main", one),)))
+    pod = node.pods.running(node.pods.run(init=(sidecar,), app=(ContainerSpec("main", one),)))
     found = {each.name: held(each) for each in shown(node, pod).containers}
     expect(
         found.keys() == {"sidecar", "main"},
@@ -189,18 +195,21 @@ def test_a_restartable_init_container_is_listed_with_its_devices(node: Node) -> 
 
 
 @case("PR-010", MUST, "pod resources v1: List, before and since 1.34", needs=RUNS)
-def test_a_finished_pod_is_listed_before_1_34_only(node: Node) -> None:
+def test_a_finished_pod_is_listed_before_1_34_only(node: NodeUnderTest) -> None:
     """Its devices have new holders: agents that see both account for them twice."""
     plugin = node.joined("a")
-    pod = node.running(node.pod({plugin.resource: 1}, restart="Never"))
+    pod = node.pods.running(node.pods.run({plugin.resource: 1}, restart="Never"))
     shown(node, pod)
     node.client.exit(pod.uid, "main", 0)
-    node.until(lambda: node.state(pod).phase == "Succeeded", "the pod is finished")
+    node.until(lambda: node.pods.state(pod).phase == "Succeeded", "the pod is finished")
     if node.since("1.34"):
         node.until(
-            lambda: find(node.listed(), pod) is None, "List shows active pods: this one is finished"
+            lambda: find(node.podresources.listed(), pod) is None,
+            "List shows active pods: this one is finished",
         )
     else:
         node.stays(
-            lambda: find(node.listed(), pod), "List shows finished pods as well", "it is listed"
+            lambda: find(node.podresources.listed(), pod),
+            "List shows finished pods as well",
+            "it is listed",
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from conformance.engine.case import MUST, SHOULD, case
 from conformance.engine.verdict import expect
 from conformance.kubelet.needs import Able, From
-from conformance.kubelet.node import Node
+from conformance.kubelet.node import NodeUnderTest
 from conformance.kubelet.shown import RUNS, offered, shown
 from refimpl.deviceplugin.api import podresources_v1_pb2 as pr
 from refimpl.node.choices import KubeletChoices
@@ -18,9 +18,9 @@ POD_LEVEL = "PodLevelResourceManagers"
 
 
 @case("PR-020", MUST, "pod resources v1: CPU policy none", needs=RUNS)
-def test_without_a_cpu_policy_no_cpus_are_told(node: Node) -> None:
+def test_without_a_cpu_policy_no_cpus_are_told(node: NodeUnderTest) -> None:
     """All containers share all CPUs: an id would read as a CPU of its own."""
-    pod = node.running(node.pod(app=(WHOLE,)))
+    pod = node.pods.running(node.pods.run(app=(WHOLE,)))
     [container] = shown(node, pod).containers
     for what, found in (
         ("a container", container.cpu_ids),
@@ -31,11 +31,11 @@ def test_without_a_cpu_policy_no_cpus_are_told(node: Node) -> None:
 
 
 @case("PR-021", MUST, "pod resources v1: CPU policy static", needs=STATIC)
-def test_exclusive_cpus_are_told_of_the_container_that_has_them(node: Node) -> None:
+def test_exclusive_cpus_are_told_of_the_container_that_has_them(node: NodeUnderTest) -> None:
     """Agents that measure by CPU have to know whose it is; who shares has none of his own."""
     node.configured(KubeletChoices(cpu_policy="static"))
-    owner = node.running(node.pod(app=(WHOLE,)))
-    sharer = node.running(node.pod(app=(ContainerSpec("main"),)))
+    owner = node.pods.running(node.pods.run(app=(WHOLE,)))
+    sharer = node.pods.running(node.pods.run(app=(ContainerSpec("main"),)))
     [own], [shared] = (shown(node, each).containers for each in (owner, sharer))
     known = offered(node).cpu_ids
     expect(
@@ -53,10 +53,10 @@ def test_exclusive_cpus_are_told_of_the_container_that_has_them(node: Node) -> N
 
 
 @case("PR-022", MUST, "pod resources v1: memory policy Static", needs=STATIC)
-def test_memory_is_told_with_its_kind_size_and_node(node: Node) -> None:
+def test_memory_is_told_with_its_kind_size_and_node(node: NodeUnderTest) -> None:
     """Placement by NUMA node counts memory as it counts devices."""
     node.configured(KubeletChoices(policy="best-effort", memory_policy="Static"))
-    pod = node.running(node.pod(app=(WHOLE,)))
+    pod = node.pods.running(node.pods.run(app=(WHOLE,)))
     [container] = shown(node, pod).containers
     expect(
         [(each.memory_type, each.size) for each in container.memory] == [("memory", 64 << 20)],
@@ -80,17 +80,17 @@ def _known(kind: str) -> bool:
     return kind == "memory" or kind.startswith("hugepages-")
 
 
-def claim_on(node: Node, share: str = "") -> Claim:
+def claim_on(node: NodeUnderTest, share: str = "") -> Claim:
     """A claim of a driver that no other case has."""
     driver = node.resource("gpu").partition("/")[0]
     name = driver.partition(".")[0]
     return Claim(name, driver, "pool", "gpu-0", (f"{driver}/gpu=0",), share)
 
 
-def claimed(node: Node, claim: Claim) -> tuple[str, pr.DynamicResource]:
+def claimed(node: NodeUnderTest, claim: Claim) -> tuple[str, pr.DynamicResource]:
     """The namespace of a running pod that uses the claim, and what is told of it."""
     spec = ContainerSpec("main", claims=(claim,))
-    pod = node.running(node.pod(app=(spec,)))
+    pod = node.pods.running(node.pods.run(app=(spec,)))
     [container] = shown(node, pod).containers
     found = list(container.dynamic_resources)
     expect(len(found) == 1, "the claim of a container is listed", wanted=claim.name, got=found)
@@ -98,7 +98,7 @@ def claimed(node: Node, claim: Claim) -> tuple[str, pr.DynamicResource]:
 
 
 @case("PR-023", MUST, "pod resources v1: claims", needs=CLAIMS)
-def test_a_claim_is_told_with_its_device(node: Node) -> None:
+def test_a_claim_is_told_with_its_device(node: NodeUnderTest) -> None:
     """Devices that came by a claim are found in no other field."""
     claim = claim_on(node)
     namespace, found = claimed(node, claim)
@@ -121,7 +121,7 @@ def test_a_claim_is_told_with_its_device(node: Node) -> None:
 
 
 @case("PR-024", SHOULD, "pod resources v1: shares of a device", needs=CLAIMS)
-def test_a_share_of_a_device_is_told_by_its_id(node: Node) -> None:
+def test_a_share_of_a_device_is_told_by_its_id(node: NodeUnderTest) -> None:
     """Two claims may have the same device: without the id their shares cannot be told apart."""
     share = "3f0b8a6e-6f1d-4a57-9a0b-7d1c52a1c0de"
     _, found = claimed(node, claim_on(node, share))
@@ -135,7 +135,7 @@ def test_a_share_of_a_device_is_told_by_its_id(node: Node) -> None:
     "pod resources v1: resources of a pod as such",
     needs=[*STATIC, Able("gates"), From("1.36")],
 )
-def test_the_cpus_of_a_pod_include_those_of_its_containers(node: Node) -> None:
+def test_the_cpus_of_a_pod_include_those_of_its_containers(node: NodeUnderTest) -> None:
     """A consumer that adds up both fields counts CPUs twice unless one lies within the other."""
     node.configured(
         KubeletChoices(
@@ -146,7 +146,7 @@ def test_the_cpus_of_a_pod_include_those_of_its_containers(node: Node) -> None:
         )
     )
     containers = (WHOLE, ContainerSpec("helper"))
-    pod = node.running(node.pod(app=containers, pod_level=Amounts(cpus=2, memory_mi=256)))
+    pod = node.pods.running(node.pods.run(app=containers, pod_level=Amounts(cpus=2, memory_mi=256)))
     found = shown(node, pod)
     own = {cpu for each in found.containers for cpu in each.cpu_ids}
     expect(len(own) == 1, "a container has one CPU of its own", wanted=1, got=own)

@@ -8,7 +8,7 @@ from functools import partial
 from conformance.engine.case import MUST, case
 from conformance.engine.verdict import expect, expect_status
 from conformance.kubelet.needs import From, Until
-from conformance.kubelet.node import Node
+from conformance.kubelet.node import NodeUnderTest
 from conformance.kubelet.shown import (
     REFUSED,
     RUNS,
@@ -34,39 +34,41 @@ ALPHA = "pod resources v1alpha1: List"
 _ENOUGH = 20
 
 
-def populate(node: Node) -> PodSpec | None:
+def populate(node: NodeUnderTest) -> PodSpec | None:
     """A pod with devices in a sidecar and in its main container, where the client runs pods of the
     case; nothing on a node with pods of its own."""
     if not runs_ours(node):
         return None
     plugin = node.joined("a", "b", "c")
     sidecar = ContainerSpec("sidecar", {plugin.resource: 1}, restartable=True)
-    return node.running(
-        node.pod(init=(sidecar,), app=(ContainerSpec("main", {plugin.resource: 2}),))
+    return node.pods.running(
+        node.pods.run(init=(sidecar,), app=(ContainerSpec("main", {plugin.resource: 2}),))
     )
 
 
-def list_alpha(node: Node) -> list[alpha.PodResources]:
+def list_alpha(node: NodeUnderTest) -> list[alpha.PodResources]:
     """What List of v1alpha1 says."""
     asked = alpha.ListPodResourcesRequest()
-    return list(node.patiently(lambda: node.alpha().List(asked)).pod_resources)
+    return list(
+        node.podresources.patiently(lambda: node.podresources.v1alpha1().List(asked)).pod_resources
+    )
 
 
 @case("PR-014", MUST, GET, needs=[*SERVES, From("1.34")])
-def test_get_answers_with_the_element_of_list(node: Node) -> None:
+def test_get_answers_with_the_element_of_list(node: NodeUnderTest) -> None:
     """An agent that watches one pod is spared the list of all: it has to learn the same."""
     populate(node)
 
     def difference() -> str | None:
         """Empty where they agree, None where a pod changed between the calls."""
-        for before in some(node.listed(), "pod")[:_ENOUGH]:
+        for before in some(node.podresources.listed(), "pod")[:_ENOUGH]:
             try:
                 found = get(node, name_of(before))
             except Refused as refused:
                 found = pr.PodResources(name=str(refused))
             if canonical(found) == canonical(before):
                 continue
-            after = find(node.listed(), before)
+            after = find(node.podresources.listed(), before)
             if after is None or canonical(after) != canonical(before):
                 return None
             return f"List: {before}, Get: {found}"
@@ -81,14 +83,14 @@ def test_get_answers_with_the_element_of_list(node: Node) -> None:
 
 
 @case("PR-015", MUST, GET, needs=[*SERVES, From("1.34")])
-def test_get_refuses_a_pod_that_is_not_there(node: Node) -> None:
+def test_get_refuses_a_pod_that_is_not_there(node: NodeUnderTest) -> None:
     """An empty answer reads as a pod without devices, which is billed for none."""
     populate(node)
     asked: dict[str, PodName] = {
         "an unknown pod": ("default", "refimpl-no-such-pod"),
         "no name and no namespace": ("", ""),
     }
-    for listed in node.listed()[:1]:
+    for listed in node.podresources.listed()[:1]:
         asked["a pod of another namespace"] = ("refimpl-no-such-namespace", listed.name)
         asked["no namespace"] = ("", listed.name)
         asked["no name"] = (listed.namespace, "")
@@ -97,9 +99,9 @@ def test_get_refuses_a_pod_that_is_not_there(node: Node) -> None:
 
 
 @case("PR-016", MUST, "pod resources v1: Get before 1.34", needs=[*RUNS, Until("1.33")])
-def test_get_is_off_before_1_34(node: Node) -> None:
+def test_get_is_off_before_1_34(node: NodeUnderTest) -> None:
     """It was behind a gate: an agent that relies on it has to find out by the error."""
-    pod = node.running()
+    pod = node.pods.running()
     expect_status(
         lambda: get(node, name_of(pod)),
         {*REFUSED, Code.UNIMPLEMENTED},
@@ -108,28 +110,30 @@ def test_get_is_off_before_1_34(node: Node) -> None:
 
 
 @case("PR-031", MUST, GET, needs=[*RUNS, From("1.34")])
-def test_get_refuses_a_finished_pod(node: Node) -> None:
+def test_get_refuses_a_finished_pod(node: NodeUnderTest) -> None:
     """Its devices belong to others by now."""
     plugin = node.joined("a")
-    pod = node.running(node.pod({plugin.resource: 1}, restart="Never"))
+    pod = node.pods.running(node.pods.run({plugin.resource: 1}, restart="Never"))
     get(node, name_of(pod))
     node.client.exit(pod.uid, "main", 0)
-    node.until(lambda: node.state(pod).phase == "Succeeded", "the pod is finished")
-    node.until(lambda: find(node.listed(), pod) is None, "List does not show the finished pod")
+    node.until(lambda: node.pods.state(pod).phase == "Succeeded", "the pod is finished")
+    node.until(
+        lambda: find(node.podresources.listed(), pod) is None, "List does not show the finished pod"
+    )
     expect_status(
         lambda: get(node, name_of(pod)), REFUSED, "Get of a finished pod is an error, as of none"
     )
 
 
 @case("PR-017", MUST, ALPHA, needs=SERVES)
-def test_v1alpha1_lists_the_devices_of_app_containers(node: Node) -> None:
+def test_v1alpha1_lists_the_devices_of_app_containers(node: NodeUnderTest) -> None:
     """Old agents read it beside new ones: both have to come to the same bill."""
     ours = populate(node)
 
     def disagreement() -> str | None:
         """Empty where the versions agree, None where pods changed between the calls."""
-        before, old = node.listed(), list_alpha(node)
-        if list(map(canonical, node.listed())) != list(map(canonical, before)):
+        before, old = node.podresources.listed(), list_alpha(node)
+        if list(map(canonical, node.podresources.listed())) != list(map(canonical, before)):
             return None
         return "; ".join(_differences(some(before, "pod"), old))
 
@@ -163,13 +167,13 @@ def _differences(listed: Sequence[pr.PodResources], old: Sequence[alpha.PodResou
     ]
 
 
-def _finished(node: Node) -> None:
+def _finished(node: NodeUnderTest) -> None:
     """The half of PR-017 about a pod that has ended."""
     plugin = node.joined("a")
-    pod = node.running(node.pod({plugin.resource: 1}, restart="Never"))
+    pod = node.pods.running(node.pods.run({plugin.resource: 1}, restart="Never"))
     shown(node, pod)
     node.client.exit(pod.uid, "main", 0)
-    node.until(lambda: node.state(pod).phase == "Succeeded", "the pod is finished")
+    node.until(lambda: node.pods.state(pod).phase == "Succeeded", "the pod is finished")
 
     def devices() -> list[dict[str, set[str]]]:
         pods = [each for each in list_alpha(node) if name_of(each) == name_of(pod)]
@@ -180,7 +184,7 @@ def _finished(node: Node) -> None:
 
 
 @case("PR-018", MUST, "pod resources: versions", needs=SERVES)
-def test_both_versions_answer_on_one_socket(node: Node) -> None:
+def test_both_versions_answer_on_one_socket(node: NodeUnderTest) -> None:
     """Agents of any age find what they speak at the one path that they know."""
-    node.listed()
+    node.podresources.listed()
     list_alpha(node)

@@ -10,7 +10,7 @@ import grpc
 from conformance.engine.case import MAY, case
 from conformance.engine.verdict import expect, expect_status, timeout
 from conformance.kubelet.needs import Able, From
-from conformance.kubelet.node import Node
+from conformance.kubelet.node import NodeUnderTest
 from refimpl.deviceplugin.api import pods_v1alpha1_pb2 as pb
 from refimpl.deviceplugin.api.pods_v1alpha1_pb2_grpc import PodsStub
 from refimpl.deviceplugin.devicemanager.podbytes import PodNote, from_bytes
@@ -25,19 +25,19 @@ from refimpl.wire.status import Code
     "pods API v1alpha1, on by default since 1.37",
     needs=[Able("pods"), Able("pods-api"), From("1.37")],
 )
-def test_the_pods_of_the_node_are_told_on_a_socket_of_their_own(node: Node) -> None:
+def test_the_pods_of_the_node_are_told_on_a_socket_of_their_own(node: NodeUnderTest) -> None:
     """Agents learn of pods without the API server, and of their end before it does."""
-    pod = node.running()
+    pod = node.pods.running()
     socket = Endpoint.parse(node.client.root / "pods-api" / "pods-api.sock")
     with Channel(socket, journal=node.journal) as channel:
         stub = PodsStub(cast("grpc.Channel", channel))
-        listed = node.patiently(lambda: stub.ListPods(pb.ListPodsRequest()))
+        listed = node.podresources.patiently(lambda: stub.ListPods(pb.ListPodsRequest()))
         _told("ListPods", listed.pods, pod.uid, pod.name)
-        found = node.patiently(lambda: stub.GetPod(pb.GetPodRequest(podUID=pod.uid)))
+        found = node.podresources.patiently(lambda: stub.GetPod(pb.GetPodRequest(podUID=pod.uid)))
         _told("GetPod", [found.pod], pod.uid, pod.name)
         unknown = pb.GetPodRequest(podUID="refimpl-no-such-uid")
         expect_status(
-            lambda: node.patiently(lambda: stub.GetPod(unknown)),
+            lambda: node.podresources.patiently(lambda: stub.GetPod(unknown)),
             {Code.NOT_FOUND},
             "GetPod of an unknown uid is refused",
         )

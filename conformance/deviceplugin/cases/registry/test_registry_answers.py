@@ -6,7 +6,7 @@ from conformance.deviceplugin.registry import OPTIONS, refused, registered
 from conformance.engine.case import MAY, MUST, case
 from conformance.engine.verdict import expect
 from conformance.kubelet.needs import Able
-from conformance.kubelet.node import Node
+from conformance.kubelet.node import NodeUnderTest
 from refimpl.deviceplugin.scripted import ScriptedPlugin
 
 SOURCE = "plugin registration v1: GetInfo"
@@ -23,28 +23,28 @@ BAD_NAMES = (
 )
 
 
-def _found(node: Node, *versions: str, type: str = "DevicePlugin") -> ScriptedPlugin:
+def _found(node: NodeUnderTest, *versions: str, type: str = "DevicePlugin") -> ScriptedPlugin:
     plugin = node.plugin(found=True)
     plugin.registration.type, plugin.registration.versions = type, versions
     return plugin.serve()
 
 
 @case("REG-009", MUST, SOURCE, needs=[WATCHES])
-def test_a_plugin_of_an_unknown_type_is_told_so(node: Node) -> None:
+def test_a_plugin_of_an_unknown_type_is_told_so(node: NodeUnderTest) -> None:
     """A driver that is newer than the node would otherwise wait without a word."""
     plugin = _found(node, "v1", type="ToasterPlugin")
     refused(node, plugin, "there is no type ToasterPlugin")
 
 
 @case("REG-010", MUST, SOURCE, needs=[WATCHES])
-def test_one_version_that_is_known_among_others_is_enough(node: Node) -> None:
+def test_one_version_that_is_known_among_others_is_enough(node: NodeUnderTest) -> None:
     """A plugin that serves kubelets of several releases names all that it speaks, as SR-IOV's
     does."""
     registered(node, _found(node, "v1alpha1", "v1beta1"))
 
 
 @case("REG-011", MUST, SOURCE, needs=[WATCHES])
-def test_a_device_plugin_without_a_version_that_is_known_is_refused(node: Node) -> None:
+def test_a_device_plugin_without_a_version_that_is_known_is_refused(node: NodeUnderTest) -> None:
     """Taken in, it would be called with messages that it does not understand."""
     plugins = {versions: _found(node, *versions) for versions in (("v1alpha1",), ())}
     for versions, plugin in plugins.items():
@@ -52,7 +52,7 @@ def test_a_device_plugin_without_a_version_that_is_known_is_refused(node: Node) 
 
 
 @case("REG-012", MUST, SOURCE, needs=[WATCHES])
-def test_a_device_plugin_with_an_invalid_resource_name_is_refused(node: Node) -> None:
+def test_a_device_plugin_with_an_invalid_resource_name_is_refused(node: NodeUnderTest) -> None:
     """No pod could ever ask for it, and those of kubernetes.io are not a vendor's."""
     plugins = [node.plugin(name, found=True).serve() for name in BAD_NAMES]
     for plugin in plugins:
@@ -60,7 +60,9 @@ def test_a_device_plugin_with_an_invalid_resource_name_is_refused(node: Node) ->
 
 
 @case("REG-013", MUST, SOURCE, needs=[WATCHES])
-def test_without_an_endpoint_the_service_is_at_the_socket_that_was_found(node: Node) -> None:
+def test_without_an_endpoint_the_service_is_at_the_socket_that_was_found(
+    node: NodeUnderTest,
+) -> None:
     """Most plugins serve both at one socket and say nothing of it."""
     plugin = node.join(node.plugin(found=True), "a", "b")
     registered(node, plugin)
@@ -73,7 +75,7 @@ def test_without_an_endpoint_the_service_is_at_the_socket_that_was_found(node: N
 
 
 @case("REG-014", MUST, SOURCE, needs=[WATCHES])
-def test_an_endpoint_elsewhere_is_where_the_service_is_dialled(node: Node) -> None:
+def test_an_endpoint_elsewhere_is_where_the_service_is_dialled(node: NodeUnderTest) -> None:
     """A registrar beside the driver, as CSI has it, registers a socket that is not its own."""
     driver = node.plugin()
     driver.path = node.client.folder / f"away-{driver.path.name}"
@@ -82,7 +84,10 @@ def test_an_endpoint_elsewhere_is_where_the_service_is_dialled(node: Node) -> No
     registrar = node.plugin(driver.resource, found=True, main=str(driver.path))
     registrar.serve()
     registered(node, registrar)
-    node.until(lambda: node.allocatable(driver.resource) == {"a"}, "the driver's list is taken in")
+    node.until(
+        lambda: node.podresources.allocatable(driver.resource) == {"a"},
+        "the driver's list is taken in",
+    )
     expect(
         not registrar.calls(OPTIONS) and driver.streams == 1,
         "only the endpoint that was named is called",
@@ -92,13 +97,13 @@ def test_an_endpoint_elsewhere_is_where_the_service_is_dialled(node: Node) -> No
 
 
 @case("REG-031", MUST, SOURCE, needs=[WATCHES])
-def test_a_device_plugin_with_versions_in_the_style_of_csi_is_refused(node: Node) -> None:
+def test_a_device_plugin_with_versions_in_the_style_of_csi_is_refused(node: NodeUnderTest) -> None:
     """Each type has versions of its own: 1.0.0 is one of CSI's."""
     refused(node, _found(node, "1.0.0"), "versions ['1.0.0']")
 
 
 @case("REG-034", MAY, "kubelet 1.37: metrics", needs=[WATCHES, Able("metrics")])
-def test_a_plugin_that_was_found_does_not_count_as_a_registration(node: Node) -> None:
+def test_a_plugin_that_was_found_does_not_count_as_a_registration(node: NodeUnderTest) -> None:
     """Whoever alerts on this number learns of plugins that register themselves only."""
     found = node.plugin(found=True)
     found.serve()
@@ -109,7 +114,7 @@ def test_a_plugin_that_was_found_does_not_count_as_a_registration(node: Node) ->
     node.until(lambda: _counted(node, found) == 1, "one that calls Register is counted")
 
 
-def _counted(node: Node, plugin: ScriptedPlugin) -> float:
+def _counted(node: NodeUnderTest, plugin: ScriptedPlugin) -> float:
     metrics = node.client.metrics().items()
     mine = [
         value for name, value in metrics if name.startswith(COUNTER) and plugin.resource in name

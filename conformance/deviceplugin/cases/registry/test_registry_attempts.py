@@ -18,7 +18,7 @@ from conformance.deviceplugin.registry import (
 from conformance.engine.case import MAY, MUST, case
 from conformance.engine.verdict import expect
 from conformance.kubelet.needs import Able
-from conformance.kubelet.node import Node
+from conformance.kubelet.node import NodeUnderTest
 from refimpl.wire.status import Code
 
 SOURCE = "kubelet: plugin watcher, deadlines and retries"
@@ -26,7 +26,7 @@ WATCHES = Able("watcher")
 
 
 @case("REG-006", MUST, SOURCE, needs=[WATCHES])
-def test_a_plugin_that_takes_too_long_to_say_who_it_is_is_asked_again(node: Node) -> None:
+def test_a_plugin_that_takes_too_long_to_say_who_it_is_is_asked_again(node: NodeUnderTest) -> None:
     """One that hangs must not hold up the registration of others; one that was busy gets in."""
     plugin = node.plugin(found=True)
     plugin.slow[INFO] = 1.1
@@ -45,7 +45,7 @@ def test_a_plugin_that_takes_too_long_to_say_who_it_is_is_asked_again(node: Node
 
 
 @case("REG-007", MUST, SOURCE, needs=[WATCHES])
-def test_a_plugin_that_cannot_say_who_it_is_is_asked_again_with_pauses(node: Node) -> None:
+def test_a_plugin_that_cannot_say_who_it_is_is_asked_again_with_pauses(node: NodeUnderTest) -> None:
     """A socket of another service in this folder must neither burn the CPU nor be lost for good."""
     plugin = node.plugin(found=True)
     plugin.refused[INFO] = Code.UNIMPLEMENTED
@@ -58,7 +58,9 @@ def test_a_plugin_that_cannot_say_who_it_is_is_asked_again_with_pauses(node: Nod
 
 
 @case("REG-008", MUST, SOURCE, needs=[WATCHES])
-def test_a_socket_that_nobody_listens_at_is_tried_again_and_holds_up_nobody(node: Node) -> None:
+def test_a_socket_that_nobody_listens_at_is_tried_again_and_holds_up_nobody(
+    node: NodeUnderTest,
+) -> None:
     """A process that was killed leaves its socket; the drivers of others must come up all the
     same."""
     stale = Deaf(node.registry / "stale.sock")
@@ -79,7 +81,7 @@ def test_a_socket_that_nobody_listens_at_is_tried_again_and_holds_up_nobody(node
 
 @case("REG-016", MAY, "kubelet 1.37: a notification that fails", needs=[WATCHES])
 def test_a_plugin_that_cannot_be_told_of_its_success_is_taken_out_and_tried_again(
-    node: Node,
+    node: NodeUnderTest,
 ) -> None:
     """Its devices come and go until it answers: a plugin that refuses the notification flaps."""
     plugin = node.plugin(found=True)
@@ -87,19 +89,24 @@ def test_a_plugin_that_cannot_be_told_of_its_success_is_taken_out_and_tried_agai
     plugin.refused[NOTIFY] = Code.UNKNOWN
     plugin.send("a")
     plugin.serve()
-    node.until(lambda: node.allocatable(plugin.resource) == {"a"}, "the plugin is taken in")
+    node.until(
+        lambda: node.podresources.allocatable(plugin.resource) == {"a"}, "the plugin is taken in"
+    )
     plugin.release()
     node.until(
-        lambda: not node.allocatable(plugin.resource), "a notification that fails takes it out"
+        lambda: not node.podresources.allocatable(plugin.resource),
+        "a notification that fails takes it out",
     )
     attempted(node, plugin, 2)
     del plugin.refused[NOTIFY]
     mended(node, plugin)
-    node.until(lambda: node.allocatable(plugin.resource) == {"a"}, "and then it stays")
+    node.until(lambda: node.podresources.allocatable(plugin.resource) == {"a"}, "and then it stays")
 
 
 @case("REG-017", MUST, SOURCE, needs=[WATCHES])
-def test_a_plugin_that_does_not_answer_its_notification_is_not_waited_for(node: Node) -> None:
+def test_a_plugin_that_does_not_answer_its_notification_is_not_waited_for(
+    node: NodeUnderTest,
+) -> None:
     """What hangs here would hang with each of the plugins that do the same."""
     plugin = node.plugin(found=True)
     plugin.slow[NOTIFY] = 5.5
@@ -118,7 +125,9 @@ def test_a_plugin_that_does_not_answer_its_notification_is_not_waited_for(node: 
 
 
 @case("REG-033", MUST, SOURCE, needs=[WATCHES])
-def test_a_plugin_whose_service_fails_is_told_why_and_tried_again_with_pauses(node: Node) -> None:
+def test_a_plugin_whose_service_fails_is_told_why_and_tried_again_with_pauses(
+    node: NodeUnderTest,
+) -> None:
     """A driver that needs its hardware first comes in when it has it, without being restarted."""
     plugin = node.plugin(found=True)
     plugin.refused[OPTIONS] = Code.INTERNAL

@@ -11,7 +11,7 @@ from conformance.deviceplugin.registry import INFO, NOTIFY, OPTIONS, SOON_S, reg
 from conformance.engine.case import MUST, SHOULD, case
 from conformance.engine.verdict import expect
 from conformance.kubelet.needs import Able
-from conformance.kubelet.node import Node
+from conformance.kubelet.node import NodeUnderTest
 from refimpl.registration.api import registration_pb2 as pb
 from refimpl.registration.plugin import RegistrationService
 from refimpl.wire.endpoint import Endpoint
@@ -24,7 +24,9 @@ CROWD = 200
 
 
 @case("REG-001", MUST, SOURCE, needs=[WATCHES])
-def test_a_socket_that_appears_is_asked_taken_in_and_told_in_this_order(node: Node) -> None:
+def test_a_socket_that_appears_is_asked_taken_in_and_told_in_this_order(
+    node: NodeUnderTest,
+) -> None:
     """A plugin that hears of its success before it was taken in starts work that nobody wants."""
     plugin = node.plugin(found=True)
     plugin.serve()
@@ -42,7 +44,7 @@ def test_a_socket_that_appears_is_asked_taken_in_and_told_in_this_order(node: No
 
 
 @case("REG-002", MUST, SOURCE, needs=[WATCHES, Able("restart")])
-def test_a_socket_that_was_there_before_the_client_is_registered(node: Node) -> None:
+def test_a_socket_that_was_there_before_the_client_is_registered(node: NodeUnderTest) -> None:
     """After a reboot drivers often start before kubelet (kubernetes 64638)."""
     plugin = node.plugin(found=True)
     node.client.end()
@@ -52,7 +54,7 @@ def test_a_socket_that_was_there_before_the_client_is_registered(node: Node) -> 
 
 
 @case("REG-003", MUST, SOURCE, needs=[WATCHES])
-def test_sockets_in_new_folders_are_found_however_deep(node: Node) -> None:
+def test_sockets_in_new_folders_are_found_however_deep(node: NodeUnderTest) -> None:
     """Drivers make a folder of their own and bind in it at once: the watch must not come late."""
     tops = [f"new-{number}" for number in range(4)]
     plugins = [node.plugin(socket=f"{top}/deep/er/plugin.sock", found=True) for top in tops]
@@ -65,7 +67,7 @@ def test_sockets_in_new_folders_are_found_however_deep(node: Node) -> None:
 
 
 @case("REG-004", MUST, SOURCE, needs=[WATCHES])
-def test_a_socket_with_a_hidden_name_is_left_alone(node: Node) -> None:
+def test_a_socket_with_a_hidden_name_is_left_alone(node: NodeUnderTest) -> None:
     """Drivers bind under such a name and rename when they are ready; asked early, they fail."""
     hidden = node.plugin(socket=".hidden.sock", found=True)
     hidden.serve()
@@ -78,7 +80,9 @@ def test_a_socket_with_a_hidden_name_is_left_alone(node: Node) -> None:
 
 
 @case("REG-005", MUST, SOURCE, needs=[WATCHES])
-def test_files_and_pipes_are_ignored_and_a_link_to_a_socket_is_followed(node: Node) -> None:
+def test_files_and_pipes_are_ignored_and_a_link_to_a_socket_is_followed(
+    node: NodeUnderTest,
+) -> None:
     """Others leave locks and notes there; and operators link to sockets that lie elsewhere."""
     file, pipe, link = (node.own(node.registry / f"odd.{kind}") for kind in ("txt", "fifo", "sock"))
     plugin = node.plugin(found=True)
@@ -115,7 +119,7 @@ class Crowd(RegistrationService):
 
 
 @case("REG-024", SHOULD, SOURCE, needs=[WATCHES])
-def test_two_hundred_sockets_at_once_are_all_registered(node: Node) -> None:
+def test_two_hundred_sockets_at_once_are_all_registered(node: NodeUnderTest) -> None:
     """When a node starts they come in one go; whoever is overlooked then stays so (queue overflow).
 
     They are links to one socket, and the lists of their resources do not matter here.
@@ -137,7 +141,7 @@ def test_two_hundred_sockets_at_once_are_all_registered(node: Node) -> None:
 
 
 @contextlib.contextmanager
-def _links(node: Node, crowd: Crowd) -> Iterator[None]:
+def _links(node: NodeUnderTest, crowd: Crowd) -> Iterator[None]:
     """Serves it at a hidden name, to which the sockets are links."""
     hidden = node.registry / ".crowd.sock"
     with Server(crowd.services(), journal=node.journal) as server:

@@ -6,7 +6,7 @@ from conformance.deviceplugin.registry import SOON_S, registered
 from conformance.engine.case import MAY, MUST, case
 from conformance.engine.verdict import expect
 from conformance.kubelet.needs import Able, From
-from conformance.kubelet.node import Node
+from conformance.kubelet.node import NodeUnderTest
 from refimpl.deviceplugin.scripted import ScriptedPlugin
 from refimpl.wire.client import Unreachable
 from refimpl.wire.status import Refused
@@ -17,7 +17,7 @@ PODS = Able("pods")
 MULTI = From("1.37")
 
 
-def _two(node: Node, first: ScriptedPlugin) -> ScriptedPlugin:
+def _two(node: NodeUnderTest, first: ScriptedPlugin) -> ScriptedPlugin:
     """A second plugin of its resource, registered after it by being found."""
     second = node.plugin(first.resource, found=True)
     second.send("a", "b")
@@ -27,13 +27,13 @@ def _two(node: Node, first: ScriptedPlugin) -> ScriptedPlugin:
     return second
 
 
-def _allocated(node: Node, by: ScriptedPlugin, rule: str) -> None:
-    node.running(limits={by.resource: 1})
+def _allocated(node: NodeUnderTest, by: ScriptedPlugin, rule: str) -> None:
+    node.pods.running(limits={by.resource: 1})
     expect(len(by.allocated()) == 1, rule, wanted="one Allocate there", got=by.order)
 
 
 @case("REG-021", MUST, SOURCE, needs=[WATCHES, PODS])
-def test_of_two_plugins_of_one_name_the_newest_is_used(node: Node) -> None:
+def test_of_two_plugins_of_one_name_the_newest_is_used(node: NodeUnderTest) -> None:
     """An update starts the new plugin before the old one ends: it has to take over, not fail."""
     first = node.join(node.plugin(found=True), "a", "b")
     registered(node, first)
@@ -44,19 +44,19 @@ def test_of_two_plugins_of_one_name_the_newest_is_used(node: Node) -> None:
 
 
 @case("REG-022", MUST, SOURCE, needs=[WATCHES, PODS, MULTI])
-def test_when_one_of_two_goes_the_other_one_is_used(node: Node) -> None:
+def test_when_one_of_two_goes_the_other_one_is_used(node: NodeUnderTest) -> None:
     """The new version of a plugin is withdrawn: the old one is still there and must be used."""
     first = node.join(node.plugin(found=True), "a", "b")
     second = _two(node, first)
     second.path.unlink()
     node.until(lambda: second.cancelled == 1, "the second is let go when its socket goes", SOON_S)
-    held = node.allocatable(first.resource)
+    held = node.podresources.allocatable(first.resource)
     expect(held == {"a", "b"}, "no device is lost by it", wanted={"a", "b"}, got=held)
     _allocated(node, first, "the one that is left is asked to allocate")
 
 
 @case("REG-023", MUST, SOURCE, needs=[WATCHES])
-def test_plugins_of_different_types_do_not_get_into_each_others_way(node: Node) -> None:
+def test_plugins_of_different_types_do_not_get_into_each_others_way(node: NodeUnderTest) -> None:
     """All drivers of a node share this folder, and a driver of two types uses one name for both."""
     from refimpl.csi.fake import FakeDriver  # which no other case pays for
 
@@ -75,7 +75,9 @@ def test_plugins_of_different_types_do_not_get_into_each_others_way(node: Node) 
     claims.stop()
     last = node.join(node.plugin(found=True), "z")
     expect(
-        device.streams == 1 and node.allocatable(device.resource) == {"a"} and last.streams == 1,
+        device.streams == 1
+        and node.podresources.allocatable(device.resource) == {"a"}
+        and last.streams == 1,
         "drivers of other types may come and go",
         wanted="device plugins that stay",
         got=device.order,
@@ -83,7 +85,9 @@ def test_plugins_of_different_types_do_not_get_into_each_others_way(node: Node) 
 
 
 @case("REG-027", MAY, SOURCE, needs=[WATCHES, PODS])
-def test_a_plugin_that_registers_and_is_found_counts_twice_or_the_last_time(node: Node) -> None:
+def test_a_plugin_that_registers_and_is_found_counts_twice_or_the_last_time(
+    node: NodeUnderTest,
+) -> None:
     """SR-IOV's plugin can do both; with one socket for each neither way spoils the other."""
     pushed = node.joined()
     found = _two(node, pushed)
@@ -91,12 +95,12 @@ def test_a_plugin_that_registers_and_is_found_counts_twice_or_the_last_time(node
     if node.since(MULTI.release):
         found.path.unlink()
         node.until(lambda: found.cancelled == 1, "one way can go", SOON_S)
-        held = node.allocatable(pushed.resource)
+        held = node.podresources.allocatable(pushed.resource)
         expect(held == {"a", "b"}, "the other way stays", wanted={"a", "b"}, got=held)
 
 
 @case("REG-028", MAY, "kubelet 1.37: the endpoint in Register")
-def test_a_socket_in_a_folder_below_can_be_registered(node: Node) -> None:
+def test_a_socket_in_a_folder_below_can_be_registered(node: NodeUnderTest) -> None:
     """The endpoint is joined to the directory as it is, so that a path works where a name should
     be."""
     plugin = node.plugin(socket="below/plugin.sock")
@@ -104,11 +108,13 @@ def test_a_socket_in_a_folder_below_can_be_registered(node: Node) -> None:
     plugin.send("a")
     plugin.serve()
     plugin.register(node.plugins, endpoint="below/plugin.sock")
-    node.until(lambda: node.allocatable(plugin.resource) == {"a"}, "its list is taken in")
+    node.until(
+        lambda: node.podresources.allocatable(plugin.resource) == {"a"}, "its list is taken in"
+    )
 
 
 @case("REG-035", MAY, "kubelet 1.37: its registration socket", needs=[Able("listener")])
-def test_a_client_that_cannot_listen_any_more_says_so_or_listens_anew(node: Node) -> None:
+def test_a_client_that_cannot_listen_any_more_says_so_or_listens_anew(node: NodeUnderTest) -> None:
     """1.37.2 fails its health check until it is restarted; later kubelets try again each second. A
     node that looks well and takes in no plugin would be worse than both."""
     node.spoil()
@@ -127,7 +133,7 @@ def test_a_client_that_cannot_listen_any_more_says_so_or_listens_anew(node: Node
     node.join(plugin, "a")
 
 
-def _registers(node: Node, plugin: ScriptedPlugin) -> bool:
+def _registers(node: NodeUnderTest, plugin: ScriptedPlugin) -> bool:
     try:
         plugin.register(node.plugins, connect_s=0.1)
     except (Refused, Unreachable):

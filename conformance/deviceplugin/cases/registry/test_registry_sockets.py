@@ -9,7 +9,7 @@ from conformance.deviceplugin.registry import INFO, SOON_S, mended, registered, 
 from conformance.engine.case import MAY, MUST, case
 from conformance.engine.verdict import expect
 from conformance.kubelet.needs import Able
-from conformance.kubelet.node import Node
+from conformance.kubelet.node import NodeUnderTest
 from refimpl.deviceplugin.scripted import ScriptedPlugin
 
 SOURCE = "kubelet: plugin watcher, sockets that go"
@@ -17,7 +17,7 @@ WATCHES = Able("watcher")
 LONGEST_PAUSE_S = 125.0
 
 
-def _joined(node: Node, *, freezable: bool = False) -> ScriptedPlugin:
+def _joined(node: NodeUnderTest, *, freezable: bool = False) -> ScriptedPlugin:
     """A plugin with device a that was found, and told so."""
     plugin = node.plugin(found=True)
     if freezable:
@@ -27,25 +27,33 @@ def _joined(node: Node, *, freezable: bool = False) -> ScriptedPlugin:
     return plugin
 
 
-def _lost(node: Node, plugin: ScriptedPlugin, why: str, deadline_s: float = SOON_S) -> None:
+def _lost(
+    node: NodeUnderTest, plugin: ScriptedPlugin, why: str, deadline_s: float = SOON_S
+) -> None:
     resource = plugin.resource
-    node.until(lambda: not node.allocatable(resource), f"{why}: its devices are lost", deadline_s)
+    node.until(
+        lambda: not node.podresources.allocatable(resource),
+        f"{why}: its devices are lost",
+        deadline_s,
+    )
 
 
-def _heir(node: Node, plugin: ScriptedPlugin, socket: str) -> ScriptedPlugin:
+def _heir(node: NodeUnderTest, plugin: ScriptedPlugin, socket: str) -> ScriptedPlugin:
     """Another instance of the same plugin, with device b."""
     heir = node.plugin(plugin.resource, socket=socket, found=True)
     heir.send("b")
     return heir
 
 
-def _taken_in(node: Node, plugin: ScriptedPlugin) -> None:
+def _taken_in(node: NodeUnderTest, plugin: ScriptedPlugin) -> None:
     mended(node, plugin)
-    node.until(lambda: node.allocatable(plugin.resource) == {"b"}, "the new list is taken in")
+    node.until(
+        lambda: node.podresources.allocatable(plugin.resource) == {"b"}, "the new list is taken in"
+    )
 
 
 @case("REG-018", MUST, SOURCE, needs=[WATCHES])
-def test_a_plugin_whose_socket_is_removed_is_deregistered(node: Node) -> None:
+def test_a_plugin_whose_socket_is_removed_is_deregistered(node: NodeUnderTest) -> None:
     """Removing the socket is how a driver leaves; its devices must not be handed out after it."""
     plugin = _joined(node)
     plugin.path.unlink()
@@ -55,7 +63,7 @@ def test_a_plugin_whose_socket_is_removed_is_deregistered(node: Node) -> None:
 
 @case("REG-019", MUST, SOURCE, needs=[WATCHES])
 def test_a_socket_that_is_removed_and_made_again_is_deregistered_and_then_registered(
-    node: Node,
+    node: NodeUnderTest,
 ) -> None:
     """The other way round, the farewell to the old instance would throw out the new one."""
     old = _joined(node)
@@ -71,7 +79,9 @@ def test_a_socket_that_is_removed_and_made_again_is_deregistered_and_then_regist
 
 
 @case("REG-020", MUST, SOURCE, needs=[WATCHES])
-def test_a_plugin_that_comes_back_over_its_old_socket_is_registered_again(node: Node) -> None:
+def test_a_plugin_that_comes_back_over_its_old_socket_is_registered_again(
+    node: NodeUnderTest,
+) -> None:
     """After a crash nobody removes the socket; a new one takes its place in one step."""
     old = _joined(node, freezable=True)
     old.die()
@@ -84,7 +94,9 @@ def test_a_plugin_that_comes_back_over_its_old_socket_is_registered_again(node: 
 
 
 @case("REG-025", MAY, SOURCE, needs=[WATCHES])
-def test_the_end_of_a_process_is_seen_by_its_stream_and_not_by_its_socket(node: Node) -> None:
+def test_the_end_of_a_process_is_seen_by_its_stream_and_not_by_its_socket(
+    node: NodeUnderTest,
+) -> None:
     """The devices are lost at once, and nothing else happens until the socket changes."""
     plugin = _joined(node, freezable=True)
     plugin.die()
@@ -94,7 +106,7 @@ def test_the_end_of_a_process_is_seen_by_its_stream_and_not_by_its_socket(node: 
 
 
 @case("REG-026", MUST, SOURCE, needs=[WATCHES, Able("restart")])
-def test_a_client_that_restarts_finds_its_plugins_where_they_were(node: Node) -> None:
+def test_a_client_that_restarts_finds_its_plugins_where_they_were(node: NodeUnderTest) -> None:
     """Unlike in device-plugins nothing is removed, and no plugin has to do anything."""
     plugins = [_joined(node), _joined(node)]
     inodes = [os.stat(plugin.path).st_ino for plugin in plugins]
@@ -102,14 +114,14 @@ def test_a_client_that_restarts_finds_its_plugins_where_they_were(node: Node) ->
     for plugin in plugins:
         again = told(node, plugin, 2)
         expect(again.registered, "it is registered again", wanted="true", got=again)
-        node.until(lambda p=plugin: node.allocatable(p.resource) == {"a"}, "its devices are back")  # type: ignore[misc]
+        node.arrived(plugin, "a")
     left = [os.stat(p.path).st_ino if p.path.exists() else 0 for p in plugins]
     expect(left == inodes, "the sockets are not touched", wanted=inodes, got=left)
 
 
 @case("REG-032", MAY, "kubelet 1.37: a stream that ends", needs=[WATCHES])
 def test_a_plugin_that_ends_its_stream_is_not_registered_until_its_socket_is_made_again(
-    node: Node,
+    node: NodeUnderTest,
 ) -> None:
     """Whoever ends the stream by mistake has no devices from then on, and nobody tells him."""
     plugin = _joined(node)
@@ -128,4 +140,6 @@ def test_a_plugin_that_ends_its_stream_is_not_registered_until_its_socket_is_mad
     plugin.serve()
     again = told(node, plugin, 2)
     expect(again.registered, "a new socket is registered", wanted="true", got=again)
-    node.until(lambda: node.allocatable(plugin.resource) == {"a"}, "its devices are back")
+    node.until(
+        lambda: node.podresources.allocatable(plugin.resource) == {"a"}, "its devices are back"
+    )

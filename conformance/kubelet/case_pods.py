@@ -4,34 +4,36 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from conformance.engine.verdict import expect
 from conformance.kubelet.client import Client
 from refimpl.node.pods import Amounts, ContainerSpec, ContainerState, PodSpec, PodState
 
-__all__ = ["Hosted"]
+__all__ = ["CasePods", "Until"]
 
 T = TypeVar("T")
 
+_BUSY = ("", "ContainerCreating", "PodInitializing")
 
-class Hosted:
-    """Part of `node.Node`."""
 
-    _name: str
-    _numbers: itertools.count[int]
-    _pods: list[PodSpec]
+class Until(Protocol):
+    """Waits for something, while the client lives."""
 
-    @property
-    def client(self) -> Client:
-        """The client under test."""
-        raise NotImplementedError
+    def __call__(self, predicate: Callable[[], T], what: str) -> T:
+        """What the predicate returned at last; raises Broken."""
 
-    def until(self, predicate: Callable[[], T], what: str, deadline_s: float | None = None) -> T:
-        """Waits until it is true."""
-        raise NotImplementedError
 
-    def pod(
+class CasePods:
+    """Pods of their own names, `stem` and a number, on the client, which runs when it is first
+    asked for."""
+
+    def __init__(self, client: Callable[[], Client], stem: str, until: Until) -> None:
+        self._client, self._stem, self._until = client, stem, until
+        self._numbers = itertools.count(1)
+        self._pods: list[PodSpec] = []
+
+    def run(
         self,
         limits: Mapping[str, int] | None = None,
         *,
@@ -43,22 +45,22 @@ class Hosted:
         """A pod bound to the node, with one container `main` of these limits or with those given;
         returns at once. `pod_level`: it sets resources of the pod as such, one CPU unless given."""
         number = next(self._numbers)
-        made = PodSpec(
-            name=f"{self._name}-{number}",
-            uid=f"{self._name}-uid-{number}",
+        pod = PodSpec(
+            name=f"{self._stem}-{number}",
+            uid=f"{self._stem}-uid-{number}",
             app=app or (ContainerSpec(limits=limits or {}),),
             init=init,
             restart=restart,  # type: ignore[arg-type]
             pod_level=bool(pod_level),
             amounts=pod_level if isinstance(pod_level, Amounts) else Amounts(cpus=1),
         )
-        self._pods.append(made)
-        self.client.run(made)
-        return made
+        self._pods.append(pod)
+        self._client().run(pod)
+        return pod
 
     def state(self, pod: PodSpec) -> PodState:
         """What the client says of the pod, an empty state before it says anything."""
-        return self.client.state(pod.uid) or PodState()
+        return self._client().state(pod.uid) or PodState()
 
     def container(self, pod: PodSpec, name: str = "main") -> ContainerState:
         """What the client says of a container; it waits before the client says anything."""
@@ -66,16 +68,16 @@ class Hosted:
 
     def settled(self, pod: PodSpec) -> PodState:
         """Waits until the pod runs, has ended, or a container of it waits for a reason."""
-        found = self.until(lambda: _settled(self.state(pod)), f"pod {pod.name} gets somewhere")
-        assert found is not None
-        return found
+        state = self._until(lambda: _settled(self.state(pod)), f"pod {pod.name} gets somewhere")
+        assert state is not None
+        return state
 
     def running(
         self, pod: PodSpec | None = None, limits: Mapping[str, int] | None = None
     ) -> PodSpec:
         """Waits until the pod, or a new one of these limits, runs; raises Broken."""
-        found = pod or self.pod(limits)
-        state = self.settled(found)
+        pod = pod or self.run(limits)
+        state = self.settled(pod)
         runs = all(each.state != "waiting" for each in state.containers.values())
         expect(
             state.phase == "Running" and runs,
@@ -83,7 +85,7 @@ class Hosted:
             wanted="phase Running",
             got=f"{state.phase} {state.reason} {state.message} {_waiting(state)}",
         )
-        return found
+        return pod
 
     def refused(self, pod: PodSpec, reason: str = "UnexpectedAdmissionError") -> PodState:
         """Waits until the pod has been refused for that reason; raises Broken."""
@@ -99,20 +101,23 @@ class Hosted:
     def delete(self, pod: PodSpec) -> None:
         """Deletes it and waits until it is gone."""
         self._pods.remove(pod)
-        self.client.delete(pod.uid)
+        self._client().delete(pod.uid)
+
+    def forget(self, client: Client) -> None:
+        """Takes all of them out of the API of the client, whether it runs or not."""
+        for pod in self._pods:
+            client.forget(pod.uid)
+        self._pods.clear()
 
 
 def _settled(state: PodState) -> PodState | None:
     if state.phase in ("Failed", "Succeeded"):
         return state
-    found = state.containers.values()
-    if any(each.state == "waiting" and each.reason not in _BUSY for each in found):
+    containers = state.containers.values()
+    if any(each.state == "waiting" and each.reason not in _BUSY for each in containers):
         return state
-    runs = state.phase == "Running" and all(each.state != "waiting" for each in found)
+    runs = state.phase == "Running" and all(each.state != "waiting" for each in containers)
     return state if runs else None
-
-
-_BUSY = ("", "ContainerCreating", "PodInitializing")
 
 
 def _waiting(state: PodState) -> str:
