@@ -6,6 +6,7 @@ import contextlib
 import json
 import random
 import socket
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -54,8 +55,11 @@ def kubeconfig(server: str) -> str:
     )
 
 
-def kubelet_configuration(choices: KubeletChoices, ports: Ports, runtime: str, folder: Path) -> str:
-    """A KubeletConfiguration (v1beta1). Nothing of the machine but `folder` is written to."""
+def kubelet_configuration(
+    choices: KubeletChoices, ports: Ports, runtime: str, folder: Path, settings: Mapping[str, Any]
+) -> str:
+    """A KubeletConfiguration (v1beta1) in which `settings` come last. Nothing of the machine but
+    `folder` is written to."""
     return json.dumps(
         {
             "apiVersion": "kubelet.config.k8s.io/v1beta1",
@@ -73,6 +77,7 @@ def kubelet_configuration(choices: KubeletChoices, ports: Ports, runtime: str, f
             **_talking(),
             **_careful(),
             **_chosen(choices),
+            **settings,
         }
     )
 

@@ -49,6 +49,7 @@ from refimpl.wire.endpoint import Endpoint, probe
 __all__ = ["RealKubelet"]
 
 _ABLE: frozenset[Ability] = ABILITIES - {"clock", "topology"}
+_OF_OUR_RUNTIME: frozenset[Ability] = frozenset({"configs"})
 _START_S, _END_S, _GONE_S = 60.0, 30.0, 60.0
 _VERSION = re.compile(r"v?(\d+\.\d+)\.\d+\S*")
 _STATES = ("cpu_manager_state", "memory_manager_state")
@@ -63,7 +64,9 @@ _REFUSALS = re.compile(
 class RealKubelet:
     """The client of `command`, in which {config}, {kubeconfig}, {dir}, {node} and {runtime} (the
     endpoint of the CRI) are filled in. `api`, `runtime` and `process` (None before the first start)
-    are what it lives with, and itself.
+    are what it lives with, and itself; `log` is what it wrote since its last start. `cri`: where
+    another runtime than ours answers, in which `exit` and `reboot` reach nothing. `settings` come
+    last in its configuration.
 
     Raises BadOption where there is no such program or no mount namespace to be had.
     """
@@ -71,7 +74,14 @@ class RealKubelet:
     name = "kubelet"
     quiet_s = 2.5  # it looks at most things once a second
 
-    def __init__(self, command: Sequence[str], *, node: str = "refimpl-node") -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        node: str = "refimpl-node",
+        cri: Endpoint | None = None,
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
         if os.geteuid():
             raise BadOption(f"{command[0]}: a real kubelet runs as root only")
         if reason := illusion.obstacle():
@@ -80,15 +90,15 @@ class RealKubelet:
         found = _VERSION.fullmatch(self.version)
         self.profile = found[1] if found else "1.37"
         self._command, self._node = tuple(command), node
-        self.able = _ABLE - self._lacks()
+        self.able = _ABLE - self._lacks() - (_OF_OUR_RUNTIME if cri else set())
         self._place = Path(tempfile.mkdtemp(prefix="refimpl-"))
-        self.folder = self._place / "kubelet"
+        self.folder, self.log = self._place / "kubelet", self._place / "log"
         self.folder.mkdir()
         self._machine = Machine(self._place / "machine", node)
         self.api = ApiServer()
         self._drivers = Drivers()
         self.runtime = FakeRuntime(self._place / "cri.sock")
-        self.runtime.start()
+        self._cri, self._settings = cri or self.runtime.start(), settings or {}
         self._choices = KubeletChoices()
         self._ports = Ports.free()
         self.process: Supervised | None = None
@@ -256,7 +266,7 @@ class RealKubelet:
     def _launch(self) -> None:
         if self.running():
             raise RuntimeError(f"{self._command[0]} runs already: end it")
-        self._log().write_bytes(b"")
+        self.log.write_bytes(b"")
         watched = self.api.watches["v1/pods"]
         self.process = Supervised(self._words(), folder=self._place).start()
         self._wanted, self._settled = True, False
@@ -264,9 +274,11 @@ class RealKubelet:
 
     def _words(self) -> list[str]:
         self._ports = Ports.free()
-        runtime = f"unix://{self._place}/cri.sock"
+        runtime = str(self._cri)
         config, server = self._place / "kubelet.json", self._place / "kubeconfig"
-        config.write_text(kubelet_configuration(self._choices, self._ports, runtime, self._place))
+        config.write_text(
+            kubelet_configuration(self._choices, self._ports, runtime, self._place, self._settings)
+        )
         server.write_text(kubeconfig(self.api.url))
         self._machine.arrange(self._choices.nodes)
         values = {
@@ -310,11 +322,8 @@ class RealKubelet:
         if not crashed and _REFUSALS.search(said):
             raise BadOption(f"{self._command[0]} refuses {self._choices}: {said}")
 
-    def _log(self) -> Path:
-        return self._place / "log"
-
     def _said(self) -> str:
-        return self._log().read_text(errors="replace")
+        return self.log.read_text(errors="replace")
 
 
 @functools.cache

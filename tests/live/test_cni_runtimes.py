@@ -20,7 +20,7 @@ from conformance.engine import events
 from conformance.engine.events import CaseDone
 from tests.live.peers import Containerd
 from tests.live.rigs.containerd_rig import ContainerdRig
-from tests.live.rigs.hooks import Hooks, acts_of, target_file
+from tests.live.rigs.hooks import Hooks, actions_of, target_file
 from tests.live.rigs.namespaces import why_not
 
 CRIO = os.environ.get("REFIMPL_CRIO_TARGET", "")
@@ -99,7 +99,7 @@ def running(
             cni={"max_conf_num": 2},
             env={"CNI_FOO": "stray"},
         ) as rig,
-        Hooks(rig.folder / "hooks.sock", acts_of(rig)) as hooks,
+        Hooks(rig.folder / "hooks.sock", actions_of(rig)) as hooks,
     ):
         target = target_file(folder / "target.toml", rig, hooks, conf_dir, bin_dirs)
         yield Running(programs.version, target, conf_dir, bin_dirs[0])

@@ -58,13 +58,13 @@ def test_a_pod_has_the_address_that_a_plugin_gave_it_until_it_is_stopped(
 ) -> None:
     """What containerd reports, what IPAM has noted and what the kernel has are the same."""
     pod = rig.run_pod()
-    address = rig.pod_status(pod).status.network.ip
+    address = rig.cri.pod_sandbox_status(pod).status.network.ip
     assert leases(tmp_path) == [address]
     inside = (f"--net={rig.netns(pod)}", "ip", "-o", "addr", "show", "eth0")
     assert f"inet {address}/24" in rig.namespaces.run("nsenter", *inside)
     assert "pods-" in " ".join(path.name for path in rig.cache())
-    rig.stop_pod(pod)
-    rig.remove_pod(pod)
+    rig.cri.stop_pod_sandbox(pod)
+    rig.cri.remove_pod_sandbox(pod)
     assert (leases(tmp_path), rig.pods(), rig.cache()) == ([], {}, [])
 
 
@@ -72,14 +72,14 @@ def test_pods_outlive_containerd_but_no_reboot(rig: ContainerdRig) -> None:
     """So restarts can be told from reboots in cases: shims stay, namespaces do not."""
     pod = rig.run_pod()
     rig.restart()
-    assert rig.pods() == {pod.id: "SANDBOX_READY"}
+    assert rig.pods() == {pod: "SANDBOX_READY"}
     rig.kill()
     assert not rig.running()
     assert "sleep" in {process.name() for process in rig.processes()}
     rig.start()
-    assert rig.pods() == {pod.id: "SANDBOX_READY"}
+    assert rig.pods() == {pod: "SANDBOX_READY"}
     rig.reboot()
-    assert rig.pods() == {pod.id: "SANDBOX_NOTREADY"}
+    assert rig.pods() == {pod: "SANDBOX_NOTREADY"}
     assert rig.cache(), "what lies on the disk is still there"
 
 

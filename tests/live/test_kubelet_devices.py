@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import pytest
 from refimpl.deviceplugin.fake import FakePlugin, Register
 from refimpl.deviceplugin.plugin.inventory import HEALTHY, UNHEALTHY
 from refimpl.deviceplugin.plugin.personas import persona_of
+from refimpl.node.pods import ContainerState, PodState
 from tests.live.peers import Containerd
 from tests.live.rigs.containerd_rig import ContainerdRig
 from tests.live.rigs.kubelet_rig import KubeletRig
@@ -37,21 +38,16 @@ class Node:
         kubelet = self.kubelet
         kubelet.until(lambda: kubelet.allocatable(resource) == sorted(ids), f"{resource}: {ids}")
 
-    def phase(self, name: str, phase: str) -> dict[str, Any]:
-        """Waits for the phase of a pod and returns its status."""
-        self.kubelet.until(lambda: self.kubelet.phase(name) == phase, f"pod {name} is {phase}")
-        found = self.kubelet.pod(name)
-        assert found is not None
-        status: dict[str, Any] = found["status"]
-        return status
+    def phase(self, name: str, phase: str) -> PodState:
+        """Waits for the phase of a pod and returns its state."""
+        kubelet = self.kubelet
+        kubelet.until(lambda: kubelet.pod(name).phase == phase, f"pod {name} is {phase}")
+        return kubelet.pod(name)
 
-    def health(self, name: str) -> dict[str, str]:
+    def health(self, name: str, resource: str) -> Mapping[str, str]:
         """Device and health as the status of the pod has them."""
-        found = self.kubelet.pod(name) or {"status": {}}
-        told = found["status"].get("containerStatuses", [{}])[0].get("allocatedResourcesStatus")
-        return {
-            one["resourceID"]: one["health"] for entry in told or () for one in entry["resources"]
-        }
+        container = self.kubelet.pod(name).containers.get("main", ContainerState("main"))
+        return container.health.get(resource, {})
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +69,7 @@ def node(
         ContainerdRig(
             containerd, busybox, bin_dirs=[cni_plugins], conf_dir=folder / "net", cri=cri
         ) as rig,
-        KubeletRig(kubernetes / "kubelet", rig) as kubelet,
+        KubeletRig(kubernetes, rig) as kubelet,
     ):
         yield Node(kubelet, folder / "cdi")
 
@@ -97,7 +93,9 @@ def test_a_pod_gets_a_device_and_its_health_shows(node: Node, register: Register
         for health, left in ((UNHEALTHY, [other]), (HEALTHY, [first, second])):
             plugin.set_health(given, health)
             node.offered(resource, *left)
-            kubelet.until(lambda h=health: node.health(name) == {given: h}, f"health {health}")
+            kubelet.until(
+                lambda h=health: node.health(name, resource) == {given: h}, f"health {health}"
+            )
         kubelet.remove_pod(name)
         assert plugin.registrations == (2 if register == "both" else 1)
     node.offered(resource)
@@ -128,8 +126,8 @@ def test_a_cdi_device_is_injected_by_the_runtime(node: Node) -> None:
         kubelet.run_pod("cdi", {resource: 1})
         node.phase("cdi", "Running")
         assert kubelet.run_in("cdi", "/bin/ls", "/dev/cdi-0").strip() == "/dev/cdi-0"
-        told = kubelet.run_in("cdi", "/bin/sh", "-c", "echo $REFIMPL_EXAMPLE_COM_CDI_CDI")
-        assert told.strip() == "cdi-0"
+        output = kubelet.run_in("cdi", "/bin/sh", "-c", "echo $REFIMPL_EXAMPLE_COM_CDI_CDI")
+        assert output.strip() == "cdi-0"
         kubelet.remove_pod("cdi")
 
 
@@ -155,8 +153,7 @@ def test_a_plugin_that_dies_in_allocate_costs_the_pod_and_comes_back(node: Node)
     with node.plugin(resource, 1, persona="dying") as plugin:
         node.offered(resource, "dying-0")
         kubelet.run_pod("dying", {resource: 1})
-        status = node.phase("dying", "Failed")
-        assert status["reason"] == "UnexpectedAdmissionError"
+        assert node.phase("dying", "Failed").reason == "UnexpectedAdmissionError"
         assert plugin.wait_registered(2)
         node.offered(resource, "dying-0")
         kubelet.remove_pod("dying")

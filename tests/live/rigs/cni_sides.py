@@ -44,8 +44,8 @@ class Side:
         """What cnitool makes of its environment and the namespace."""
         digest = hashlib.sha512(self.netns.encode()).hexdigest()[:20]
         pairs = [tuple(each.split("=")) for each in self.env.get("CNI_ARGS", "").split(";") if each]
-        about = json.loads(self.env.get("CAP_ARGS", "{}"))
-        return Attachment(f"cnitool-{digest}", self.netns, "eth0", pairs, about)
+        capabilities = json.loads(self.env.get("CAP_ARGS", "{}"))
+        return Attachment(f"cnitool-{digest}", self.netns, "eth0", pairs, capabilities)
 
     def tool(self, verb: str, network: str) -> tuple[bool, str]:
         """cnitool; whether it went well, and what it printed."""
@@ -65,29 +65,29 @@ class Side:
         )
         try:
             network = config.load(self.base / "net" / file)
-            acts: dict[str, Callable[[], object]] = {
+            verbs: dict[str, Callable[[], object]] = {
                 "add": lambda: runtime.add(network, self.attachment),
                 "check": lambda: runtime.check(network, self.attachment),
                 "del": lambda: runtime.delete(network, self.attachment),
                 "status": lambda: runtime.status(network),
                 "gc": lambda: runtime.gc(network),
             }
-            return True, str(acts[verb]())
+            return True, str(verbs[verb]())
         except FAILURES as error:
             return False, str(error)
 
     def recorded(self) -> list[tuple[str, dict[str, str], bytes]]:
         """What the recorder saw since the last time: name, environment, stdin."""
         log = self.base / "log"
-        found = []
+        execs = []
         for index in range(len(list(log.glob("*.env")))):
             env = (log / f"{index}.env").read_bytes().decode().split("\0")
             pairs = dict(each.split("=", 1) for each in env if each)
             name = (log / f"{index}.name").read_text().strip()
-            found.append((name, pairs, (log / f"{index}.stdin").read_bytes()))
+            execs.append((name, pairs, (log / f"{index}.stdin").read_bytes()))
         for path in log.iterdir():
             path.unlink()
-        return found
+        return execs
 
 
 def kept() -> dict[str, bytes]:

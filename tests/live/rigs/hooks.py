@@ -6,69 +6,64 @@ import json
 import socket
 import sys
 import threading
+import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from tests.live.rigs.containerd_rig import ContainerdRig
 
-__all__ = ["Hooks", "acts_of", "target_file"]
+__all__ = ["Hooks", "actions_of", "target_file"]
 
 _CALL = """
 import socket, sys
-with socket.socket(socket.AF_UNIX) as door:
-    door.connect(sys.argv[1])
-    door.sendall(sys.argv[2].encode() + b"\\n")
-    said = door.makefile().read()
-sys.exit(said or 0)
+with socket.socket(socket.AF_UNIX) as connection:
+    connection.connect(sys.argv[1])
+    connection.sendall(sys.argv[2].encode() + b"\\n")
+    failure = connection.makefile().read()
+sys.exit(failure or 0)
 """
 
 
 class Hooks:
     """Does what is asked for by name on a socket, one thing after the other; a context manager."""
 
-    def __init__(self, path: Path, acts: Mapping[str, Callable[[], object]]) -> None:
-        self._path, self._acts = path, acts
-        self._door = socket.socket(socket.AF_UNIX)
-        self._door.bind(str(path))
-        self._door.listen()
+    def __init__(self, path: Path, actions: Mapping[str, Callable[[], object]]) -> None:
+        self._path, self._actions = path, actions
+        self._listener = socket.socket(socket.AF_UNIX)
+        self._listener.bind(str(path))
+        self._listener.listen()
         self._thread = threading.Thread(target=self._serve)
 
     def commands(self) -> dict[str, list[str]]:
-        """The command of each act."""
-        return {name: [sys.executable, "-c", _CALL, str(self._path), name] for name in self._acts}
+        """The command of each action."""
+        return {
+            name: [sys.executable, "-c", _CALL, str(self._path), name] for name in self._actions
+        }
 
     def _serve(self) -> None:
         while True:
-            asker, _ = self._door.accept()
-            with asker:
-                name = asker.makefile().readline().strip()
+            connection, _ = self._listener.accept()
+            with connection:
+                name = connection.makefile().readline().strip()
                 if not name:
                     return
                 try:
-                    self._acts[name]()
+                    self._actions[name]()
                 except Exception as error:  # whoever asked reads it and fails
-                    import traceback
-
                     traceback.print_exc()
-                    asker.sendall(f"{type(error).__name__}: {error}".encode())
+                    connection.sendall(f"{type(error).__name__}: {error}".encode())
 
     def __enter__(self) -> Self:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _where: TracebackType | None,
-    ) -> None:
-        with socket.socket(socket.AF_UNIX) as door:
-            door.connect(str(self._path))
-            door.sendall(b"\n")
+    def __exit__(self, *_exception: object) -> None:
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(str(self._path))
+            connection.sendall(b"\n")
         self._thread.join()
-        self._door.close()
+        self._listener.close()
 
 
 def target_file(
@@ -90,6 +85,6 @@ def target_file(
     return path
 
 
-def acts_of(rig: ContainerdRig) -> dict[str, Callable[[], object]]:
+def actions_of(rig: ContainerdRig) -> dict[str, Callable[[], object]]:
     """What can be asked of a rig."""
     return {"restart": rig.restart, "kill": rig.kill, "reboot": rig.reboot}

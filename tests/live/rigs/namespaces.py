@@ -13,18 +13,17 @@ import signal
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from threading import Event
-from time import monotonic
 from typing import IO, Any
 
 import psutil
 
-from conformance.engine.verdict import timeout
+from conformance.engine.verdict import eventually, timeout
 
 __all__ = ["Inside", "Namespaces", "until", "why_not"]
 
-# /run is fresh but for the file that resolv.conf may link to; libcni's folder is $1. Ignored
-# SIGCHLD stays ignored across exec, so that orphans are reaped by the kernel.
+# /run is fresh but for the file that resolv.conf may link to; libcni's folder is $1, and kubelet's
+# may be mounted later. Ignored SIGCHLD stays ignored across exec, so that orphans are reaped by the
+# kernel.
 _FIRST = """
 set -e
 ip link set lo up
@@ -33,11 +32,11 @@ kept=$(cat "$resolv" 2>/dev/null || true)
 mount -t tmpfs -o mode=755 none /run
 [ -e "$resolv" ] || { mkdir -p "${resolv%/*}"; printf '%s\\n' "$kept" >"$resolv"; }
 mkdir -p /run/netns /run/lock
-if ! [ -d /var/lib/cni ]; then
+if ! [ -d /var/lib/cni ] || ! [ -d /var/lib/kubelet ]; then
     mkdir -p /run/over/upper /run/over/work
     mount -t overlay -o lowerdir=/var/lib,upperdir=/run/over/upper,workdir=/run/over/work \
         none /var/lib
-    mkdir /var/lib/cni
+    mkdir -p /var/lib/cni /var/lib/kubelet
 fi
 mount --bind "$1" /var/lib/cni
 trap '' CHLD
@@ -54,13 +53,9 @@ def why_not() -> str:
     return f"there is no {', '.join(missing)} here" if missing else ""
 
 
-def until(condition: Callable[[], bool], what: str, limit_s: float = 20.0) -> None:
-    """Waits for the condition; raises TimeoutError that says what was waited for."""
-    end = monotonic() + timeout(limit_s)
-    while not condition():
-        if monotonic() > end:
-            raise TimeoutError(f"{what}: not within {timeout(limit_s):g} s")
-        Event().wait(0.02)
+def until(condition: Callable[[], object], what: str, limit_s: float = 20.0) -> None:
+    """Waits for the condition; raises Broken that says what was waited for."""
+    eventually(condition, limit_s, what)
 
 
 class Inside:
@@ -105,7 +100,8 @@ class Inside:
 
 
 class Namespaces:
-    """Network, mount and process namespaces with a /run and a /var/lib/cni of their own.
+    """Network, mount and process namespaces with a /run and a /var/lib/cni of their own, and with a
+    /var/lib/kubelet.
 
     `cni` is the folder that stands for /var/lib/cni, where libcni keeps its cache. Raises
     RuntimeError with the system's words where they cannot be had.
@@ -124,8 +120,8 @@ class Namespaces:
         )
         assert self._holder.stdout
         if self._holder.stdout.readline() != b"ready\n":
-            said = self._holder.communicate()[1].decode(errors="replace").strip()
-            raise RuntimeError(f"no namespaces of our own: {said}")
+            reason = self._holder.communicate()[1].decode(errors="replace").strip()
+            raise RuntimeError(f"no namespaces of our own: {reason}")
 
     def command(self, *words: str) -> list[str]:
         """The command that runs these words inside."""
