@@ -21,7 +21,7 @@ Proceed = Callable[[Message], Message]
 class CdiMutant(Mutant):
     """A method named after an act, `(self, proceed, request) -> reply`, stands between the suite
     and our implementation; `proceed(request)` is the right answer. `choices` are what it decides
-    differently when it injects (refimpl.cdi.Choices).
+    differently when it injects (refimpl.cdi.InjectionChoices).
     """
 
     choices: ClassVar[Mapping[str, bool]] = {}

@@ -10,7 +10,7 @@ from refimpl.cdi.cache import Cache
 from refimpl.cdi.files import SpecError, dump, load, parse, write
 from refimpl.cdi.findings import Finding
 from refimpl.cdi.host import HostNode, host_node
-from refimpl.cdi.inject import CHOICES, Choices, InjectError, apply, inject
+from refimpl.cdi.inject import CHOICES, InjectError, InjectionChoices, apply, inject
 from refimpl.cdi.model import ContainerEdits, Device, Spec
 from refimpl.cdi.names import BadName, QualifiedName
 from refimpl.cdi.registry import Registry, Unresolved
@@ -22,12 +22,12 @@ __all__ = [
     "AnnotationError",
     "BadName",
     "Cache",
-    "Choices",
     "ContainerEdits",
     "Device",
     "Finding",
     "HostNode",
     "InjectError",
+    "InjectionChoices",
     "QualifiedName",
     "Registry",
     "Spec",

@@ -26,9 +26,9 @@ def key(plugin: str, device_id: str) -> str:
 
     `plugin` is of the form vendor.device-type. Raises AnnotationError.
     """
-    for what, given in (("plugin", plugin), ("device id", device_id)):
-        if not given:
-            raise AnnotationError(f"the {what} is empty; a key is plugin_deviceID, give both")
+    for field, text in (("plugin", plugin), ("device id", device_id)):
+        if not text:
+            raise AnnotationError(f"the {field} is empty; a key is plugin_deviceID, give both")
     name = f"{plugin}_{device_id.replace('/', '_')}"
     if len(name.encode()) > NAME_LENGTH:
         raise AnnotationError(
@@ -78,17 +78,17 @@ def requested(
     Raises AnnotationError.
     """
     names = list(dict.fromkeys(field)) if unique else list(field)
-    return [*names, *(dict.fromkeys(each for each in parse(annotations)[1] if each not in names))]
+    return [*names, *(dict.fromkeys(name for name in parse(annotations)[1] if name not in names))]
 
 
 def key_problem(name: str) -> str:
     """What is wrong with a key of annotations by the rule of Kubernetes, "" if nothing."""
-    prefix, slash, rest = name.lower().rpartition("/")
+    prefix, slash, bare_name = name.lower().rpartition("/")
     if slash:
         problem = not_subdomain(f"the prefix of annotation {name!r}", prefix)
         if problem:
             return problem
-    if len(rest) > NAME_LENGTH or not _NAME.fullmatch(rest):
+    if len(bare_name) > NAME_LENGTH or not _NAME.fullmatch(bare_name):
         return f"the name of annotation {name!r} is not 1 to {NAME_LENGTH} of {_SHAPE}"
     return ""
 

@@ -6,12 +6,12 @@ import os
 import threading
 from collections.abc import Iterable, Sequence
 
-from refimpl.cdi.directories import DEFAULT, Scanner
+from refimpl.cdi.directories import DEFAULT, DirectoryScanner
 from refimpl.cdi.host import Lookup, host_node
-from refimpl.cdi.inject import CHOICES, Choices, Config, inject
+from refimpl.cdi.inject import CHOICES, Config, InjectionChoices, inject
 from refimpl.cdi.registry import Registry
 from refimpl.cdi.rules import Policy
-from refimpl.cdi.watch import Watch
+from refimpl.cdi.watch import DirectoryWatch
 
 __all__ = ["Cache"]
 
@@ -30,9 +30,9 @@ class Cache:
         policy: Policy = "practice",
         watched: bool = True,
     ) -> None:
-        self.directories = tuple(os.fspath(each) for each in directories)
-        self._scanner = Scanner(policy)
-        self._watch = Watch(self.directories) if watched else None
+        self.directories = tuple(os.fspath(path) for path in directories)
+        self._scanner = DirectoryScanner(policy)
+        self._watch = DirectoryWatch(self.directories) if watched else None
         self._lock = threading.Lock()
         self._registry = Registry()
 
@@ -57,7 +57,7 @@ class Cache:
         config: Config,
         names: Iterable[str],
         *,
-        choices: Choices = CHOICES["strict"],
+        choices: InjectionChoices = CHOICES["strict"],
         lookup: Lookup = host_node,
     ) -> Config:
         """As `refimpl.cdi.inject.inject`, with what can be requested now."""
@@ -75,5 +75,5 @@ class Cache:
         self.close()
 
     def _scan(self) -> None:
-        found = self._scanner.scan(self.directories)
-        self._registry = Registry(found.files, found.errors)
+        listing = self._scanner.scan(self.directories)
+        self._registry = Registry(listing.files, listing.errors)

@@ -32,7 +32,7 @@ class Scan:
 
 
 @attrs.define
-class Scanner:
+class DirectoryScanner:
     """Reads directories; a file that has not changed for a while is not read again."""
 
     policy: Policy = "practice"
@@ -45,7 +45,7 @@ class Scanner:
         """
         files: list[SpecFile] = []
         errors: dict[str, str] = {}
-        before, self._read = self._read, {}
+        previous, self._read = self._read, {}
         for priority, path in enumerate(directories):
             directory = os.fspath(path)
             try:
@@ -55,22 +55,22 @@ class Scanner:
             except OSError as error:
                 errors[directory] = f"{directory} cannot be read: {error.strerror}"
                 continue
-            files += (self._file(each, priority, before) for each in paths)
+            files += (self._file(spec_path, priority, previous) for spec_path in paths)
         return Scan(tuple(files), errors)
 
     def _file(
-        self, path: str, priority: int, before: dict[tuple[str, int], tuple[Signature, SpecFile]]
+        self, path: str, priority: int, previous: dict[tuple[str, int], tuple[Signature, SpecFile]]
     ) -> SpecFile:
         # Taken before the reading: a change in between shows as another signature next time.
-        now = signature(path)
-        known = before.get((path, priority))
+        current = signature(path)
+        remembered = previous.get((path, priority))
         file = (
-            known[1]
-            if known and known[0] == now
+            remembered[1]
+            if remembered and remembered[0] == current
             else load(path, priority=priority, policy=self.policy)
         )
-        if now is not None and now[3] < time.time_ns() - JUST_NOW_NS:
-            self._read[path, priority] = (now, file)
+        if current is not None and current[3] < time.time_ns() - JUST_NOW_NS:
+            self._read[path, priority] = (current, file)
         return file
 
 
@@ -88,12 +88,12 @@ def spec_paths(directory: str) -> Iterator[str]:
 def signature(path: str) -> Signature | None:
     """What changes when the content of a file does; None for one that is not there."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return None
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 def scan(directories: Iterable[str | os.PathLike[str]], policy: Policy = "practice") -> Scan:
     """What lies in the directories, read once."""
-    return Scanner(policy).scan(list(directories))
+    return DirectoryScanner(policy).scan(list(directories))

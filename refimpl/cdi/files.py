@@ -29,9 +29,9 @@ FILE_MODE, DIRECTORY_MODE = 0o644, 0o755
 class SpecError(ValueError):
     """A specification that no loader takes; `findings` has every breach, the text the errors."""
 
-    def __init__(self, what: str, findings: tuple[Finding, ...]) -> None:
-        errors = [str(each) for each in findings if each.level == "error"]
-        super().__init__("\n".join([f"{what}:", *errors]))
+    def __init__(self, subject: str, findings: tuple[Finding, ...]) -> None:
+        errors = [str(finding) for finding in findings if finding.level == "error"]
+        super().__init__("\n".join([f"{subject}:", *errors]))
         self.findings = findings
 
 

@@ -38,8 +38,8 @@ class Finding:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON form: the fields, `pointer` as RFC 6901 writes it, `hint` and `source`."""
-        found = attrs.asdict(self, filter=lambda field, _: field.name != "advice")
-        return found | {
+        record = attrs.asdict(self, filter=lambda field, _: field.name != "advice")
+        return record | {
             "pointer": written(self.pointer),
             "hint": self.hint,
             "source": self.source,
@@ -97,7 +97,7 @@ class Findings:
 
     def ordered(self) -> tuple[Finding, ...]:
         """As they stand in the file."""
-        return tuple(sorted(self.found, key=lambda each: (each.line, each.column)))
+        return tuple(sorted(self.found, key=lambda finding: (finding.line, finding.column)))
 
 
 def written(pointer: Pointer) -> str:

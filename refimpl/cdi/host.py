@@ -27,11 +27,11 @@ Lookup = Callable[[str], HostNode]
 
 def host_node(path: str) -> HostNode:
     """Lookup on this machine."""
-    found = os.lstat(path)
+    status = os.lstat(path)
     kinds = {stat.S_IFBLK: "b", stat.S_IFCHR: "c", stat.S_IFIFO: "p"}
     return HostNode(
-        kinds.get(stat.S_IFMT(found.st_mode), ""),
-        os.major(found.st_rdev),
-        os.minor(found.st_rdev),
-        stat.S_IMODE(found.st_mode),
+        kinds.get(stat.S_IFMT(status.st_mode), ""),
+        os.major(status.st_rdev),
+        os.minor(status.st_rdev),
+        stat.S_IMODE(status.st_mode),
     )

@@ -21,7 +21,7 @@ class InjectError(ValueError):
 
 
 @attrs.frozen
-class Choices:
+class InjectionChoices:
     """What injectors decide differently.
 
     unique_devices   a device requested twice is injected once
@@ -41,9 +41,9 @@ class Choices:
 
 
 CHOICES = {
-    "strict": Choices(),
-    "practice": Choices(unique_devices=False, unbuffered=False),
-    "library-1.1.0": Choices(
+    "strict": InjectionChoices(),
+    "practice": InjectionChoices(unique_devices=False, unbuffered=False),
+    "library-1.1.0": InjectionChoices(
         unique_devices=False,
         env_in_place=False,
         id_mapped=False,
@@ -60,7 +60,7 @@ def inject(
     config: Config,
     names: Iterable[str],
     *,
-    choices: Choices = CHOICES["strict"],
+    choices: InjectionChoices = CHOICES["strict"],
     lookup: Lookup = host_node,
 ) -> Config:
     """The config with the requested devices; the given one stays as it is.
@@ -79,7 +79,7 @@ def apply(
     edits: ContainerEdits,
     config: Config,
     *,
-    choices: Choices = CHOICES["strict"],
+    choices: InjectionChoices = CHOICES["strict"],
     lookup: Lookup = host_node,
 ) -> Config:
     """The config with the edits, as a copy; raises InjectError."""
@@ -100,53 +100,57 @@ def apply(
 class _Editor:
     """One config on its way; what the caller gave is not touched."""
 
-    def __init__(self, config: Config, choices: Choices, lookup: Lookup) -> None:
+    def __init__(self, config: Config, choices: InjectionChoices, lookup: Lookup) -> None:
         self.config, self.choices, self.lookup = config, choices, lookup
         if not isinstance(config, dict):
             raise InjectError("the config is no object; give an OCI runtime specification")
 
     def within(self, *path: str) -> dict[str, Any]:
         """The object at the path, made where it is missing."""
-        at = self.config
+        owner = self.config
         for step in path[:-1]:
-            at = self._member(at, step, {})
-        found: dict[str, Any] = self._member(at, path[-1], {})
-        return found
+            owner = self._member(owner, step, {})
+        member: dict[str, Any] = self._member(owner, path[-1], {})
+        return member
 
     def listed(self, *path: str) -> list[Any]:
         """The array at the path, made where it is missing."""
-        at = self.within(*path[:-1]) if len(path) > 1 else self.config
-        found: list[Any] = self._member(at, path[-1], [])
-        return found
+        owner = self.within(*path[:-1]) if len(path) > 1 else self.config
+        member: list[Any] = self._member(owner, path[-1], [])
+        return member
 
-    def _member(self, at: dict[str, Any], step: str, empty: Any) -> Any:
-        if at.get(step) is None:
-            at[step] = empty
-        if type(at[step]) is not type(empty):
-            wanted = "an object" if isinstance(empty, dict) else "an array"
+    def _member(self, owner: dict[str, Any], step: str, empty: Any) -> Any:
+        if owner.get(step) is None:
+            owner[step] = empty
+        if type(owner[step]) is not type(empty):
+            expected = "an object" if isinstance(empty, dict) else "an array"
             raise InjectError(
-                f"{step} of the config is not {wanted}; give an OCI runtime specification"
+                f"{step} of the config is not {expected}; give an OCI runtime specification"
             )
-        return at[step]
+        return owner[step]
 
     def env(self, variables: Sequence[str]) -> None:
         """A variable that is set already changes where it stands, others come to the end."""
         if not variables:
             return
-        known = self.listed("process", "env")
-        kept = 0 if self.choices.env_in_place else len(known)
-        places = {str(each).partition("=")[0]: at for at, each in enumerate(known) if at >= kept}
+        variables_set = self.listed("process", "env")
+        first = 0 if self.choices.env_in_place else len(variables_set)
+        places = {
+            str(entry).partition("=")[0]: index
+            for index, entry in enumerate(variables_set)
+            if index >= first
+        }
         for variable in variables:
             name = variable.partition("=")[0]
             if name in places:
-                known[places[name]] = variable
+                variables_set[places[name]] = variable
             else:
-                places[name] = len(known)
-                known.append(variable)
+                places[name] = len(variables_set)
+                variables_set.append(variable)
 
-    def device(self, given: DeviceNode) -> None:
+    def device(self, edit: DeviceNode) -> None:
         """The node, in the place of one with its path, and what the cgroup allows on it."""
-        node = self._completed(given)
+        node = self._completed(edit)
         devices = self.listed("linux", "devices")
         _drop(devices, "path", node.path)
         device = {"path": node.path, "type": node.type, "major": node.major, "minor": node.minor}
@@ -184,7 +188,7 @@ class _Editor:
         # A vendor may describe a node in full; then the host need not have it.
         described = bool(node.type) and (node.major != 0 or node.type == "p")
         try:
-            found = self.lookup(path)
+            host = self.lookup(path)
         except OSError as error:
             if described:
                 return node
@@ -192,34 +196,36 @@ class _Editor:
                 f"device node {node.path}: {path} of the host: {error.strerror or error}; load its"
                 " driver, or give type and major"
             ) from error
-        if not found.type:
+        if not host.type:
             if described:
                 return node
             raise InjectError(f"device node {node.path}: {path} of the host is no device node")
-        mode = found.mode if node.file_mode is None else node.file_mode
+        mode = host.mode if node.file_mode is None else node.file_mode
         node = attrs.evolve(node, file_mode=mode)
-        return node if described else self._numbered(node, found, path)
+        return node if described else self._numbered(node, host, path)
 
-    def _numbered(self, node: DeviceNode, found: HostNode, path: str) -> DeviceNode:
-        kind = node.type or found.type
-        shown = "u" if kind == "u" and found.type == "c" and self.choices.unbuffered else found.type
-        if kind != shown:
+    def _numbered(self, node: DeviceNode, host: HostNode, path: str) -> DeviceNode:
+        kind = node.type or host.type
+        host_type = (
+            "u" if kind == "u" and host.type == "c" and self.choices.unbuffered else host.type
+        )
+        if kind != host_type:
             raise InjectError(
                 f"device node {node.path} is of type {kind}, but {path} of the host of type"
-                f" {found.type}; correct the specification"
+                f" {host.type}; correct the specification"
             )
         if kind == "p" or node.major:
             return attrs.evolve(node, type=kind)
-        return attrs.evolve(node, type=kind, major=found.major, minor=found.minor)
+        return attrs.evolve(node, type=kind, major=host.major, minor=host.minor)
 
     def mounts(self, mounts: Iterable[Mount]) -> None:
         """Each in the place of one with its destination; then parents before what is in them."""
         mapped = self.choices.id_mapped and self._maps_ids()
         added = False
         for mount in mounts:
-            known = self.listed("mounts")
-            _drop(known, "destination", mount.container_path)
-            known.append(_mount(mount, mapped))
+            listed = self.listed("mounts")
+            _drop(listed, "destination", mount.container_path)
+            listed.append(_mount(mount, mapped))
             added = True
         if added:
             self.listed("mounts").sort(key=_depth)
@@ -231,7 +237,10 @@ class _Editor:
             return False
         namespaces = linux.get("namespaces") or ()
         return (
-            any(isinstance(each, dict) and each.get("type") == "user" for each in namespaces)
+            any(
+                isinstance(namespace, dict) and namespace.get("type") == "user"
+                for namespace in namespaces
+            )
             and bool(linux.get("uidMappings"))
             and bool(linux.get("gidMappings"))
         )
@@ -253,15 +262,15 @@ class _Editor:
 
     def hook(self, hook: Hook) -> None:
         """At the end of its stage."""
-        found = encode(hook)
-        stage = found.pop("hookName")
-        self.listed("hooks", stage).append(found)
+        entry = encode(hook)
+        stage = entry.pop("hookName")
+        self.listed("hooks", stage).append(entry)
 
     def groups(self, gids: Iterable[int]) -> None:
         """Each once; zero is ignored, as the specification says."""
         for gid in gids:
-            if gid and gid not in (known := self.listed("process", "user", "additionalGids")):
-                known.append(gid)
+            if gid and gid not in (listed := self.listed("process", "user", "additionalGids")):
+                listed.append(gid)
 
 
 def _drop(items: list[Any], name: str, value: str) -> None:
@@ -273,20 +282,20 @@ def _drop(items: list[Any], name: str, value: str) -> None:
 
 
 def _mount(mount: Mount, mapped: bool) -> Config:
-    found: Config = {"source": mount.host_path, "destination": mount.container_path}
+    entry: Config = {"source": mount.host_path, "destination": mount.container_path}
     if mount.type:
-        found["type"] = mount.type
+        entry["type"] = mount.type
     options = [*mount.options, *(_mapping(mount) if mapped else ())]
     if options:
-        found["options"] = options
-    return found
+        entry["options"] = options
+    return entry
 
 
 def _mapping(mount: Mount) -> tuple[str, ...]:
     """The option that keeps the owners of a bind mount in a user namespace."""
     if {"idmap", "ridmap"} & set(mount.options):
         return ()
-    binds = [each for each in mount.options if each in ("bind", "rbind")]
+    binds = [option for option in mount.options if option in ("bind", "rbind")]
     if binds:
         return ("idmap",) if binds[-1] == "bind" else ("ridmap",)
     return ("idmap",) if mount.type == "bind" else ()

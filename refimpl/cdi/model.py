@@ -156,12 +156,12 @@ def decode(value: Mapping[str, Any], kind: type[T]) -> T:
     """The object of `kind` from a decoded document in which `validate` found no error and which
     it brought into shape (see `shape.read`).
     """
-    given = {}
-    for name, written, below in _members(kind):  # type: ignore[arg-type]
-        member = value.get(written)
+    members = {}
+    for name, key, below in _members(kind):  # type: ignore[arg-type]
+        member = value.get(key)
         if member is not None:
-            given[name] = member if below is None else _decoded(member, below)
-    return kind(**given)
+            members[name] = member if below is None else _decoded(member, below)
+    return kind(**members)
 
 
 @functools.cache
@@ -175,18 +175,18 @@ def _members(kind: Hashable) -> tuple[tuple[str, str, type | None], ...]:
 
 def _decoded(member: Any, kind: type) -> Any:
     if isinstance(member, list):
-        return [decode(each, kind) for each in member]
+        return [decode(item, kind) for item in member]
     return decode(member, kind)
 
 
 def encode(value: Any) -> dict[str, Any]:
     """The document of an object; what is as if not given is left out, unless it is required."""
-    found: dict[str, Any] = {}
+    document: dict[str, Any] = {}
     for field in attrs.fields(type(value)):
         member = getattr(value, field.name)
         if field.metadata.get("required") or member != _default(field):
-            found[field.metadata["name"]] = _encoded(member)
-    return found
+            document[field.metadata["name"]] = _encoded(member)
+    return document
 
 
 def _default(field: attrs.Attribute[Any]) -> Any:
@@ -198,5 +198,5 @@ def _encoded(member: Any) -> Any:
     if attrs.has(type(member)):
         return encode(member)
     if isinstance(member, tuple):
-        return [_encoded(each) for each in member]
+        return [_encoded(item) for item in member]
     return dict(member) if isinstance(member, Mapping) else member

@@ -114,14 +114,14 @@ def device_problem(device: str, *, strict: bool = False) -> str:
     return ""
 
 
-def not_subdomain(what: str, text: str) -> str:
+def not_subdomain(subject: str, text: str) -> str:
     """Why `text` is no DNS subdomain (RFC 1123, lower case), "" if it is one."""
     if len(text) > VENDOR_LENGTH:
-        return f"{what} has {len(text)} characters; a DNS subdomain has at most {VENDOR_LENGTH}"
+        return f"{subject} has {len(text)} characters; a DNS subdomain has at most {VENDOR_LENGTH}"
     for label in text.split("."):
         if not _LABEL.fullmatch(label) or len(label) > LABEL_LENGTH:
             return (
-                f"{what} is no DNS subdomain: {label!r} is not 1 to {LABEL_LENGTH} lower-case"
+                f"{subject} is no DNS subdomain: {label!r} is not 1 to {LABEL_LENGTH} lower-case"
                 " letters, digits and inner dashes"
             )
     return ""

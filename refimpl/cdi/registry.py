@@ -36,7 +36,7 @@ class SpecFile:
 
 
 @attrs.frozen
-class Entry:
+class DeviceEntry:
     """A device that can be requested, and where it is defined."""
 
     name: str
@@ -61,7 +61,7 @@ class Registry:
         self.problems: dict[str, list[str]] = {}
         for directory, error in (directory_errors or {}).items():
             self.problems[directory] = [error]
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[str, DeviceEntry] = {}
         self._conflicts: dict[str, tuple[str, ...]] = {}
         self._settle(self._defined())
 
@@ -75,26 +75,26 @@ class Registry:
         """The specifications that loaded, in the order of priority and file name."""
         return tuple(file.spec for file in self.files if file.spec is not None)
 
-    def get(self, name: str) -> Entry | None:
+    def get(self, name: str) -> DeviceEntry | None:
         """The device of that qualified name."""
         return self._entries.get(name)
 
-    def resolve(self, names: Iterable[str]) -> list[Entry]:
+    def resolve(self, names: Iterable[str]) -> list[DeviceEntry]:
         """The devices in the order of the request. Raises Unresolved naming every missing one."""
-        wanted = list(names)
-        missing = {name: self.why_not(name) for name in wanted if name not in self._entries}
+        requested = list(names)
+        missing = {name: self.why_not(name) for name in requested if name not in self._entries}
         if missing:
             raise Unresolved(missing)
-        return [self._entries[name] for name in wanted]
+        return [self._entries[name] for name in requested]
 
     def edits(self, names: Iterable[str], *, unique: bool = True) -> ContainerEdits:
         """Everything that the devices change: the edits of a file before those of its first
         device, once. `unique`: a name given twice counts once. Raises Unresolved.
         """
-        total, seen = ContainerEdits(), set()
+        total, files = ContainerEdits(), set()
         for entry in self.resolve(dict.fromkeys(names) if unique else names):
-            if (entry.path, entry.priority) not in seen:
-                seen.add((entry.path, entry.priority))
+            if (entry.path, entry.priority) not in files:
+                files.add((entry.path, entry.priority))
                 total += entry.spec.container_edits
             total += entry.device.container_edits
         return total
@@ -109,29 +109,29 @@ class Registry:
             kind = QualifiedName.parse(name).kind
         except BadName as error:
             return str(error)
-        known = sorted({spec.kind for spec in self.specs})
-        if kind not in known:
-            return f"{name}: no file defines the kind {kind} (known: {', '.join(known) or 'none'})"
+        kinds = sorted({spec.kind for spec in self.specs})
+        if kind not in kinds:
+            return f"{name}: no file defines the kind {kind} (known: {', '.join(kinds) or 'none'})"
         return f"{name}: the kind {kind} is known, but has no such device"
 
-    def _defined(self) -> dict[str, list[Entry]]:
-        defined: dict[str, list[Entry]] = defaultdict(list)
+    def _defined(self) -> dict[str, list[DeviceEntry]]:
+        defined: dict[str, list[DeviceEntry]] = defaultdict(list)
         for file in self.files:
-            errors = [str(each) for each in file.findings if each.level == "error"]
+            errors = [str(finding) for finding in file.findings if finding.level == "error"]
             if errors:
                 self.problems[file.path] = errors
             if file.spec is None:
                 continue
             for device in file.spec.devices:
                 name = file.spec.qualified(device)
-                defined[name].append(Entry(name, device, file.spec, file.path, file.priority))
+                defined[name].append(DeviceEntry(name, device, file.spec, file.path, file.priority))
         return defined
 
-    def _settle(self, defined: Mapping[str, list[Entry]]) -> None:
+    def _settle(self, defined: Mapping[str, list[DeviceEntry]]) -> None:
         for name, entries in defined.items():
             highest = entries
             if len(entries) > 1:
-                levels: dict[int, list[Entry]] = defaultdict(list)
+                levels: dict[int, list[DeviceEntry]] = defaultdict(list)
                 for entry in entries:
                     levels[entry.priority].append(entry)
                 for rivals in levels.values():
@@ -142,8 +142,8 @@ class Registry:
             else:
                 self._conflicts[name] = tuple(entry.path for entry in highest)
 
-    def _note_conflict(self, name: str, rivals: list[Entry]) -> None:
+    def _note_conflict(self, name: str, rivals: list[DeviceEntry]) -> None:
         for entry in rivals if len(rivals) > 1 else ():
-            others = " and ".join(each.path for each in rivals if each is not entry)
+            others = " and ".join(rival.path for rival in rivals if rival is not entry)
             problem = f"{name} is defined by {others}, too; keep one"
             self.problems.setdefault(entry.path, []).append(problem)

@@ -98,53 +98,57 @@ class _Reader:
     def __init__(self, findings: Findings, version: str) -> None:
         self.findings, self.version = findings, version
 
-    def of(self, kind: str, value: Any, at: Pointer) -> Any:
+    def of(self, kind: str, value: Any, pointer: Pointer) -> Any:
         """The value as one of `kind`, or _MISFIT."""
         if kind.startswith("[") and isinstance(value, list):
-            items = [self.of(kind[1:-1], each, (*at, index)) for index, each in enumerate(value)]
-            return [_stand_in(kind[1:-1]) if each is _MISFIT else each for each in items]
+            items = [
+                self.of(kind[1:-1], item, (*pointer, index)) for index, item in enumerate(value)
+            ]
+            return [_stand_in(kind[1:-1]) if item is _MISFIT else item for item in items]
         if kind.startswith("{") and isinstance(value, dict):
-            members = {name: self.of(kind[1:-1], each, (*at, name)) for name, each in value.items()}
-            return {name: each for name, each in members.items() if each is not _MISFIT}
+            members = {
+                name: self.of(kind[1:-1], item, (*pointer, name)) for name, item in value.items()
+            }
+            return {name: item for name, item in members.items() if item is not _MISFIT}
         if kind in OBJECTS and isinstance(value, dict):
-            return self._object(kind, value, at)
+            return self._object(kind, value, pointer)
         if kind == "string":
-            return self._string(value, at)
+            return self._string(value, pointer)
         if kind == "boolean" and isinstance(value, bool):
             return value
         if kind in RANGES and _whole(value):
-            return self._number(kind, value, at)
-        return self._misfit(kind, value, at)
+            return self._number(kind, value, pointer)
+        return self._misfit(kind, value, pointer)
 
-    def _object(self, kind: str, value: dict[str, Any], at: Pointer) -> dict[str, Any]:
-        found = {}
+    def _object(self, kind: str, value: dict[str, Any], pointer: Pointer) -> dict[str, Any]:
+        members = {}
         for name, member in value.items():
-            if not self._may_have(kind, name, at):
+            if not self._may_have(kind, name, pointer):
                 continue
             if member is None:
                 text = f"{name} is null, not {_article(OBJECTS[kind][name])}"
-                self.findings.add("null", (*at, name), text)
+                self.findings.add("null", (*pointer, name), text)
                 continue
-            shaped = self.of(OBJECTS[kind][name], member, (*at, name))
+            shaped = self.of(OBJECTS[kind][name], member, (*pointer, name))
             if shaped is not _MISFIT:
-                found[name] = shaped
+                members[name] = shaped
         for name in REQUIRED.get(kind, ()):
             if value.get(name) in (None, ""):
-                what = "is empty" if name in value else "is missing"
-                self.findings.add("required", (*at, name), f"{name} {what}")
-        return found
+                fault = "is empty" if name in value else "is missing"
+                self.findings.add("required", (*pointer, name), f"{name} {fault}")
+        return members
 
-    def _may_have(self, kind: str, name: str, at: Pointer) -> bool:
+    def _may_have(self, kind: str, name: str, pointer: Pointer) -> bool:
         if name in GONE and kind == "rdt" and self._had(name):
             text = f"{name} ended with version {GONE[name][1]}"
-            self.findings.add("removed-field", (*at, name), text, key=True)
+            self.findings.add("removed-field", (*pointer, name), text, key=True)
             return True
         if name in OBJECTS[kind] and not (kind == "rdt" and name in GONE):
             return True
-        near = next((each for each in OBJECTS[kind] if each.lower() == name.lower()), "")
+        near = next((member for member in OBJECTS[kind] if member.lower() == name.lower()), "")
         text = f"{shown(name)!r} is no member of {_WHERE[kind]}"
         hint = f" (did you mean {near}?)" if near and near not in GONE else ""
-        self.findings.add("unknown-field", (*at, name), text + hint, key=True)
+        self.findings.add("unknown-field", (*pointer, name), text + hint, key=True)
         return False
 
     def _had(self, name: str) -> bool:
@@ -155,28 +159,30 @@ class _Reader:
             and not at_least(self.version, until)
         )
 
-    def _string(self, value: Any, at: Pointer) -> Any:
+    def _string(self, value: Any, pointer: Pointer) -> Any:
         if isinstance(value, str):
             return value
         if not isinstance(value, bool | int | Decimal):
-            return self._misfit("string", value, at)
-        spelled = getattr(self.findings.document, "spelled", lambda _: None)(at)
+            return self._misfit("string", value, pointer)
+        spelled = getattr(self.findings.document, "spelled", lambda _: None)(pointer)
         text = str(value).lower() if isinstance(value, bool) else str(value)
         text = text if spelled is None else spelled
-        self.findings.add("unquoted", at, f"{_last(at)} is {shown(text)}, which is no string")
+        self.findings.add(
+            "unquoted", pointer, f"{_last(pointer)} is {shown(text)}, which is no string"
+        )
         return text
 
-    def _number(self, kind: str, value: int, at: Pointer) -> Any:
+    def _number(self, kind: str, value: int, pointer: Pointer) -> Any:
         low, high = RANGES[kind]
         if low <= value <= high:
             return value
-        text = f"{_last(at)} is {shown(str(value))}; it must be from {low} to {high}"
-        self.findings.add("type", at, text)
+        text = f"{_last(pointer)} is {shown(str(value))}; it must be from {low} to {high}"
+        self.findings.add("type", pointer, text)
         return _MISFIT
 
-    def _misfit(self, kind: str, value: Any, at: Pointer) -> _Misfit:
-        text = f"{_last(at)} is {_kind_of(value)}, not {_article(kind)}"
-        self.findings.add("type", at, text)
+    def _misfit(self, kind: str, value: Any, pointer: Pointer) -> _Misfit:
+        text = f"{_last(pointer)} is {_kind_of(value)}, not {_article(kind)}"
+        self.findings.add("type", pointer, text)
         return _MISFIT
 
 
@@ -203,13 +209,13 @@ def _whole(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _last(at: Pointer) -> str:
+def _last(pointer: Pointer) -> str:
     """The member that the pointer leads to, as a sentence names it."""
-    if not at:
+    if not pointer:
         return "the document"
-    if isinstance(at[-1], int):
-        return f"item {at[-1]} of {at[-2]}"
-    return at[-1] if at[-1].isalpha() else repr(shown(at[-1]))
+    if isinstance(pointer[-1], int):
+        return f"item {pointer[-1]} of {pointer[-2]}"
+    return pointer[-1] if pointer[-1].isalpha() else repr(shown(pointer[-1]))
 
 
 def _article(kind: str) -> str:

@@ -28,7 +28,7 @@ class Judgement:
     @property
     def errors(self) -> tuple[Finding, ...]:
         """The findings for which a loader refuses the document."""
-        return tuple(each for each in self.findings if each.level == "error")
+        return tuple(finding for finding in self.findings if finding.level == "error")
 
 
 def judge(data: bytes, *, name: str = "", policy: Policy = "practice") -> Judgement:
@@ -82,14 +82,14 @@ def _versions(shaped: dict[str, Any], findings: Findings) -> None:
     declared = shaped.get("cdiVersion", "")
     if not declared:
         return
-    at = ("cdiVersion",)
+    pointer = ("cdiVersion",)
     if not versions.known(declared):
-        findings.add("version-unknown", at, f"version {declared!r} is unknown")
+        findings.add("version-unknown", pointer, f"version {declared!r} is unknown")
         return
     if declared.startswith("v"):
-        findings.add("version-prefix", at, f"version {declared!r} starts with a v")
+        findings.add("version-prefix", pointer, f"version {declared!r} starts with a v")
     if not versions.at_least(declared, versions.FLOOR):
-        findings.add("version-floor", at, f"version {declared} was never a release")
+        findings.add("version-floor", pointer, f"version {declared} was never a release")
     for use in versions.uses(shaped, presence=True):
         since = use.feature.since
         if not versions.at_least(declared, since):
@@ -121,46 +121,48 @@ def _devices(shaped: dict[str, Any], findings: Findings) -> None:
         findings.add("no-devices", ("devices",), "the specification has no device")
     if not isinstance(devices, list):
         return
-    seen: set[str] = set()
-    for index, (given, device) in enumerate(zip(devices, shaped["devices"], strict=True)):
-        if isinstance(given, dict):
-            _device(device, index, seen, findings)
+    names_seen: set[str] = set()
+    for index, (raw, device) in enumerate(zip(devices, shaped["devices"], strict=True)):
+        if isinstance(raw, dict):
+            _device(device, index, names_seen, findings)
 
 
-def _device(device: dict[str, Any], index: int, seen: set[str], findings: Findings) -> None:
-    at = ("devices", index)
-    _name(device.get("name", ""), (*at, "name"), seen, findings)
-    _annotations(device, at, findings)
-    found = device.get("containerEdits", {})
-    if not any(_counts(name, member) for name, member in found.items()):
+def _device(device: dict[str, Any], index: int, names_seen: set[str], findings: Findings) -> None:
+    pointer = ("devices", index)
+    _name(device.get("name", ""), (*pointer, "name"), names_seen, findings)
+    _annotations(device, pointer, findings)
+    container_edits = device.get("containerEdits", {})
+    if not any(_counts(name, member) for name, member in container_edits.items()):
         text = f"device {device.get('name', '')!r} changes nothing"
-        findings.add("empty-device", (*at, "containerEdits"), text)
-    edits.check(found, (*at, "containerEdits"), findings)
+        findings.add("empty-device", (*pointer, "containerEdits"), text)
+    edits.check(container_edits, (*pointer, "containerEdits"), findings)
 
 
 def _counts(name: str, member: Any) -> bool:
     return bool(member) or name == "intelRdt"
 
 
-def _name(name: str, at: tuple[str | int, ...], seen: set[str], findings: Findings) -> None:
+def _name(
+    name: str, pointer: tuple[str | int, ...], names_seen: set[str], findings: Findings
+) -> None:
     problem = names.device_problem(name)
     colon = names.device_problem(name, strict=True)
     if problem:
-        findings.add("device-name", at, problem)
+        findings.add("device-name", pointer, problem)
     elif colon:
-        findings.add("device-colon", at, colon)
-    if name in seen:
-        findings.add("duplicate-device", at, f"device {name!r} is listed before")
-    seen.add(name)
+        findings.add("device-colon", pointer, colon)
+    if name in names_seen:
+        findings.add("duplicate-device", pointer, f"device {name!r} is listed before")
+    names_seen.add(name)
 
 
-def _annotations(owner: dict[str, Any], at: tuple[str | int, ...], findings: Findings) -> None:
+def _annotations(owner: dict[str, Any], pointer: tuple[str | int, ...], findings: Findings) -> None:
     annotations = owner.get("annotations", {})
     for key in annotations:
         problem = key_problem(key)
         if problem:
-            findings.add("annotation-key", (*at, "annotations", key), problem, key=True)
+            findings.add("annotation-key", (*pointer, "annotations", key), problem, key=True)
     size = sum(len(text.encode()) for pair in annotations.items() for text in pair)
     if size > ANNOTATIONS_SIZE:
         text = f"the annotations have {size} bytes; at most {ANNOTATIONS_SIZE} are allowed"
-        findings.add("annotation-size", (*at, "annotations"), text)
+        findings.add("annotation-size", (*pointer, "annotations"), text)

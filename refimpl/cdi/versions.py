@@ -53,7 +53,7 @@ def _digit_first(name: Any) -> bool:
 
 
 @attrs.frozen
-class Feature:
+class SpecFeature:
     """Something that came with a version: where it stands in its object ("*": each item), what it
     is, when a value makes use of it. `field`: the name itself came, so that its presence is a use.
     """
@@ -69,32 +69,34 @@ class Feature:
 class Use:
     """A feature found in a document; `empty`: its name is there, but nothing that counts."""
 
-    feature: Feature
+    feature: SpecFeature
     pointer: Pointer
     empty: bool = False
 
 
 _DOCUMENT = (
-    Feature("0.6.0", ("annotations",), "annotations"),
-    Feature("0.6.0", ("kind",), "a dot in the class", _dotted, field=False),
+    SpecFeature("0.6.0", ("annotations",), "annotations"),
+    SpecFeature("0.6.0", ("kind",), "a dot in the class", _dotted, field=False),
 )
 
 _DEVICE = (
-    Feature("0.5.0", ("name",), "a device name starting with a digit", _digit_first, field=False),
-    Feature("0.6.0", ("annotations",), "annotations of a device"),
+    SpecFeature(
+        "0.5.0", ("name",), "a device name starting with a digit", _digit_first, field=False
+    ),
+    SpecFeature("0.6.0", ("annotations",), "annotations of a device"),
 )
 
 _EDITS = (
-    Feature("0.4.0", ("mounts", "*", "type"), "the type of a mount"),
-    Feature("0.5.0", ("deviceNodes", "*", "hostPath"), "hostPath of a device node"),
-    Feature("0.7.0", ("intelRdt",), "intelRdt", _not_null),
-    Feature("0.7.0", ("additionalGids",), "additionalGids"),
-    Feature("1.1.0", ("netDevices",), "netDevices"),
-    Feature("1.1.0", ("intelRdt", "schemata"), "intelRdt.schemata", _not_null),
-    Feature("1.1.0", ("intelRdt", "enableMonitoring"), "intelRdt.enableMonitoring"),
+    SpecFeature("0.4.0", ("mounts", "*", "type"), "the type of a mount"),
+    SpecFeature("0.5.0", ("deviceNodes", "*", "hostPath"), "hostPath of a device node"),
+    SpecFeature("0.7.0", ("intelRdt",), "intelRdt", _not_null),
+    SpecFeature("0.7.0", ("additionalGids",), "additionalGids"),
+    SpecFeature("1.1.0", ("netDevices",), "netDevices"),
+    SpecFeature("1.1.0", ("intelRdt", "schemata"), "intelRdt.schemata", _not_null),
+    SpecFeature("1.1.0", ("intelRdt", "enableMonitoring"), "intelRdt.enableMonitoring"),
 )
 
-FEATURES: dict[tuple[str, ...], tuple[Feature, ...]] = {
+FEATURES: dict[tuple[str, ...], tuple[SpecFeature, ...]] = {
     (): _DOCUMENT,
     ("devices", "*"): _DEVICE,
     ("containerEdits",): _EDITS,
@@ -116,9 +118,9 @@ def known(version: str) -> bool:
     return normal(version) in VERSIONS
 
 
-def at_least(version: str, wanted: str) -> bool:
+def at_least(version: str, least: str) -> bool:
     """Whether a known version is `wanted` or later. Raises ValueError for an unknown one."""
-    return VERSIONS.index(normal(version)) >= VERSIONS.index(normal(wanted))
+    return VERSIONS.index(normal(version)) >= VERSIONS.index(normal(least))
 
 
 def uses(document: Any, *, presence: bool = False) -> Iterator[Use]:
@@ -140,12 +142,14 @@ def minimum_version(document: Any, *, presence: bool = False) -> str:
     return max(needed, key=VERSIONS.index)
 
 
-def found(value: Any, path: tuple[str, ...], at: Pointer = ()) -> Iterator[tuple[Pointer, Any]]:
+def found(
+    value: Any, path: tuple[str, ...], pointer: Pointer = ()
+) -> Iterator[tuple[Pointer, Any]]:
     """(pointer, value) of everything in a decoded document that the path leads to."""
     if not path:
-        yield at, value
+        yield pointer, value
     elif path[0] == "*" and isinstance(value, list):
         for index, item in enumerate(value):
-            yield from found(item, path[1:], (*at, index))
+            yield from found(item, path[1:], (*pointer, index))
     elif isinstance(value, dict) and path[0] in value:
-        yield from found(value[path[0]], path[1:], (*at, path[0]))
+        yield from found(value[path[0]], path[1:], (*pointer, path[0]))

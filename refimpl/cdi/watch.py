@@ -41,13 +41,13 @@ _LOST = flags.DELETE_SELF | flags.MOVE_SELF | flags.UNMOUNT | flags.IGNORED
 Identity = tuple[int, int]
 
 
-class Watch:
+class DirectoryWatch:
     """Watches directories until it is closed. `polling` does without inotify from the start."""
 
     def __init__(
         self, directories: Iterable[str | os.PathLike[str]], *, polling: bool = False
     ) -> None:
-        self.directories = tuple(os.fspath(each) for each in directories)
+        self.directories = tuple(os.fspath(path) for path in directories)
         self._inotify: INotify | None = None
         self._watched: dict[str, tuple[int, Identity]] = {}
         self._elsewhere: dict[str, Signature | None] = {}
@@ -67,17 +67,17 @@ class Watch:
         """
         first, self._first = self._first, False
         # All three are done each time: each one takes note of what it sees.
-        seen = [self._told(), self._replaced(), self._looked()]
-        return first or any(seen)
+        changes = [self._told(), self._replaced(), self._looked()]
+        return first or any(changes)
 
     def wait(self, timeout_s: float) -> bool:
         """Returns as soon as `changed` would be True, or False after `timeout_s` seconds."""
         deadline = time.monotonic() + timeout_s
         while not self.changed():
-            left = deadline - time.monotonic()
-            if left <= 0:
+            remaining = deadline - time.monotonic()
+            if remaining <= 0:
                 return False
-            self._rest(min(left, INTERVAL_S))
+            self._rest(min(remaining, INTERVAL_S))
         return True
 
     def close(self) -> None:
@@ -86,7 +86,7 @@ class Watch:
         if inotify is not None:
             inotify.close()
 
-    def __enter__(self) -> Watch:
+    def __enter__(self) -> DirectoryWatch:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -109,15 +109,15 @@ class Watch:
         """Whether inotify tells of something that matters."""
         if self._inotify is None:
             return False
-        told = False
+        matters = False
         for event in self._inotify.read(timeout=0):
             # Of a directory left behind, or of one above, nothing matters but that it woke us.
-            ours = event.wd in {number for number, _ in self._watched.values()}
-            named = not event.name or event.name.endswith(SUFFIXES)
-            told = told or (ours and named) or bool(event.mask & flags.Q_OVERFLOW)
+            of_ours = event.wd in {number for number, _ in self._watched.values()}
+            by_name = not event.name or event.name.endswith(SUFFIXES)
+            matters = matters or (of_ours and by_name) or bool(event.mask & flags.Q_OVERFLOW)
             if event.mask & _LOST:
                 self._forget(event.wd)
-        return told
+        return matters
 
     def _forget(self, number: int) -> None:
         """A directory left: what stands at its path next may even have its inode's number."""
@@ -132,14 +132,14 @@ class Watch:
         """Whether a directory is another one than before; the new one is watched from now on."""
         changed = False
         for directory in self.directories:
-            before = self._watched.get(directory)
-            now = _identity(directory)
-            if now == (before and before[1]):
+            previous = self._watched.get(directory)
+            current = _identity(directory)
+            if current == (previous and previous[1]):
                 continue
             changed = True
             self._watched.pop(directory, None)
-            if now is not None:
-                self._watched[directory] = (self._add(directory, _CHANGES), now)
+            if current is not None:
+                self._watched[directory] = (self._add(directory, _CHANGES), current)
         return changed
 
     def _add(self, directory: str, mask: int) -> int:
@@ -162,7 +162,7 @@ class Watch:
 
     def _looked(self) -> bool:
         """Whether files changed that inotify does not tell about: what links lead to, or all."""
-        found = {}
+        signatures = {}
         for directory in self.directories:
             try:
                 paths = list(spec_paths(directory))
@@ -170,17 +170,17 @@ class Watch:
                 continue
             for path in paths:
                 if self._inotify is None or _has_other_names(path):
-                    found[path] = signature(path)
-        before, self._elsewhere = self._elsewhere, found
-        return before != found
+                    signatures[path] = signature(path)
+        previous, self._elsewhere = self._elsewhere, signatures
+        return previous != signatures
 
 
 def _identity(directory: str) -> Identity | None:
     try:
-        found = os.stat(directory)
+        status = os.stat(directory)
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def _nearest(directory: str) -> str:
@@ -195,7 +195,7 @@ def _nearest(directory: str) -> str:
 def _has_other_names(path: str) -> bool:
     """Whether the file can be written to without this directory hearing of it."""
     try:
-        found = os.lstat(path)
+        status = os.lstat(path)
     except OSError:
         return True
-    return os.path.islink(path) or found.st_nlink > 1
+    return os.path.islink(path) or status.st_nlink > 1

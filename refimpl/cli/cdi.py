@@ -14,7 +14,7 @@ import click
 from refimpl.cli.errors import Usage
 
 if TYPE_CHECKING:
-    from refimpl.cdi.registry import Entry, Registry, SpecFile
+    from refimpl.cdi.registry import DeviceEntry, Registry, SpecFile
 
 # As in refimpl.cdi, which is imported when a command runs: a test holds them together.
 POLICIES = ("practice", "strict")
@@ -216,7 +216,7 @@ def _judged(file: SpecFile) -> dict[str, Any]:
     return {"path": file.path, "ok": file.spec is not None, "findings": findings}
 
 
-def _resolved(entry: Entry) -> dict[str, Any]:
+def _resolved(entry: DeviceEntry) -> dict[str, Any]:
     from refimpl.cdi.model import encode
 
     return {
@@ -228,7 +228,7 @@ def _resolved(entry: Entry) -> dict[str, Any]:
     }
 
 
-def _shown(entry: Entry) -> str:
+def _shown(entry: DeviceEntry) -> str:
     import yaml
 
     record = _resolved(entry)

@@ -36,7 +36,7 @@ Examples:
 """
 
 
-class Group(click.Group):
+class SubcommandGroup(click.Group):
     """Finds a subcommand's module by its name and imports it only then."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -67,7 +67,9 @@ class Group(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
 
-@click.group(cls=Group, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=SubcommandGroup, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(__version__, prog_name="refimpl")
 def command() -> None:
     """Fakes and conformance tests for the node interfaces of Kubernetes."""

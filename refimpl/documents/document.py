@@ -61,15 +61,15 @@ class Document:
         return self._locate(pointer, True)
 
 
-class Lines:
+class LineIndex:
     """Turns an offset into a text into (line, column)."""
 
     def __init__(self, text: str) -> None:
         self._starts = [0]
-        at = text.find("\n")
-        while at >= 0:
-            self._starts.append(at + 1)
-            at = text.find("\n", at + 1)
+        newline = text.find("\n")
+        while newline >= 0:
+            self._starts.append(newline + 1)
+            newline = text.find("\n", newline + 1)
 
     def place(self, offset: int) -> tuple[int, int]:
         """(line, column) of the character at `offset`, both from 1."""
@@ -78,14 +78,14 @@ class Lines:
 
 
 @attrs.define
-class Node:
+class ValueNode:
     """Where a value stands: offset of the value, of its key (or of itself), its members."""
 
     start: int
     key: int
-    members: dict[str | int, Node] = attrs.field(factory=dict)
+    members: dict[str | int, ValueNode] = attrs.field(factory=dict)
 
-    def find(self, pointer: Pointer) -> Node:
+    def find(self, pointer: Pointer) -> ValueNode:
         """The node at `pointer`, or the deepest one on the way that exists."""
         node = self
         for part in pointer:

@@ -12,7 +12,7 @@ from typing import Any
 
 from refimpl.documents.document import DEEPEST, Document, DocumentError, Note, Pointer
 from refimpl.documents.numbers import Unrepresentable, number, oddity
-from refimpl.documents.scan import Scanner
+from refimpl.documents.scan import JsonScanner
 
 __all__ = ["Document", "DocumentError", "Note", "decoded", "dump", "parse"]
 
@@ -34,7 +34,7 @@ def parse(data: bytes, *, name: str = "") -> Document:
         value = quick.decoder.decode(text) if _shallow(text) else quick.give_up()
     except (_Suspect, json.JSONDecodeError, RecursionError):
         quick.sure = False
-    scan = functools.cache(lambda: Scanner(text, name).read())
+    scan = functools.cache(lambda: JsonScanner(text, name).read())
     if not quick.sure or SURROGATE.search(text):
         value = scan().value
         marks.extend(scan().notes)
@@ -67,9 +67,9 @@ class _Quick:
         raise _Suspect
 
     def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        self.sure = self.sure and len(found) == len(pairs)
-        return found
+        members = dict(pairs)
+        self.sure = self.sure and len(members) == len(pairs)
+        return members
 
     def _number(self, text: str) -> int | Decimal:
         try:
@@ -100,10 +100,10 @@ def decoded(data: bytes, name: str) -> tuple[str, list[Note]]:
         return data.decode(), marks
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        before = data[data.rfind(b"\n", 0, error.start) + 1 : error.start]
-        what = f"byte 0x{data[error.start]:02x} is not UTF-8"
+        line_start = data[data.rfind(b"\n", 0, error.start) + 1 : error.start]
+        problem = f"byte 0x{data[error.start]:02x} is not UTF-8"
         raise DocumentError(
-            name, line, len(before.decode()) + 1, what, "save the file as UTF-8"
+            name, line, len(line_start.decode()) + 1, problem, "save the file as UTF-8"
         ) from None
 
 

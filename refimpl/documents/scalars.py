@@ -50,11 +50,11 @@ def resolve(text: str) -> tuple[Scalar, str]:
 
 def _radix(text: str) -> tuple[Scalar, str]:
     for pattern, base in RADIX:
-        found = pattern.fullmatch(text)
-        if found and len(found[1]) > LONGEST:
+        match = pattern.fullmatch(text)
+        if match and len(match[1]) > LONGEST:
             raise ValueError(f"the number {shown(text)} is out of range")
-        if found:
-            value = int(found[1], base)
+        if match:
+            value = int(match[1], base)
             odd = base == 8 and not text.startswith("0o")
             return value, f"{text} is read as octal, {value}; YAML 1.2 says decimal" * odd
     return text, ""

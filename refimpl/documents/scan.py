@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 import attrs
 
-from refimpl.documents.document import DEEPEST, DocumentError, Lines, Node, Note, Pointer
+from refimpl.documents.document import DEEPEST, DocumentError, LineIndex, Note, Pointer, ValueNode
 from refimpl.documents.numbers import Unrepresentable, number, oddity
 
 SPACE = re.compile(r"[ \t\n\r]*")
@@ -30,24 +30,24 @@ class Frame:
     """A container whose end has not been seen."""
 
     value: dict[str, Any] | list[Any]
-    node: Node
+    node: ValueNode
     closer: str
     step: str | int = 0
 
 
-class Scanner:
+class JsonScanner:
     """Reads one text. `read` raises DocumentError; afterwards value, root and notes are there."""
 
     def __init__(self, text: str, name: str) -> None:
         self.text, self.name = text, name
-        self.lines = Lines(text)
+        self.lines = LineIndex(text)
         self.notes: list[Note] = []
         self.value: Any = None
-        self.root = Node(0, 0)
+        self.root = ValueNode(0, 0)
         self._open: list[Frame] = []
         self._at = 0
 
-    def read(self) -> Scanner:
+    def read(self) -> JsonScanner:
         """Reads the whole text; returns itself."""
         if self._peek() == "":
             self.fail(0, "the document is empty", "a JSON value was expected")
@@ -68,9 +68,9 @@ class Scanner:
 
     def _peek(self) -> str:
         """The next character that is not space, "" at the end; moves there."""
-        found = SPACE.match(self.text, self._at)
-        assert found is not None
-        self._at = found.end()
+        match = SPACE.match(self.text, self._at)
+        assert match is not None
+        self._at = match.end()
         return self.text[self._at : self._at + 1]
 
     def _member(self, frame: Frame) -> None:
@@ -116,11 +116,11 @@ class Scanner:
     def _value(self, key: int) -> None:
         """One value; a container is left open."""
         first = self._peek()
-        node = Node(self._at, key if self._open and self._open[-1].closer == "}" else self._at)
+        node = ValueNode(self._at, key if self._open and self._open[-1].closer == "}" else self._at)
         if first == "{" or first == "[":
             if len(self._open) >= DEEPEST:
-                what = f"nested deeper than {DEEPEST} levels"
-                self.fail(self._at, what, "no configuration needs this: flatten it")
+                problem = f"nested deeper than {DEEPEST} levels"
+                self.fail(self._at, problem, "no configuration needs this: flatten it")
             opened = Frame({} if first == "{" else [], node, "}" if first == "{" else "]")
             self._at += 1
             self._attach(opened.value, node)
@@ -130,7 +130,7 @@ class Scanner:
         else:
             self._attach(self._word(), node)
 
-    def _attach(self, value: Any, node: Node) -> None:
+    def _attach(self, value: Any, node: ValueNode) -> None:
         if not self._open:
             self.value, self.root = value, node
             return
@@ -143,44 +143,44 @@ class Scanner:
 
     def _string(self) -> str:
         """The string that starts here."""
-        found = STRING.match(self.text, self._at)
-        if found is None:
+        match = STRING.match(self.text, self._at)
+        if match is None:
             self._broken_string()
-        start, self._at = self._at, found.end()
-        value: str = json.loads(found.group())
+        start, self._at = self._at, match.end()
+        value: str = json.loads(match.group())
         try:
             value.encode()
         except UnicodeEncodeError:
-            what = "half of a surrogate pair in a string"
-            self.fail(start, what, r"write the character itself or both \u escapes")
+            problem = "half of a surrogate pair in a string"
+            self.fail(start, problem, r"write the character itself or both \u escapes")
         return value
 
     def _broken_string(self) -> NoReturn:
         """Says why no string could be read here."""
-        at = self._at + 1
-        while at < len(self.text) and self.text[at] != '"':
-            if self.text[at] < " ":
+        index = self._at + 1
+        while index < len(self.text) and self.text[index] != '"':
+            if self.text[index] < " ":
                 break
-            if self.text[at] == "\\":
-                if not STRING.match(f'"{self.text[at : at + 2]}"') and not STRING.match(
-                    f'"{self.text[at : at + 6]}"'
+            if self.text[index] == "\\":
+                if not STRING.match(f'"{self.text[index : index + 2]}"') and not STRING.match(
+                    f'"{self.text[index : index + 6]}"'
                 ):
                     self.fail(
-                        at,
+                        index,
                         "an unknown escape in a string",
                         r"known are \" \\ \/ \b \f \n \r \t \uXXXX",
                     )
-                at += 1
-            at += 1
-        if at < len(self.text) and self.text[at] != "\n":
-            what = f"a control character (U+{ord(self.text[at]):04X}) in a string"
-            self.fail(at, what, r"escape it, for example as \t")
+                index += 1
+            index += 1
+        if index < len(self.text) and self.text[index] != "\n":
+            problem = f"a control character (U+{ord(self.text[index]):04X}) in a string"
+            self.fail(index, problem, r"escape it, for example as \t")
         self.fail(self._at, "a string that does not end on its line", "add the closing quote")
 
     def _word(self) -> bool | int | Decimal | None:
         """A constant or a number."""
-        found = WORD.match(self.text, self._at)
-        word = found.group() if found else ""
+        match = WORD.match(self.text, self._at)
+        word = match.group() if match else ""
         if word in CONSTANTS:
             self._at += len(word)
             return CONSTANTS[word]
@@ -205,16 +205,16 @@ class Scanner:
 
     def _stray(self, what: str, hint: str) -> NoReturn:
         """Something else stands here than `what`; says so in the terms of what it looks like."""
-        rest = self.text[self._at : self._at + 40]
-        found = WORD.match(rest)
-        word = found.group() if found else rest[:1]
-        if not rest:
+        ahead = self.text[self._at : self._at + 40]
+        match = WORD.match(ahead)
+        word = match.group() if match else ahead[:1]
+        if not ahead:
             self.fail(self._at, f"the document ends too early: {what}", "close what was opened")
-        if rest.startswith(("//", "/*", "#")):
+        if ahead.startswith(("//", "/*", "#")):
             self.fail(self._at, "a comment", "JSON has none: remove it")
         if word in NOT_FINITE:
             self.fail(self._at, f"{word} is not a JSON number", "write a finite number or null")
-        if rest.startswith("'"):
+        if ahead.startswith("'"):
             self.fail(self._at, "a single quote", "JSON strings stand in double quotes")
         if word in ("True", "False", "None"):
             self.fail(self._at, f"{word} is not JSON", "write true, false or null")

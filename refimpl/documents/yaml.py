@@ -14,7 +14,15 @@ from typing import Any, NoReturn
 import attrs
 import yaml
 
-from refimpl.documents.document import DEEPEST, Document, DocumentError, Lines, Node, Note, Pointer
+from refimpl.documents.document import (
+    DEEPEST,
+    Document,
+    DocumentError,
+    LineIndex,
+    Note,
+    Pointer,
+    ValueNode,
+)
 from refimpl.documents.json import decoded
 from refimpl.documents.numbers import shown
 from refimpl.documents.scalars import Scalar, resolve
@@ -79,12 +87,12 @@ class _Frame:
     """A container whose end has not been seen."""
 
     value: dict[str, Any] | list[Any]
-    node: Node
+    node: ValueNode
     anchor: str | None
     key: str | int | None = None
     key_at: int = 0
     size: int = 1
-    merged: list[tuple[Any, Node]] = attrs.field(factory=list)
+    merged: list[tuple[Any, ValueNode]] = attrs.field(factory=list)
 
 
 class _Builder:
@@ -92,13 +100,13 @@ class _Builder:
 
     def __init__(self, text: str, name: str, places: bool = False) -> None:
         self.text, self.name, self.places = text, name, places
-        self.lines = Lines(text)
+        self.lines = LineIndex(text)
         self.notes: list[Note] = []
         self.spellings: dict[Pointer, str] = {}
         self.value: Any = None
-        self.root = Node(0, 0)
+        self.root = ValueNode(0, 0)
         self._open: list[_Frame] = []
-        self._anchors: dict[str, tuple[Any, Node, int]] = {}
+        self._anchors: dict[str, tuple[Any, ValueNode, int]] = {}
         self._documents = self._added = 0
 
     def read(self) -> None:
@@ -111,8 +119,8 @@ class _Builder:
             mark = error.problem_mark or error.context_mark
             self._fail(mark.index if mark else 0, error.problem or "not YAML", "correct the YAML")
         except yaml.YAMLError as error:
-            at = min(getattr(error, "position", 0) or 0, len(self.text))
-            self._fail(at, f"not YAML: {_first_line(error)}", "remove or escape the character")
+            offset = min(getattr(error, "position", 0) or 0, len(self.text))
+            self._fail(offset, f"not YAML: {_first_line(error)}", "remove or escape the character")
         finally:
             loader.dispose()
         if not self._documents:
@@ -197,16 +205,18 @@ class _Builder:
             self._fail(start, "a key that is an alias", "write the key out")
         if anchor not in self._anchors:
             inside = any(frame.anchor == anchor for frame in self._open)
-            what = f"alias *{shown(anchor)} " + ("contains itself" if inside else "has no anchor")
-            self._fail(start, what, "write the value out")
+            problem = f"alias *{shown(anchor)} " + (
+                "contains itself" if inside else "has no anchor"
+            )
+            self._fail(start, problem, "write the value out")
         value, node, size = self._anchors[anchor]
         self._added += size
         if self._added > EXPANSION:
-            what = f"aliases add more than {EXPANSION} values"
-            self._fail(start, what, "write the values out, or need fewer")
+            problem = f"aliases add more than {EXPANSION} values"
+            self._fail(start, problem, "write the values out, or need fewer")
         self._attach(value, node, size, None)
 
-    def _attach(self, value: Any, node: Node, size: int, anchor: str | None) -> None:
+    def _attach(self, value: Any, node: ValueNode, size: int, anchor: str | None) -> None:
         """Puts a whole value into the innermost open container."""
         if anchor is not None:
             self._anchors[anchor] = (value, node, size)
@@ -228,24 +238,24 @@ class _Builder:
             frame.value[step] = value
         if self.places:
             key = node.start if isinstance(step, int) else frame.key_at
-            frame.node.members[step] = Node(node.start, key, node.members)
+            frame.node.members[step] = ValueNode(node.start, key, node.members)
 
-    def _merge(self, frame: _Frame, value: Any, node: Node) -> None:
+    def _merge(self, frame: _Frame, value: Any, node: ValueNode) -> None:
         """Remembers what "<<" adds once the members of the mapping itself are known."""
         several = value if isinstance(value, list) else [value]
-        if not all(isinstance(each, dict) for each in several):
+        if not all(isinstance(mapping, dict) for mapping in several):
             self._fail(frame.key_at, '"<<" merges something else than mappings', "merge mappings")
-        for index, each in reversed(list(enumerate(several))):
+        for index, mapping in reversed(list(enumerate(several))):
             below = node.members.get(index, node) if isinstance(value, list) else node
-            frame.merged.append((each, below))
+            frame.merged.append((mapping, below))
 
     def _awaits_key(self) -> bool:
         return bool(self._open) and (
             isinstance(self._open[-1].value, dict) and self._open[-1].key is None
         )
 
-    def _node(self, start: int) -> Node:
-        return Node(start, start)
+    def _node(self, start: int) -> ValueNode:
+        return ValueNode(start, start)
 
     def _pointer(self) -> Pointer:
         return tuple(len(frame.value) if frame.key is None else frame.key for frame in self._open)
@@ -255,8 +265,8 @@ class _Builder:
             self.notes.append(Note(kind, self._pointer(), *self.lines.place(start), text))
 
     def _foreign(self, tag: str, start: int) -> NoReturn:
-        what = f"tag {shown(tag)} makes no plain value"
-        self._fail(start, what, "remove the tag: only !!str, !!int and their like are known")
+        problem = f"tag {shown(tag)} makes no plain value"
+        self._fail(start, problem, "remove the tag: only !!str, !!int and their like are known")
 
     def _fail(self, offset: int, what: str, hint: str) -> NoReturn:
         line, column = self.lines.place(offset)
@@ -269,11 +279,11 @@ _MERGING = -1
 
 def _fits(tag: str, value: Scalar) -> bool:
     """Whether a scalar is of the type that its tag demands."""
-    wanted = tag.removeprefix(TAGS)
+    type_name = tag.removeprefix(TAGS)
     if isinstance(value, bool) or value is None:
-        return wanted == ("null" if value is None else "bool")
+        return type_name == ("null" if value is None else "bool")
     return isinstance(value, int | Decimal) and (
-        wanted == "float" or (wanted == "int" and isinstance(value, int))
+        type_name == "float" or (type_name == "int" and isinstance(value, int))
     )
 
 

@@ -22,15 +22,18 @@ def document() -> Callable[..., Document]:
         devices: dict[str, Any] | None = None,
         edits: Any = None,
     ) -> Document:
-        chosen = {"0": {"env": ["A=b"]}} if devices is None else devices
-        made: Document = {
+        edits_of = {"0": {"env": ["A=b"]}} if devices is None else devices
+        spec: Document = {
             "cdiVersion": version,
             "kind": kind,
-            "devices": [{"name": name, "containerEdits": each} for name, each in chosen.items()],
+            "devices": [
+                {"name": name, "containerEdits": device_edits}
+                for name, device_edits in edits_of.items()
+            ],
         }
         if edits is not None:
-            made["containerEdits"] = edits
-        return made
+            spec["containerEdits"] = edits
+        return spec
 
     return make
 

@@ -26,7 +26,7 @@ def test_a_key_names_plugin_and_allocation(plugin: str, device_id: str, key: str
 
 
 @pytest.mark.parametrize(
-    ("plugin", "device_id", "said"),
+    ("plugin", "device_id", "message"),
     [
         ("", "0", "plugin is empty"),
         ("p", "", "device id is empty"),
@@ -38,28 +38,28 @@ def test_a_key_names_plugin_and_allocation(plugin: str, device_id: str, key: str
         ("p", "ü", "no name for a key"),
     ],
 )
-def test_what_is_no_key_is_refused(plugin: str, device_id: str, said: str) -> None:
+def test_what_is_no_key_is_refused(plugin: str, device_id: str, message: str) -> None:
     """CDI-056."""
-    with pytest.raises(AnnotationError, match=said):
+    with pytest.raises(AnnotationError, match=message):
         annotations.key(plugin, device_id)
 
 
 def test_a_request_is_added_without_changing_what_was_given() -> None:
     """CDI-056: a key in use is refused, a bad name as well."""
     given_before = {"other": "x"}
-    after = update(given_before, "p", "0", [GPU0, GPU1])
-    assert after == {"other": "x", "cdi.k8s.io/p_0": f"{GPU0},{GPU1}"}
+    updated = update(given_before, "p", "0", [GPU0, GPU1])
+    assert updated == {"other": "x", "cdi.k8s.io/p_0": f"{GPU0},{GPU1}"}
     assert given_before == {"other": "x"}
     with pytest.raises(AnnotationError, match="is in use"):
-        update(after, "p", "0", [NIC])
+        update(updated, "p", "0", [NIC])
     with pytest.raises(AnnotationError, match="no qualified device name"):
         update({}, "p", "0", ["gpu"])
 
 
 def test_requests_are_read_in_the_order_of_their_keys() -> None:
     """A map has no order of its own; the same pod must not give another container each time."""
-    found = {"cdi.k8s.io/b": f"{NIC}", "x": "y", "cdi.k8s.io/a": f"{GPU1},{GPU0}"}
-    assert parse(found) == (["cdi.k8s.io/a", "cdi.k8s.io/b"], [GPU1, GPU0, NIC])
+    annotations_found = {"cdi.k8s.io/b": f"{NIC}", "x": "y", "cdi.k8s.io/a": f"{GPU1},{GPU0}"}
+    assert parse(annotations_found) == (["cdi.k8s.io/a", "cdi.k8s.io/b"], [GPU1, GPU0, NIC])
     assert parse({"x": "y"}) == ([], [])
 
 
@@ -101,4 +101,4 @@ def test_what_is_written_is_read(allocations: dict[str, list[str]]) -> None:
         notes = update(notes, "p", device_id, devices)
     keys, devices = parse(notes)
     assert keys == sorted(notes)
-    assert sorted(devices) == sorted(each for names in allocations.values() for each in names)
+    assert sorted(devices) == sorted(device for names in allocations.values() for device in names)

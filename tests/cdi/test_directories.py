@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from refimpl.cdi import directories
-from refimpl.cdi.directories import Scanner, scan, signature, spec_paths
+from refimpl.cdi.directories import DirectoryScanner, scan, signature, spec_paths
 
 Put = Callable[..., Path]  # see conftest.py
 
 
-def names(found: directories.Scan) -> list[str]:
+def names(listing: directories.Scan) -> list[str]:
     """The files that loaded."""
-    return [Path(file.path).name for file in found.files if file.spec]
+    return [Path(file.path).name for file in listing.files if file.spec]
 
 
 def test_only_two_endings_are_files_of_devices(put: Put, tmp_path: Path) -> None:
@@ -25,16 +25,16 @@ def test_only_two_endings_are_files_of_devices(put: Put, tmp_path: Path) -> None
     for name in ("b.json", "a.yaml", ".c.json", "d.yml", "e.JSON", "spec.1.tmp", "f", "sub/g.json"):
         put(f"cdi/{name}")
     (tmp_path / "cdi" / "h.json").mkdir()
-    found = spec_paths(str(tmp_path / "cdi"))
-    assert [Path(path).name for path in found] == [".c.json", "a.yaml", "b.json"]
+    paths = spec_paths(str(tmp_path / "cdi"))
+    assert [Path(path).name for path in paths] == [".c.json", "a.yaml", "b.json"]
 
 
 def test_the_place_in_the_list_is_the_priority(put: Put, tmp_path: Path) -> None:
     """The later one wins."""
     put("etc/a.json")
     put("run/a.json")
-    found = scan([tmp_path / "etc", tmp_path / "run"])
-    assert [(Path(file.path).parent.name, file.priority) for file in found.files] == [
+    listing = scan([tmp_path / "etc", tmp_path / "run"])
+    assert [(Path(file.path).parent.name, file.priority) for file in listing.files] == [
         ("etc", 0),
         ("run", 1),
     ]
@@ -45,10 +45,10 @@ def test_a_directory_that_cannot_be_read_hides_no_other(put: Put, tmp_path: Path
     put("run/a.json")
     (tmp_path / "file").touch()
     (tmp_path / "loop").symlink_to("loop")
-    found = scan([tmp_path / each for each in ("missing", "file", "loop", "run")])
-    assert names(found) == ["a.json"]
-    assert set(found.errors) == {str(tmp_path / "file"), str(tmp_path / "loop")}
-    assert "cannot be read" in found.errors[str(tmp_path / "loop")]
+    listing = scan([tmp_path / name for name in ("missing", "file", "loop", "run")])
+    assert names(listing) == ["a.json"]
+    assert set(listing.errors) == {str(tmp_path / "file"), str(tmp_path / "loop")}
+    assert "cannot be read" in listing.errors[str(tmp_path / "loop")]
 
 
 def test_a_directory_without_the_right_to_read_it_is_told(
@@ -64,9 +64,9 @@ def test_a_directory_without_the_right_to_read_it_is_told(
         return real(path)
 
     monkeypatch.setattr(directories.os, "scandir", refusing)
-    found = scan([tmp_path / "etc", tmp_path / "run"])
-    assert names(found) == ["a.json"]
-    assert "Permission denied" in found.errors[str(tmp_path / "etc")]
+    listing = scan([tmp_path / "etc", tmp_path / "run"])
+    assert names(listing) == ["a.json"]
+    assert "Permission denied" in listing.errors[str(tmp_path / "etc")]
 
 
 def test_a_directory_may_be_a_link(put: Put, tmp_path: Path) -> None:
@@ -81,9 +81,9 @@ def test_a_broken_file_is_the_only_one_that_does_not_load(put: Put, tmp_path: Pa
     for number in range(9):
         put(f"cdi/{number}.json")
     (tmp_path / "cdi" / "5a.json").write_text("{")
-    found = scan([tmp_path / "cdi"])
-    assert len(names(found)) == 9
-    (broken,) = (file for file in found.files if not file.spec)
+    listing = scan([tmp_path / "cdi"])
+    assert len(names(listing)) == 9
+    (broken,) = (file for file in listing.files if not file.spec)
     assert Path(broken.path).name == "5a.json"
 
 
@@ -91,24 +91,24 @@ def test_an_unchanged_file_is_not_read_again(
     put: Put, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A node with a thousand files looks at one of them when one changes."""
-    path, other = put("cdi/a.json"), put("cdi/b.json")
+    path, other_path = put("cdi/a.json"), put("cdi/b.json")
     os.utime(path, (1, 1))
-    os.utime(other, (1, 1))
-    scanner = Scanner()
+    os.utime(other_path, (1, 1))
+    scanner = DirectoryScanner()
     first = scanner.scan([tmp_path / "cdi"])
-    read: list[str] = []
+    loads: list[str] = []
     real = directories.load
 
     def counting(path: str, **options: object) -> object:
-        read.append(path)
+        loads.append(path)
         return real(path, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(directories, "load", counting)
     path.write_text(path.read_text() + "\n")
     second = scanner.scan([tmp_path / "cdi"])
-    assert read == [str(path)]
+    assert loads == [str(path)]
     assert second.files[1] is first.files[1]
-    other.unlink()
+    other_path.unlink()
     assert names(scanner.scan([tmp_path / "cdi"])) == ["a.json"]
 
 
@@ -118,7 +118,7 @@ def test_a_file_that_changed_just_now_is_read_again(
     """Two changes within one tick of the file system's clock leave the same signature."""
     just_now = (1, 1, 1, time.time_ns() + 10**12, 1)
     monkeypatch.setattr(directories, "signature", lambda _: just_now)
-    scanner = Scanner()
+    scanner = DirectoryScanner()
     for kind in ("a.com/gpu", "b.com/gpu"):
         put("cdi/a.json", kind=kind)
         (file,) = scanner.scan([tmp_path / "cdi"]).files

@@ -24,11 +24,14 @@ def levels(document: Document) -> Levels:
 
     def judged(name: str, value: Any) -> dict[str, tuple[str, ...]]:
         text = json.dumps(document(devices={"gpu": {"env": ["A=b"]} | {name: value}})).encode()
-        found = [
-            {each.rule: each.level for each in judge(text, policy=policy).findings}
+        by_policy = [
+            {finding.rule: finding.level for finding in judge(text, policy=policy).findings}
             for policy in POLICIES
         ]
-        return {rule: tuple(each.get(rule, "") for each in found) for rule in found[0] | found[1]}
+        return {
+            rule: tuple(level_of.get(rule, "") for level_of in by_policy)
+            for rule in by_policy[0] | by_policy[1]
+        }
 
     return judged
 
@@ -45,7 +48,7 @@ def test_a_variable_has_a_name_and_a_value(levels: Levels, variable: str, sound:
 
 
 @pytest.mark.parametrize(
-    ("node", "found"),
+    ("node", "expected"),
     [
         ({"path": ""}, {"required": BOTH}),
         ({}, {"required": BOTH}),
@@ -65,13 +68,13 @@ def test_a_variable_has_a_name_and_a_value(levels: Levels, variable: str, sound:
         ({"path": "/a", "major": 1.5}, {"type": BOTH}),
     ],
 )
-def test_device_nodes(levels: Levels, node: Any, found: object) -> None:
+def test_device_nodes(levels: Levels, node: Any, expected: object) -> None:
     """CDI-016. A number of -1 would be a wildcard for the cgroup."""
-    assert levels("deviceNodes", [node]) == found
+    assert levels("deviceNodes", [node]) == expected
 
 
 @pytest.mark.parametrize(
-    ("hook", "found"),
+    ("hook", "expected"),
     [
         ({"hookName": "createRuntime", "path": "/a", "args": ["a"], "timeout": 1}, {}),
         ({"hookName": "prestart", "path": "/a"}, {"hook-prestart": ("warning", "")}),
@@ -83,13 +86,13 @@ def test_device_nodes(levels: Levels, node: Any, found: object) -> None:
         ({"hookName": "poststop", "path": "/a", "timeout": -1}, {"hook-timeout": TEXT}),
     ],
 )
-def test_hooks(levels: Levels, hook: Any, found: object) -> None:
+def test_hooks(levels: Levels, hook: Any, expected: object) -> None:
     """CDI-017. Absolute paths and timeouts above zero are specified, but not checked elsewhere."""
-    assert levels("hooks", [hook]) == found
+    assert levels("hooks", [hook]) == expected
 
 
 @pytest.mark.parametrize(
-    ("mount", "found"),
+    ("mount", "expected"),
     [
         ({"hostPath": "/a", "containerPath": "/b", "options": ["ro"]}, {}),
         ({"hostPath": "/a"}, {"required": BOTH}),
@@ -97,13 +100,13 @@ def test_hooks(levels: Levels, hook: Any, found: object) -> None:
         ({"hostPath": "/a", "containerPath": "/b", "options": "ro"}, {"type": BOTH}),
     ],
 )
-def test_mounts(levels: Levels, mount: Any, found: object) -> None:
+def test_mounts(levels: Levels, mount: Any, expected: object) -> None:
     """CDI-018."""
-    assert levels("mounts", [mount]) == found
+    assert levels("mounts", [mount]) == expected
 
 
 @pytest.mark.parametrize(
-    ("pairs", "found"),
+    ("pairs", "expected"),
     [
         ([("a", "x"), ("b", "y")], {}),
         ([("a", "x"), ("a", "y")], {"net-device": BOTH}),
@@ -112,10 +115,10 @@ def test_mounts(levels: Levels, mount: Any, found: object) -> None:
         ([("a", "")], {"required": BOTH}),
     ],
 )
-def test_net_devices_move_once(levels: Levels, pairs: Any, found: object) -> None:
+def test_net_devices_move_once(levels: Levels, pairs: Any, expected: object) -> None:
     """CDI-019: within one set of edits."""
     devices = [{"hostInterfaceName": host, "name": name} for host, name in pairs]
-    assert levels("netDevices", devices) == found
+    assert levels("netDevices", devices) == expected
 
 
 def test_the_file_and_its_device_may_name_the_same_interface(document: Document) -> None:

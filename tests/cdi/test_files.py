@@ -56,7 +56,7 @@ def test_a_text_that_is_no_specification_raises_all_its_errors() -> None:
     """And keeps the findings for programs."""
     with pytest.raises(SpecError, match="is no CDI specification") as caught:
         parse(b"cdiVersion: 9.9.9\nkind: foo\n", name="a.yaml")
-    assert {each.rule for each in caught.value.findings} == {
+    assert {finding.rule for finding in caught.value.findings} == {
         "version-unknown",
         "kind",
         "no-devices",
@@ -113,7 +113,7 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(
 ) -> None:
     """A full disk is not the time to lose a device."""
     path = write(GPU, tmp_path)
-    before = path.read_bytes()
+    original = path.read_bytes()
 
     def full(_descriptor: int) -> None:
         raise OSError(28, "No space left on device")
@@ -121,7 +121,7 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(
     monkeypatch.setattr(files.os, "fsync", full)
     with pytest.raises(OSError, match="No space left"):
         write(GPU, tmp_path, form="yaml")
-    assert (os.listdir(tmp_path), path.read_bytes()) == ([path.name], before)
+    assert (os.listdir(tmp_path), path.read_bytes()) == ([path.name], original)
 
 
 _WORD = st.text("ab0:#=-' \"\n\t~<{é\\", max_size=6)

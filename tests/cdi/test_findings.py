@@ -11,7 +11,7 @@ def test_findings_stand_in_the_order_of_the_text() -> None:
     findings = Findings("strict", "f.json", json.parse(b'{"a": 1,\n "b": 2}'))
     findings.add("type", ("b",), "second")
     findings.add("type", ("a",), "first", key=True)
-    assert [(each.text, each.line, each.column) for each in findings.ordered()] == [
+    assert [(finding.text, finding.line, finding.column) for finding in findings.ordered()] == [
         ("first", 1, 2),
         ("second", 2, 7),
     ]
@@ -41,7 +41,7 @@ def test_an_error_behind_a_thousand_warnings_is_not_lost() -> None:
     findings.add("type", (), "text")
     findings.add("type", (), "text")
     assert not findings.sound
-    assert [each.level for each in findings.ordered()].count("error") == 1
+    assert [finding.level for finding in findings.ordered()].count("error") == 1
 
 
 def test_pointers_are_written_as_in_rfc_6901() -> None:

@@ -47,8 +47,8 @@ def applied(config: dict[str, Any] | None = None, **edits: Any) -> dict[str, Any
 
 def device(**fields: Any) -> dict[str, Any]:
     """What a device node becomes in an empty config."""
-    found: dict[str, Any] = applied(device_nodes=[DeviceNode(**fields)])["linux"]
-    return found
+    result: dict[str, Any] = applied(device_nodes=[DeviceNode(**fields)])["linux"]
+    return result
 
 
 def test_a_variable_is_replaced_where_it_stands_or_added_at_the_end() -> None:
@@ -81,26 +81,28 @@ def test_a_node_takes_from_the_host_what_it_does_not_say() -> None:
 
 def test_a_node_may_have_another_path_on_the_host() -> None:
     """And values of its own, which stay."""
-    found = device(path="/dev/x", host_path="/dev/sda", file_mode=0, uid=0, gid=5, permissions="r")
-    assert found["devices"] == [
+    result = device(path="/dev/x", host_path="/dev/sda", file_mode=0, uid=0, gid=5, permissions="r")
+    assert result["devices"] == [
         {"path": "/dev/x", "type": "b", "major": 8, "minor": 0, "fileMode": 0, "uid": 0, "gid": 5}
     ]
-    assert found["resources"]["devices"][0]["access"] == "r"
+    assert result["resources"]["devices"][0]["access"] == "r"
 
 
-@pytest.mark.parametrize(("given", "access"), [("", "rwm"), ("r", "r"), ("none", ""), ("rr", "rr")])
-def test_permissions_become_the_access_of_the_cgroup(given: str, access: str) -> None:
+@pytest.mark.parametrize(
+    ("permissions", "access"), [("", "rwm"), ("r", "r"), ("none", ""), ("rr", "rr")]
+)
+def test_permissions_become_the_access_of_the_cgroup(permissions: str, access: str) -> None:
     """CDI-045."""
-    found = device(path="/dev/gpu0", permissions=given)
-    assert found["resources"]["devices"][0]["access"] == access
+    result = device(path="/dev/gpu0", permissions=permissions)
+    assert result["resources"]["devices"][0]["access"] == access
 
 
 @pytest.mark.parametrize("kind", ["p", "u"])
 def test_the_cgroup_is_told_of_block_and_character_devices_only(kind: str) -> None:
     """A FIFO has no numbers; the cgroup has no type u."""
-    found = device(path="/dev/fifo" if kind == "p" else "/dev/gpu0", type=kind)
-    assert found["devices"][0]["type"] == kind
-    assert "resources" not in found
+    result = device(path="/dev/fifo" if kind == "p" else "/dev/gpu0", type=kind)
+    assert result["devices"][0]["type"] == kind
+    assert "resources" not in result
 
 
 def test_a_device_of_the_same_path_is_replaced() -> None:
@@ -108,8 +110,8 @@ def test_a_device_of_the_same_path_is_replaced() -> None:
     config = {"linux": {"devices": [{"path": "/dev/gpu0", "type": "c"}, {"path": "/dev/x"}]}}
     nodes = [DeviceNode("/dev/gpu0"), DeviceNode("/dev/gpu0", permissions="r")]
     linux = applied(config, device_nodes=nodes)["linux"]
-    assert [each["path"] for each in linux["devices"]] == ["/dev/x", "/dev/gpu0"]
-    assert [each["access"] for each in linux["resources"]["devices"]] == ["rwm", "r"]
+    assert [entry["path"] for entry in linux["devices"]] == ["/dev/x", "/dev/gpu0"]
+    assert [entry["access"] for entry in linux["resources"]["devices"]] == ["rwm", "r"]
 
 
 @pytest.mark.parametrize(
@@ -126,21 +128,21 @@ def test_a_missing_node_of_the_host_fails_unless_it_is_described(fields: Any) ->
 @pytest.mark.parametrize(("kind", "major"), [("c", 5), ("b", 5), ("p", 0)])
 def test_a_described_node_needs_no_node_of_the_host(path: str, kind: str, major: int) -> None:
     """CDI-046: it has no mode then."""
-    (found,) = device(path=path, type=kind, major=major)["devices"]
-    assert found == {"path": path, "type": kind, "major": major, "minor": 0}
+    (result,) = device(path=path, type=kind, major=major)["devices"]
+    assert result == {"path": path, "type": kind, "major": major, "minor": 0}
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("fields", "message"),
     [
         ({"path": "/dev/sda", "type": "c"}, "is of type c, but /dev/sda of the host of type b"),
         ({"path": "/dev/sda", "type": "u"}, "is of type u, but /dev/sda of the host of type b"),
         ({"path": "/dev/file"}, "/dev/file of the host is no device node"),
     ],
 )
-def test_a_node_of_another_type_fails(fields: Any, said: str) -> None:
+def test_a_node_of_another_type_fails(fields: Any, message: str) -> None:
     """CDI-047."""
-    with pytest.raises(InjectError, match=said):
+    with pytest.raises(InjectError, match=message):
         device(**fields)
 
 
@@ -159,7 +161,7 @@ def test_numbers_are_looked_up_anew_each_time() -> None:
         apply(edits, {}, lookup=lambda _, n=number: HostNode("c", n, 0))["linux"]["devices"][0]
         for number in (5, 6)
     ]
-    assert [each["major"] for each in majors] == [5, 6]
+    assert [entry["major"] for entry in majors] == [5, 6]
 
 
 @pytest.mark.parametrize(
@@ -169,24 +171,24 @@ def test_numbers_are_looked_up_anew_each_time() -> None:
 def test_a_node_belongs_to_the_process_unless_that_is_root(user: Any, owner: Any) -> None:
     """CDI-049."""
     config = {"process": {"user": user}}
-    (found,) = applied(config, device_nodes=[DeviceNode("/dev/gpu0")])["linux"]["devices"]
-    assert {name: found[name] for name in ("uid", "gid") if name in found} == owner
+    (result,) = applied(config, device_nodes=[DeviceNode("/dev/gpu0")])["linux"]["devices"]
+    assert {name: result[name] for name in ("uid", "gid") if name in result} == owner
     nodes = [DeviceNode("/dev/gpu0", uid=0, gid=0)]
-    (found,) = applied(config, device_nodes=nodes)["linux"]["devices"]
-    assert (found["uid"], found["gid"]) == (0, 0)
+    (result,) = applied(config, device_nodes=nodes)["linux"]["devices"]
+    assert (result["uid"], result["gid"]) == (0, 0)
 
 
 def test_mounts_replace_their_destination_and_parents_come_first() -> None:
     """CDI-050: otherwise as they were; "/" and "/a" are as deep."""
-    old = [{"destination": each, "source": "old"} for each in ("/proc", "/a/b", "/a")]
+    old = [{"destination": entry, "source": "old"} for entry in ("/proc", "/a/b", "/a")]
     mounts = [
         Mount("/h1", "/a/b/c/../d"),
         Mount("/h2", "/a/b", type="bind", options=["ro"]),
         Mount("/h3", "/"),
         Mount("/h4", "relative"),
     ]
-    found = applied({"mounts": old}, mounts=mounts)["mounts"]
-    assert [each["destination"] for each in found] == [
+    result = applied({"mounts": old}, mounts=mounts)["mounts"]
+    assert [entry["destination"] for entry in result] == [
         "relative",
         "/proc",
         "/a",
@@ -194,7 +196,7 @@ def test_mounts_replace_their_destination_and_parents_come_first() -> None:
         "/a/b",
         "/a/b/c/../d",
     ]
-    assert found[4] == {
+    assert result[4] == {
         "source": "/h2",
         "destination": "/a/b",
         "type": "bind",
@@ -270,16 +272,16 @@ def test_of_two_classes_of_service_the_last_stays() -> None:
 def test_groups_are_added_once_and_zero_never() -> None:
     """CDI-053."""
     config = {"process": {"user": {"additionalGids": [5]}}}
-    found = applied(config, additional_gids=[0, 5, 6, 6])
-    assert found["process"]["user"]["additionalGids"] == [5, 6]
+    result = applied(config, additional_gids=[0, 5, 6, 6])
+    assert result["process"]["user"]["additionalGids"] == [5, 6]
     assert applied(additional_gids=[0]) == {}
 
 
 def test_interfaces_are_known_by_their_name_on_the_host() -> None:
     """Others that the config moves stay."""
     config = {"linux": {"netDevices": {"eth0": {"name": "a"}}}}
-    found = applied(config, net_devices=[NetDevice("eth1", "b")])
-    assert found["linux"]["netDevices"] == {"eth0": {"name": "a"}, "eth1": {"name": "b"}}
+    result = applied(config, net_devices=[NetDevice("eth1", "b")])
+    assert result["linux"]["netDevices"] == {"eth0": {"name": "a"}, "eth1": {"name": "b"}}
 
 
 @pytest.mark.parametrize("second", [NetDevice("eth0", "b"), NetDevice("eth1", "a")])
@@ -292,16 +294,16 @@ def test_two_devices_cannot_move_one_interface_or_give_one_name(second: NetDevic
 
 
 @pytest.mark.parametrize(
-    ("config", "said"),
+    ("config", "message"),
     [
         ({"process": []}, "process of the config is not an object"),
         ({"process": {"env": "A=b"}}, "env of the config is not an array"),
         ([], "the config is no object"),
     ],
 )
-def test_a_config_that_is_none_is_refused(config: Any, said: str) -> None:
+def test_a_config_that_is_none_is_refused(config: Any, message: str) -> None:
     """With the member that is wrong."""
-    with pytest.raises(InjectError, match=said):
+    with pytest.raises(InjectError, match=message):
         apply(ContainerEdits(env=["A=b"]), config)
 
 
@@ -319,8 +321,8 @@ def registry() -> Registry:
 def test_devices_are_injected_by_name() -> None:
     """Twice the same is once, but for the library."""
     names = ["v.com/gpu=0", "v.com/gpu=0"]
-    found = inject(registry(), {"hostname": "h"}, names)
-    assert found == {
+    result = inject(registry(), {"hostname": "h"}, names)
+    assert result == {
         "hostname": "h",
         "process": {"env": ["FILE=1", "A=0"]},
         "hooks": {"poststop": [{"path": "/h"}]},
@@ -335,10 +337,10 @@ def test_devices_are_injected_by_name() -> None:
 def test_a_failure_leaves_the_config_as_it_was(name: str, error: type[Exception]) -> None:
     """CDI-040, CDI-055: the library leaves it half edited."""
     config = {"process": {"env": ["X=y"]}}
-    before = copy.deepcopy(config)
+    original = copy.deepcopy(config)
     with pytest.raises(error):
         inject(registry(), config, ["v.com/gpu=0", name], lookup=lookup)
-    assert config == before
+    assert config == original
 
 
 _NODES = st.builds(
@@ -364,18 +366,18 @@ _EDITS = st.builds(
 def test_the_same_edits_again_change_only_hooks_and_rules(edits: ContainerEdits) -> None:
     """CDI-060; the given config is never touched."""
     once = apply(edits, {}, lookup=lookup)
-    before = copy.deepcopy(once)
+    original = copy.deepcopy(once)
     twice = apply(edits, once, lookup=lookup)
-    assert once == before
+    assert once == original
     hooks = [{"path": "/h"}] * len(edits.hooks)
     assert twice.pop("hooks", {}).get("poststop", []) == hooks * 2
     assert once.pop("hooks", {}).get("poststop", []) == hooks
     rules = [
-        found.get("linux", {}).pop("resources", {}).get("devices", []) for found in (once, twice)
+        result.get("linux", {}).pop("resources", {}).get("devices", []) for result in (once, twice)
     ]
     assert rules[1] == rules[0] * 2
-    for found in (once, twice):
-        found["mounts"] = sorted(map(str, found.get("mounts", [])))
+    for result in (once, twice):
+        result["mounts"] = sorted(map(str, result.get("mounts", [])))
     assert once == twice
 
 

@@ -110,7 +110,7 @@ def test_strict_is_stricter(text: str) -> None:
     """What the strict rule takes, the lax one takes."""
     try:
         QualifiedName.parse(text, strict=True)
-        taken = True
+        accepted = True
     except BadName:
-        taken = False
-    assert is_qualified(text) or not taken
+        accepted = False
+    assert is_qualified(text) or not accepted

@@ -16,9 +16,9 @@ GPU0, GPU1 = "vendor.com/gpu=0", "vendor.com/gpu=1"
 def file(path: str, priority: int, *devices: str, kind: str = "vendor.com/gpu") -> SpecFile:
     """A file whose devices set a variable to its path."""
     edits = ContainerEdits(env=[f"FROM={path}"])
-    made = [Device(name, container_edits=edits) for name in devices]
+    described = [Device(name, container_edits=edits) for name in devices]
     top = ContainerEdits(env=[f"FILE={path}"])
-    return SpecFile(path, priority, Spec("1.1.0", kind, {}, made, top))
+    return SpecFile(path, priority, Spec("1.1.0", kind, {}, described, top))
 
 
 def test_a_device_is_found_by_its_qualified_name() -> None:
@@ -81,9 +81,9 @@ def test_problems_of_files_and_directories_are_kept() -> None:
 def test_everything_that_cannot_be_had_is_named_with_its_reason() -> None:
     """CDI-040."""
     registry = Registry([file("/a", 0, "0")])
-    wanted = ["other.com/nic=0", GPU0, "vendor.com/gpu=9", "gpu"]
+    requested = ["other.com/nic=0", GPU0, "vendor.com/gpu=9", "gpu"]
     with pytest.raises(Unresolved) as caught:
-        registry.resolve(wanted)
+        registry.resolve(requested)
     assert caught.value.names == ("other.com/nic=0", "vendor.com/gpu=9", "gpu")
     assert "no file defines the kind other.com/nic (known: vendor.com/gpu)" in str(caught.value)
     assert "vendor.com/gpu=9: the kind vendor.com/gpu is known, but has no" in str(caught.value)

@@ -40,5 +40,5 @@ def test_what_is_read_is_in_shape() -> None:
         "kind": "a/b",
         "devices": [{"name": "0x10"}, {}],
     }
-    rules = [each.rule for each in findings.ordered()]
+    rules = [finding.rule for finding in findings.ordered()]
     assert rules == ["unquoted", "null", "unquoted", "type", "unknown-field"]

@@ -32,12 +32,15 @@ devices:
 def levels(value: Any, *, name: str = "f.json") -> dict[str, tuple[str, ...]]:
     """Rule to its level under (strict, practice); "" where the policy does not count it."""
     data = value if isinstance(value, bytes) else json.dumps(value).encode()
-    found = {
-        policy: {each.rule: each.level for each in judge(data, name=name, policy=policy).findings}
+    by_policy = {
+        policy: {
+            finding.rule: finding.level
+            for finding in judge(data, name=name, policy=policy).findings
+        }
         for policy in POLICIES
     }
-    rules = found["strict"] | found["practice"]
-    return {rule: tuple(found[policy].get(rule, "") for policy in POLICIES) for rule in rules}
+    rules = by_policy["strict"] | by_policy["practice"]
+    return {rule: tuple(by_policy[policy].get(rule, "") for policy in POLICIES) for rule in rules}
 
 
 BOTH = ("error", "error")
@@ -58,7 +61,11 @@ def test_a_finding_has_its_place_its_rule_and_what_to_do() -> None:
     """As compilers print it, so that editors jump there."""
     text = SMALL.replace("/dev/gpu0", "gpu0\n      permissions: rwx")
     permissions, path = (
-        next(each for each in judge(text.encode(), name="f.yaml").findings if each.rule == rule)
+        next(
+            finding
+            for finding in judge(text.encode(), name="f.yaml").findings
+            if finding.rule == rule
+        )
         for rule in ("device-permissions", "device-path")
     )
     assert str(permissions) == (
@@ -83,12 +90,12 @@ def test_a_finding_has_its_place_its_rule_and_what_to_do() -> None:
 def test_every_version_from_the_floor_is_taken(version: str) -> None:
     """CDI-002, CDI-003: the two before it are names without a release."""
     judged = judge(SMALL.replace("0.5.0", version).replace('"0"', "a").encode())
-    assert ([each.rule for each in judged.findings] == []) is (version >= "0.3.0")
+    assert ([finding.rule for finding in judged.findings] == []) is (version >= "0.3.0")
     assert (judged.spec is None) is (version < "0.3.0")
 
 
 @pytest.mark.parametrize(
-    ("version", "found"),
+    ("version", "expected"),
     [
         ("v0.6.0", {"version-prefix": ("error", "warning")}),
         ("0.6", {"version-unknown": BOTH}),
@@ -97,9 +104,9 @@ def test_every_version_from_the_floor_is_taken(version: str) -> None:
         (None, {"null": ("error", "warning"), "required": BOTH}),
     ],
 )
-def test_other_versions_are_refused(document: Document, version: Any, found: object) -> None:
+def test_other_versions_are_refused(document: Document, version: Any, expected: object) -> None:
     """A leading v is no semantic version, but loaders take it."""
-    assert levels(document(version=version)) == found
+    assert levels(document(version=version)) == expected
 
 
 @pytest.mark.parametrize(
@@ -125,12 +132,12 @@ def test_a_feature_is_refused_below_its_version(
 def test_an_empty_member_of_a_later_version_is_the_policys_matter(document: Document) -> None:
     """CDI-008: the library does not see it."""
     change = {"gpu": {"intelRdt": {"enableMonitoring": False}}}
-    found = levels(document(version="1.0.0", devices=change))
-    assert found == {"version-presence": ("error", "warning")}
+    counted = levels(document(version="1.0.0", devices=change))
+    assert counted == {"version-presence": ("error", "warning")}
 
 
 @pytest.mark.parametrize(
-    ("version", "found"),
+    ("version", "expected"),
     [
         ("0.7.0", {"removed-field": ("warning", "error")}),
         ("v1.0.0", {"removed-field": ("warning", "error"), "version-prefix": ("error", "warning")}),
@@ -139,11 +146,11 @@ def test_an_empty_member_of_a_later_version_is_the_policys_matter(document: Docu
     ],
 )
 def test_a_removed_member_is_known_only_to_its_versions(
-    document: Document, version: str, found: object
+    document: Document, version: str, expected: object
 ) -> None:
     """CDI-007: newer libraries refuse the file whatever version it declares."""
     change = {"gpu": {"intelRdt": {"enableCMT": True}}}
-    assert levels(document(version=version, devices=change)) == found
+    assert levels(document(version=version, devices=change)) == expected
 
 
 @pytest.mark.parametrize(
@@ -211,13 +218,13 @@ def test_a_dot_in_the_class_needs_its_version(document: Document) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "found"),
+    ("name", "expected"),
     [("0", {}), ("a:b", {"device-colon": ("warning", "")}), ("a_", {"device-name": BOTH}),
      ("-a", {"device-name": BOTH}), ("", {"device-name": BOTH}), ("ü", {"device-name": BOTH})],
 )  # fmt: skip
-def test_device_names(document: Document, name: str, found: object) -> None:
+def test_device_names(document: Document, name: str, expected: object) -> None:
     """CDI-012."""
-    assert levels(document(devices={name: {"env": ["A=b"]}})) == found
+    assert levels(document(devices={name: {"env": ["A=b"]}})) == expected
 
 
 def test_there_is_a_device_and_each_has_its_own_name(document: Document) -> None:
@@ -237,7 +244,7 @@ def test_a_device_without_edits_is_the_policys_matter(document: Document, edits:
 
 
 @pytest.mark.parametrize(
-    ("annotations", "found"),
+    ("annotations", "expected"),
     [
         ({"vendor.com/name": "x", "UPPER": ""}, {}),
         ({"bad key": "x"}, {"annotation-key": ("error", "warning")}),
@@ -249,15 +256,15 @@ def test_a_device_without_edits_is_the_policys_matter(document: Document, edits:
     ],
 )
 def test_annotations_keep_the_rules_of_kubernetes(
-    document: Document, annotations: Any, found: object
+    document: Document, annotations: Any, expected: object
 ) -> None:
     """CDI-021: meant by the library too, but never checked there."""
     value = document()
     value["annotations"] = annotations
-    assert levels(value) == found
+    assert levels(value) == expected
     value = document()
     value["devices"][0]["annotations"] = annotations
-    assert levels(value) == found
+    assert levels(value) == expected
 
 
 def test_a_scalar_without_quotes_stands_for_its_text() -> None:
@@ -266,7 +273,7 @@ def test_a_scalar_without_quotes_stands_for_its_text() -> None:
     judged = judge(text.encode(), policy="practice")
     assert judged.spec is not None
     assert judged.spec.devices[0].name == "007"
-    assert {each.rule for each in judged.findings} == {"unquoted", "number"}
+    assert {finding.rule for finding in judged.findings} == {"unquoted", "number"}
     assert judge(text.encode(), policy="strict").spec is None
 
 
@@ -276,9 +283,11 @@ def test_a_wrong_item_does_not_move_the_places_of_those_behind_it(document: Docu
         devices={"a": {"env": [None, "A"], "deviceNodes": [3, {"path": "/a", "type": "z"}]}}
     )
     value["devices"].insert(0, None)
-    found = {(each.rule, each.pointer) for each in judge(json.dumps(value).encode()).findings}
+    faults = {
+        (finding.rule, finding.pointer) for finding in judge(json.dumps(value).encode()).findings
+    }
     edits = ("devices", 1, "containerEdits")
-    assert found == {
+    assert faults == {
         ("type", ("devices", 0)),
         ("type", (*edits, "env", 0)),
         ("env", (*edits, "env", 1)),
@@ -304,7 +313,7 @@ def test_what_is_no_single_object_is_refused(data: bytes, rule: str) -> None:
     """CDI-025."""
     judged = judge(data)
     assert judged.spec is None
-    assert rule in {each.rule for each in judged.errors}
+    assert rule in {finding.rule for finding in judged.errors}
 
 
 def test_a_json_file_that_is_yaml_is_the_policys_matter() -> None:

@@ -107,10 +107,10 @@ def test_a_document_that_grows_never_needs_less(document: dict[str, Any], device
     """CDI-059: one more device raises the minimum or leaves it."""
     grown = copy.deepcopy(document)
     grown.setdefault("devices", []).append(device)
-    before, after = minimum_version(document), minimum_version(grown)
-    assert at_least(after, before)
-    assert at_least(after, minimum_version({"devices": [device]}))
-    assert at_least(minimum_version(document, presence=True), before)
+    old, new = minimum_version(document), minimum_version(grown)
+    assert at_least(new, old)
+    assert at_least(new, minimum_version({"devices": [device]}))
+    assert at_least(minimum_version(document, presence=True), old)
 
 
 @settings(deadline=None)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from refimpl.cdi import watch as module
-from refimpl.cdi.watch import Watch
+from refimpl.cdi.watch import DirectoryWatch
 
 DEADLINE_S = 30.0
 
@@ -19,20 +19,20 @@ DEADLINE_S = 30.0
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """The watched directory, with one file."""
-    made = tmp_path / "cdi"
-    made.mkdir()
-    (made / "old.json").write_text("{}")
-    return made
+    directory = tmp_path / "cdi"
+    directory.mkdir()
+    (directory / "old.json").write_text("{}")
+    return directory
 
 
 @pytest.fixture(params=[False, True], ids=["inotify", "polling"])
-def watch(request: pytest.FixtureRequest, folder: Path) -> Iterator[Watch]:
+def watch(request: pytest.FixtureRequest, folder: Path) -> Iterator[DirectoryWatch]:
     """A watch that has seen all there is."""
-    with Watch([folder], polling=request.param) as made:
-        assert made.polling is request.param
-        assert made.changed()
-        assert not made.changed()
-        yield made
+    with DirectoryWatch([folder], polling=request.param) as opened:
+        assert opened.polling is request.param
+        assert opened.changed()
+        assert not opened.changed()
+        yield opened
 
 
 def write(folder: Path) -> None:
@@ -97,7 +97,9 @@ def exchange(folder: Path) -> None:
     "act",
     [write, change, rename, move_in, hard_link, soft_link, delete, move_out, recreate, exchange],
 )
-def test_a_change_is_noticed_once(watch: Watch, folder: Path, act: Callable[[Path], None]) -> None:
+def test_a_change_is_noticed_once(
+    watch: DirectoryWatch, folder: Path, act: Callable[[Path], None]
+) -> None:
     """CDI-036, CDI-037: those that the library misses, too."""
     act(folder)
     assert watch.changed()
@@ -106,7 +108,7 @@ def test_a_change_is_noticed_once(watch: Watch, folder: Path, act: Callable[[Pat
 
 @pytest.mark.parametrize("act", [recreate, exchange])
 def test_a_directory_that_came_back_is_watched_again(
-    watch: Watch, folder: Path, act: Callable[[Path], None]
+    watch: DirectoryWatch, folder: Path, act: Callable[[Path], None]
 ) -> None:
     """Also if the file system gave it the number of the old one."""
     act(folder)
@@ -115,7 +117,7 @@ def test_a_directory_that_came_back_is_watched_again(
     assert watch.changed()
 
 
-def test_what_links_lead_to_is_noticed(watch: Watch, folder: Path) -> None:
+def test_what_links_lead_to_is_noticed(watch: DirectoryWatch, folder: Path) -> None:
     """The directory hears nothing of a write to the other name."""
     soft_link(folder)
     os.link(folder / "old.json", folder.parent / "other name")
@@ -126,7 +128,7 @@ def test_what_links_lead_to_is_noticed(watch: Watch, folder: Path) -> None:
         assert not watch.changed()
 
 
-def test_files_of_other_endings_do_not_matter(watch: Watch, folder: Path) -> None:
+def test_files_of_other_endings_do_not_matter(watch: DirectoryWatch, folder: Path) -> None:
     """A temporary file is no reason to read all others again."""
     (folder / "spec.1.tmp").write_text("{")
     (folder / "notes.txt").touch()
@@ -136,7 +138,7 @@ def test_files_of_other_endings_do_not_matter(watch: Watch, folder: Path) -> Non
 def test_a_missing_directory_may_appear(tmp_path: Path) -> None:
     """And its files with it; its parents were missing as well."""
     missing = tmp_path / "var" / "run" / "cdi"
-    with Watch([missing]) as watch:
+    with DirectoryWatch([missing]) as watch:
         assert watch.changed()
         assert not watch.changed()
         missing.mkdir(parents=True)
@@ -149,7 +151,7 @@ def test_waiting_ends_with_a_change_or_with_its_time(tmp_path: Path) -> None:
     """Also with the appearance of what was missing."""
     missing = tmp_path / "run" / "cdi"
     for polling in (False, True):
-        with Watch([missing], polling=polling) as watch:
+        with DirectoryWatch([missing], polling=polling) as watch:
             assert watch.wait(0)
             assert not watch.wait(0)
             maker = threading.Thread(target=missing.mkdir, kwargs={"parents": True})
@@ -168,13 +170,13 @@ def test_without_inotify_it_looks_at_every_file(
         raise OSError(24, "Too many open files")
 
     monkeypatch.setattr(module, "INotify", refuse)
-    watch = Watch([folder])
+    watch = DirectoryWatch([folder])
     assert watch.polling
     assert watch.changed()
     write(folder)
     assert watch.changed()
     monkeypatch.undo()
-    with Watch([folder]) as full:
+    with DirectoryWatch([folder]) as full:
         monkeypatch.setattr(module.INotify, "add_watch", refuse)
         assert full.changed()
         assert full.polling

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from refimpl.documents import json
-from refimpl.documents.scan import Scanner
+from refimpl.documents.scan import JsonScanner
 
 BOM = b"\xef\xbb\xbf"
 
@@ -48,7 +48,7 @@ def test_what_was_dumped_reads_back_the_same(value: Any) -> None:
 def test_both_readers_see_the_same_value(value: Any) -> None:
     """The thorough reader steps in for the quick one, so they must never differ."""
     text = json.dump(value).decode()
-    assert Scanner(text, "").read().value == json.parse(text.encode()).value
+    assert JsonScanner(text, "").read().value == json.parse(text.encode()).value
 
 
 @settings(deadline=None)
@@ -62,10 +62,10 @@ def test_both_readers_refuse_the_same_texts(text: str) -> None:
         sound = False
     try:
         json.parse(text.encode())
-        taken = True
+        accepted = True
     except json.DocumentError as error:
-        taken = "surrogate" in str(error)
-    assert taken == sound
+        accepted = "surrogate" in str(error)
+    assert accepted == sound
 
 
 @settings(deadline=None)

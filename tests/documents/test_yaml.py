@@ -53,7 +53,7 @@ def test_a_byte_order_mark_is_noted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "place", "said"),
+    ("text", "place", "message"),
     [
         (b"", "1:1", "empty"),
         (b"# only a comment\n", "1:1", "empty"),
@@ -74,12 +74,12 @@ def test_a_byte_order_mark_is_noted() -> None:
         (b"a: b: c\n", "1:5", "not allowed"),
     ],
 )
-def test_a_broken_text_is_refused_with_its_place(text: bytes, place: str, said: str) -> None:
+def test_a_broken_text_is_refused_with_its_place(text: bytes, place: str, message: str) -> None:
     """File, line, column, the defect and what to do."""
     with pytest.raises(DocumentError) as caught:
         yaml.parse(text, name="f.yaml")
     assert str(caught.value).startswith(f"f.yaml:{place}: ")
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_aliases_and_merges_give_the_same_values_again() -> None:

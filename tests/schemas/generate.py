@@ -35,14 +35,14 @@ def check_tools() -> None:
     """Raises ToolError unless exactly the pinned tools are installed."""
     groups = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["dependency-groups"]
     for pin in groups["protos"]:
-        name, _, wanted = pin.partition("==")
+        name, _, pinned = pin.partition("==")
         try:
-            found = metadata.version(name)
+            installed = metadata.version(name)
         except metadata.PackageNotFoundError:
-            found = "none"
-        if found != wanted:
+            installed = "none"
+        if installed != pinned:
             needed = " ".join(groups["protos"])
-            raise ToolError(f"{name} {wanted} needed, {found} installed: pip install {needed}")
+            raise ToolError(f"{name} {pinned} needed, {installed} installed: pip install {needed}")
 
 
 def generate(target: Path) -> None:
@@ -63,9 +63,9 @@ def generate(target: Path) -> None:
         *(path.as_posix() for path in protos()),
     ]
     # mypy-protobuf reports every file it writes on stderr: shown only if something went wrong.
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise ToolError(done.stderr.strip())
+    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if process.returncode:
+        raise ToolError(process.stderr.strip())
 
 
 def modules(root: Path) -> Mapping[Path, bytes]:

@@ -78,8 +78,8 @@ def _all_read(facts: Facts, *keys: str) -> None:
 
 
 def _of_facts(facts: Facts) -> Iterator[Entry]:
-    known = "note", "syntax", "package", "imports", "extensions", "services", "enums", "messages"
-    _all_read(facts, *known)
+    rules = "note", "syntax", "package", "imports", "extensions", "services", "enums", "messages"
+    _all_read(facts, *rules)
     package = facts["package"]
     yield entry("syntax of", package, facts["syntax"])
     for number, name, extended, kind in facts.get("extensions", []):
@@ -226,13 +226,15 @@ def _marks(options: Message) -> set[str]:
     return {"alpha" if name.startswith("alpha_") else name for name in names}
 
 
-def differences(facts: Declarations, ours: Declarations) -> list[str]:
+def differences(facts: Declarations, described: Declarations) -> list[str]:
     """One line a declaration that only one side has, or that the sides describe differently."""
-    lines = [f"missing: {name} ({facts[name]})" for name in facts.keys() - ours.keys()]
-    lines += [f"not in the facts: {name} ({ours[name]})" for name in ours.keys() - facts.keys()]
-    for name in facts.keys() & ours.keys():
-        if facts[name] != ours[name]:
-            lines.append(f"differs: {name} is ({ours[name]}), the facts say ({facts[name]})")
+    lines = [f"missing: {name} ({facts[name]})" for name in facts.keys() - described.keys()]
+    lines += [
+        f"not in the facts: {name} ({described[name]})" for name in described.keys() - facts.keys()
+    ]
+    for name in facts.keys() & described.keys():
+        if facts[name] != described[name]:
+            lines.append(f"differs: {name} is ({described[name]}), the facts say ({facts[name]})")
     return sorted(lines)
 
 
@@ -247,8 +249,8 @@ def test_a_schema_declares_what_the_facts_promise_and_nothing_else(name: str) ->
 
 def test_every_schema_is_compared_and_every_fact_is_used() -> None:
     """A schema outside the table, or facts beside it, would look tested without being so."""
-    found = {path.relative_to(ROOT).as_posix() for path in ROOT.glob("refimpl/*/api/*.proto")}
-    assert found == {f"{name.replace('.', '/')}.proto" for name in SCHEMAS}
+    paths = {path.relative_to(ROOT).as_posix() for path in ROOT.glob("refimpl/*/api/*.proto")}
+    assert paths == {f"{name.replace('.', '/')}.proto" for name in SCHEMAS}
     used = {name for names in SCHEMAS.values() for name in names}
     # Those of resource.k8s.io describe objects of the API server, not a schema of ours.
     stored = {path.stem for path in FACTS.glob("*.json") if not path.stem.startswith("resource.")}
@@ -365,8 +367,8 @@ CHANGES: list[tuple[Change, str, str]] = [
 @pytest.mark.parametrize(("change", "line", "fact"), CHANGES, ids=[c[1][:60] for c in CHANGES])
 def test_one_change_of_the_facts_is_reported_by_name(change: Change, line: str, fact: str) -> None:
     """A comparison that cannot fail proves nothing, and one that only fails helps nobody."""
-    told = f"{line}, the facts say ({fact})" if line.startswith("differs") else line
-    assert differences(expected(CSI, change), declared(schema(CSI))) == [told]
+    sentence = f"{line}, the facts say ({fact})" if line.startswith("differs") else line
+    assert differences(expected(CSI, change), declared(schema(CSI))) == [sentence]
 
 
 def test_one_change_of_a_schema_is_reported_by_name() -> None:
@@ -405,8 +407,8 @@ def test_all_schemas_load_together_in_a_fresh_process() -> None:
     """One process plays several interfaces, and a descriptor pool refuses two of the same name."""
     modules = [f"{name}_pb2{suffix}" for name in SCHEMAS for suffix in ("", "_grpc")]
     command = [sys.executable, "-W", "error", "-c", f"import {', '.join(modules)}"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stderr
 
 
 def test_secrets_are_found_by_reflection() -> None:
