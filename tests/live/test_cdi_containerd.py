@@ -89,9 +89,9 @@ def node(
 @pytest.fixture
 def runtime(node: Node) -> Iterator[Runtime]:
     """As the suite speaks to it."""
-    found = Runtime(str(node.rig.endpoint), node.settings)
-    yield found
-    found.close()
+    runtime = Runtime(str(node.rig.endpoint), node.settings)
+    yield runtime
+    runtime.close()
 
 
 def test_all_that_is_wrong_with_containerd_is_known(node: Node, tmp_path: Path) -> None:
@@ -135,10 +135,10 @@ def created(runtime: Runtime, *names: str) -> dict[str, Any]:
     """The OCI config of a container with these devices, without what is its own."""
     reply = runtime.answer("inject", {"config": OCI, "devices": names})
     assert "error" not in reply, reply
-    found: dict[str, Any] = json.loads(
+    config: dict[str, Any] = json.loads(
         re.sub(r"\b[0-9a-f]{64}\b", "id", json.dumps(reply["config"]))
     )
-    return found
+    return config
 
 
 def whole(config: Any) -> Any:

@@ -19,8 +19,8 @@ from tests.live.rigs.namespaces import until, why_not
 @pytest.fixture(params=["containerd", "debian_containerd"])
 def runtime(request: pytest.FixtureRequest) -> Containerd:
     """Both versions in turn."""
-    found: Containerd = request.getfixturevalue(request.param)
-    return found
+    runtime: Containerd = request.getfixturevalue(request.param)
+    return runtime
 
 
 @pytest.fixture

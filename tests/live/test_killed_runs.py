@@ -117,9 +117,9 @@ def test_a_sweep_after_a_killed_cni_run_leaves_nothing_of_it(node: Node, case: s
     node.kill("cni", case, lambda: bool(node.rig.pods()))
     assert node.rig.pods()
     (left,) = [path for path in conf.iterdir() if path != theirs]
-    told = node.run("test", "cni", "--only", "CNI-RT-004", "-q")
-    assert f"{left}: a killed run left it" in told.stderr
-    assert f"refimpl sweep cni {node.folder}/target.toml" in told.stderr
+    run = node.run("test", "cni", "--only", "CNI-RT-004", "-q")
+    assert f"{left}: a killed run left it" in run.stderr
+    assert f"refimpl sweep cni {node.folder}/target.toml" in run.stderr
     done = node.run("sweep", "cni")
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"file {left} removed" in done.stdout
