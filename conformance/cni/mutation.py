@@ -27,13 +27,7 @@ class PluginMutant(Mutant):
     kind: ClassVar[str] = "interface"
     faults: ClassVar[Sequence[Mapping[str, Any]]] = ()
     config: ClassVar[Mapping[str, Any]] = {}
-
-    @classmethod
-    def shape(cls) -> str:
-        """See Mutant; the plain shape is that of the interface plugin."""
-        if cls.kind == "interface" and not cls.config:
-            return Mutant.shape()
-        return repr((cls.kind, sorted(cls.config.items())))
+    shaped_by = ("kind", "config")
 
 
 class DocumentMutant(Mutant):

@@ -214,7 +214,7 @@ def _faked(kind: str, argument: str, options: Options, chosen: CsiSettings) -> C
     if kind != "fake":
         mutant = mutants.load("csi", argument)
         broken = kind == "mutant"
-        revision = mutant.revision or revision
+        revision = mutant.chosen().get("revision", revision)
         options.revision = options.revision or f"csi-{revision}"
         fake = mutants.fake(FakeDriver, mutant, broken=broken, revision=revision)
         command = mutants.command("csi", argument, broken=broken)

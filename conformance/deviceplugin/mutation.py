@@ -36,6 +36,7 @@ class PluginMutant(Mutant):
     """
 
     choices: ClassVar[Mapping[str, Any]] = {}
+    shaped_by = ("choices",)
     fake: FakePlugin
     process: OurProcess
 
@@ -59,11 +60,6 @@ class PluginMutant(Mutant):
         if not isinstance(request, pb.RegisterRequest):
             return proceed(request, *rest, **more)
         return self.Register(lambda asked: proceed(asked, *rest, **more), request)
-
-    @classmethod
-    def shape(cls) -> str:
-        """See Mutant; the plain fake is that without choices."""
-        return repr(sorted(cls.choices.items())) if cls.choices else Mutant.shape()
 
 
 def _before(rpc: str) -> Callable[..., Any]:

@@ -136,7 +136,7 @@ def _unbroken(interface: str, chosen: Mapping[str, type[mutants.Mutant]]) -> lis
     """The whole fake in each shape that mutants break: it has to pass what they are killed by."""
     shapes: dict[str, tuple[str, set[str]]] = {}
     for name, kind in chosen.items():
-        if kind.shape() != mutants.Mutant.shape():
+        if kind.shape():
             shapes.setdefault(kind.shape(), (name, set()))[1].update(kind.kills)
     return [(interface, f"unbroken:{name}", sorted(ids)) for name, ids in shapes.values()]
 
@@ -195,7 +195,6 @@ def serve(interface: str, target: str, endpoint: str, folder: str) -> None:
         broken=kind == "mutant",
         endpoint=endpoint,
         state_dir=Path(folder),
-        **({"revision": mutant.revision} if mutant.revision else {}),
     )
     ended = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):

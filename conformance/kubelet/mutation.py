@@ -23,12 +23,7 @@ class KubeletMutant(Mutant):
     profile: ClassVar[str] = "ideal"
     changes: ClassVar[Mapping[str, Any]] = {}
     lacks: ClassVar[Collection[Ability]] = ()
-
-    @classmethod
-    def shape(cls) -> str:
-        """See Mutant; the plain fake is that of the ideal profile."""
-        shape = " without ".join((cls.profile, *sorted(cls.lacks)))
-        return Mutant.shape() if shape == "ideal" else shape
+    shaped_by = ("profile", "lacks")
 
     def changed(self, settings: Settings) -> Settings:
         """The settings with its changes."""

@@ -1,0 +1,95 @@
+"""What a mutant is, and how its methods come to stand before what they are named after."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any, ClassVar
+
+from refimpl.wire.seam import Seam
+
+__all__ = ["Interposed", "Mutant", "bent", "standing"]
+
+
+class Mutant:
+    """One small breach. `fake` is the running fake it breaks."""
+
+    kills: ClassVar[Collection[str]] = ()
+    shaped_by: ClassVar[tuple[str, ...]] = ()
+    """Which attributes are choices of the fake rather than the breach."""
+
+    by_name: ClassVar[Mapping[str, Seam]] = {}
+    """Where a method of that name stands, if there is one."""
+
+    seams: ClassVar[Mapping[str, Seam | str]] = {}
+    """Where other methods stand. Their arguments are (proceed, *arguments); the object whose method
+    is bent is `proceed.__self__`."""
+
+    fake: Any = None
+
+    @classmethod
+    def chosen(cls) -> dict[str, Any]:
+        """The choices of the fake it breaks, without those that are empty."""
+        every = {name: getattr(cls, name) for name in cls.shaped_by}
+        return {name: value for name, value in every.items() if value}
+
+    @classmethod
+    def shape(cls) -> str:
+        """Its choices as one text, "" for those of the plain fake; mutants of one shape break one
+        fake."""
+        plain = next(kind for kind in cls.__mro__ if "shaped_by" in vars(kind))
+        own = {name: each for name, each in cls.chosen().items() if each != vars(plain)[name]}
+        return repr(own) if own else ""
+
+    def started(self) -> None:
+        """Called once the fake serves; for breaches of its state or its surroundings."""
+
+
+def bent(mutant: Mutant | None, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+    """What to call in place of `real`: the mutant's method of that name, if it has one."""
+    method = getattr(mutant, name, None)
+    return functools.partial(method, real) if callable(method) else real
+
+
+class Interposed:
+    """An object whose methods pass through the mutant's where it has one of that name."""
+
+    def __init__(self, whole: object, mutant: Mutant) -> None:
+        self._whole, self._mutant = whole, mutant
+
+    def __getattr__(self, name: str) -> Any:
+        return bent(self._mutant, name, getattr(self._whole, name))
+
+
+@contextlib.contextmanager
+def standing(mutant: Mutant | None) -> Iterator[None]:
+    """Has the mutant's methods stand before the functions that its seams are."""
+    with contextlib.ExitStack() as stack:
+        if mutant is not None:
+            named = {name: seam for name, seam in mutant.by_name.items() if hasattr(mutant, name)}
+            for name, seam in {**named, **mutant.seams}.items():
+                method = getattr(mutant, name)
+                bending = _spelled(seam, method) if isinstance(seam, str) else seam.bent(method)
+                stack.enter_context(bending)
+        yield
+
+
+@contextlib.contextmanager
+def _spelled(path: str, method: Callable[..., Any]) -> Iterator[None]:
+    """A seam as `module:function` or `module:Class.method`; a method's instance is handed on."""
+    module, _, name = path.partition(":")
+    *outer, last = name.split(".")
+    owner: Any = functools.reduce(getattr, outer, importlib.import_module(module))
+    whole = vars(owner)[last]
+
+    def bent(*arguments: Any, **more: Any) -> Any:
+        proceed = functools.partial(whole, arguments[0]) if isinstance(owner, type) else whole
+        return method(proceed, *arguments, **more)
+
+    setattr(owner, last, bent)
+    try:
+        yield
+    finally:
+        setattr(owner, last, whole)
