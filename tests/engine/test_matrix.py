@@ -18,6 +18,8 @@ class Harmless(Mutant):
     """Does nothing."""
 
     kills = frozenset({"CSI-LV-001"})
+    nodes = 2
+    shaped_by = ("nodes",)
 
 
 def verdicts(exit_code: int = 0, **outcomes: str) -> Verdicts:
@@ -55,10 +57,12 @@ def test_an_unknown_mutant_is_no_success(capsys: pytest.CaptureFixture[str]) -> 
 
 
 @pytest.mark.parametrize("outcome", ["pass", "xfail"])
-def test_a_mutant_that_survives_is_told(capsys: pytest.CaptureFixture[str], outcome: str) -> None:
+def test_a_mutant_that_survives_is_reported(
+    capsys: pytest.CaptureFixture[str], outcome: str
+) -> None:
     """With what became of the case."""
-    (said,) = matrix._row("Harmless", Harmless, verdicts(CSI_LV_001=outcome))
-    assert said == f"Harmless survives CSI-LV-001 ({outcome} why CSI-LV-001)"
+    (sentence,) = matrix._row("Harmless", Harmless, verdicts(CSI_LV_001=outcome))
+    assert sentence == f"Harmless survives CSI-LV-001 ({outcome} why CSI-LV-001)"
     assert "SURVIVES" in capsys.readouterr().out
 
 
@@ -71,7 +75,7 @@ def test_whatever_notices_is_a_killer(capsys: pytest.CaptureFixture[str], outcom
 
 
 @pytest.mark.parametrize(
-    ("result", "said"),
+    ("result", "sentences"),
     [
         (verdicts(CSI_LV_001="pass"), []),
         (
@@ -84,12 +88,12 @@ def test_whatever_notices_is_a_killer(capsys: pytest.CaptureFixture[str], outcom
         ),
     ],
 )
-def test_a_fake_that_nothing_was_done_to_has_to_be_well(result: Verdicts, said: Any) -> None:
+def test_a_fake_that_nothing_was_done_to_has_to_be_well(result: Verdicts, sentences: Any) -> None:
     """A case that fails on it anyway would kill every mutant."""
-    assert matrix._sick(("csi", "unbroken:Harmless", ["CSI-LV-001"]), result) == said
+    assert matrix._sick(("csi", "unbroken:Harmless", ["CSI-LV-001"]), result) == sentences
 
 
-def test_a_case_without_a_killer_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_case_without_a_killer_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     """Unless a reason is on record, which has to be true."""
     reasons = {"CSI-LV-001": "r", "CSI-LV-002": "r"}
     monkeypatch.setattr(matrix, "unkilled", lambda _: reasons)
@@ -118,8 +122,8 @@ def test_a_run_that_dies_has_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None
     """It is not counted as one that noticed."""
 
     monkeypatch.setattr(matrix, "judge", lambda *_: os._exit(9))
-    (found,) = matrix.judge_all([("csi", "fake", ())], 1)
-    assert (found.killers, found.exit_code) == (set(), -1)
+    (verdict,) = matrix.judge_all([("csi", "fake", ())], 1)
+    assert (verdict.killers, verdict.exit_code) == (set(), -1)
 
 
 def test_fakes_are_those_that_can_be_served() -> None:

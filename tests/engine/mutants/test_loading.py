@@ -1,14 +1,15 @@
-"""Breaking a fake from outside."""
+"""Finding mutants by name, and putting one between the wire and a fake."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 from conformance.engine import fixtures, mutants
-from conformance.engine.mutants import Interposed, Mutant
+from conformance.engine.mutants import Mutant, loading
 from conformance.engine.options import BadOption
 
 MUTANT = '''
@@ -39,17 +40,13 @@ class Toys:
 class PlaysTwice(Mutant):
     """Bends one RPC."""
 
+    profile: ClassVar[str] = "default"
+    without: ClassVar[tuple[str, ...]] = ()
+    settings: ClassVar[Mapping[str, str]] = {}
+    shaped_by = ("profile", "without", "settings")
+
     def Play(self, proceed: Any, request: str, call: object) -> str:
         return f"{proceed(request, call)}, {proceed('again', call)}"
-
-
-def test_a_mutant_stands_before_the_rpcs_it_names() -> None:
-    """All others pass, and what the fake does not have is still missing."""
-    bent: Any = Interposed(Toys(), PlaysTwice())
-    assert bent.Play("ball", None) == "played ball, played again"
-    assert bent.Stop("ball", None) == "stopped ball"
-    with pytest.raises(AttributeError):
-        bent.Burn  # noqa: B018
 
 
 class Fake:
@@ -71,7 +68,7 @@ class Fake:
 class Started(PlaysTwice):
     """Wants a fake of another shape, and touches it once it runs."""
 
-    profile, nodes, without, settings = "small", 1, ("X",), {"a": "1"}
+    profile, without, settings = "small", ("X",), {}
     touched = False
 
     def started(self) -> None:
@@ -82,13 +79,7 @@ def test_a_broken_fake_has_the_shape_of_its_mutant() -> None:
     """Every service of it is bent, and the mutant is told when it runs."""
     mutant = Started()
     made = mutants.fake(Fake, mutant, endpoint="/x")
-    assert made.choices == {
-        "profile": "small",
-        "nodes": 1,
-        "without": ("X",),
-        "settings": {"a": "1"},
-        "endpoint": "/x",
-    }
+    assert made.choices == {"profile": "small", "without": ("X",), "endpoint": "/x"}
     assert mutant.fake is made
     assert made.start() == "started"
     assert mutant.touched
@@ -103,22 +94,29 @@ def test_an_unbroken_fake_has_the_shape_and_nothing_else() -> None:
     made.start()
     assert type(made) is Fake
     assert not mutant.touched
-    assert Started.shape() != PlaysTwice.shape() == Mutant.shape()
+
+
+def test_the_shape_is_what_differs_from_the_plain_fake() -> None:
+    """Mutants of one shape break one fake, which is judged whole as well."""
+    assert PlaysTwice.shape() == Mutant.shape() == ""
+    assert Started.shape() == "{'profile': 'small', 'without': ('X',)}"
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of mutants."""
-    (tmp_path / "mutants").mkdir()
+    (tmp_path / "mutants" / "toy").mkdir(parents=True)
+    classes = loading.classes.__wrapped__
     monkeypatch.setattr(fixtures, "folder", lambda: tmp_path)
-    monkeypatch.setattr(mutants, "classes", mutants.classes.__wrapped__)
+    for module in (mutants, loading):
+        monkeypatch.setattr(module, "classes", classes)
     return tmp_path / "mutants"
 
 
-def test_mutants_are_found_by_the_name_of_their_file(folder: Path) -> None:
-    """Those that kill something, of that interface."""
-    (folder / "toy_a.py").write_text(MUTANT.format(name="One"))
-    (folder / "toy_b.py").write_text(MUTANT.format(name="Two"))
+def test_mutants_are_found_in_the_folder_of_their_interface(folder: Path) -> None:
+    """Those that kill something."""
+    (folder / "toy/a.py").write_text(MUTANT.format(name="One"))
+    (folder / "toy/b.py").write_text(MUTANT.format(name="Two"))
     (folder / "other.py").write_text(MUTANT.format(name="Three"))
     assert list(mutants.classes("toy")) == ["One", "Two"]
     assert type(mutants.load("toy", "Two")).__name__ == "Two"
@@ -126,11 +124,11 @@ def test_mutants_are_found_by_the_name_of_their_file(folder: Path) -> None:
 
 def test_a_name_is_used_once(folder: Path) -> None:
     """It is what people type."""
-    for file in ("toy_a.py", "toy_b.py"):
+    for file in ("toy/a.py", "toy/b.py"):
         (folder / file).write_text(MUTANT.format(name="One"))
-    with pytest.raises(BadOption, match=r"toy_b.py: there are two mutants called One"):
+    with pytest.raises(BadOption, match=r"toy/b.py: there are two mutants called One"):
         mutants.classes("toy")
-    (folder / "toy_b.py").unlink()
+    (folder / "toy/b.py").unlink()
     with pytest.raises(BadOption, match="toy has no mutant of that name"):
         mutants.load("toy", "None")
 
