@@ -26,7 +26,7 @@ def examples(host: Host, count: int) -> Callable[[F], F]:
     )
 
     def decorate(function: F) -> F:
-        decorated: F = seed(host.target.options.seed)(chosen(function))
+        decorated: F = seed(host.target.resolved.seed)(chosen(function))
         return decorated
 
     return decorate

@@ -62,7 +62,7 @@ class Host:
         self.folder = target.things.folder("refimpl-cdi-")
         self._own = not directories
         self.directories = [Path(each) for each in directories or self._made("0", "1")]
-        self.kind = f"case{number}.{target.options.run_id or 'refimpl'}.example/device"
+        self.kind = f"case{number}.{target.resolved.run_id or 'refimpl'}.example/device"
         self._written: list[Path] = []
         self._opened: tuple[int, tuple[Path, ...], bool] | None = None
 

@@ -13,15 +13,13 @@ from conformance.cdi.implementation import Act, Implementation, Recorded
 from conformance.cdi.inprocess import InProcess
 from conformance.cdi.mutation import CdiMutant
 from conformance.cdi.nodes import FakeNodes, Nodes, RealNodes
-from conformance.cdi.settings import CdiSettings, settings
+from conformance.cdi.settings import CdiSettings
 from conformance.engine import mutants, pods, sweep
+from conformance.engine.interface import COMMAND
 from conformance.engine.lines import Message
-from conformance.engine.options import BadOption, Options
+from conformance.engine.resolve import ResolvedTarget
 from conformance.engine.target import Loss
-from conformance.engine.targetfile import target_file
 from conformance.engine.things import Leftovers, Things
-
-FAKES = ("fake", "mutant", "unbroken")
 
 
 class CdiTarget:
@@ -29,23 +27,24 @@ class CdiTarget:
 
     interface = "cdi"
     secrets: Collection[str] = ()
+    only_warns: Collection[str] = ()
 
     def __init__(
         self,
         implementation: Implementation,
         nodes: Nodes,
-        options: Options,
-        chosen: CdiSettings,
+        resolved: ResolvedTarget,
         *,
         directories: Sequence[str] = (),
         things: Things | None = None,
     ) -> None:
         self.implementation, self.nodes = implementation, nodes
-        self.options, self.settings = options, chosen
+        self.resolved = resolved
+        self.settings: CdiSettings = resolved.settings
         self.things = things or Things()
         self.directories = tuple(directories)  # that it reads, none: those that a case names
         self.name, self.version = implementation.name, implementation.version
-        self.revision = options.revision or "cdi-1.1.0"
+        self.revision = resolved.judged_by("1.1.0")
         self._asked = Recorded(implementation)
         self._hosts, self._caches = itertools.count(1), itertools.count(1)
         self._files: dict[Path, bytes] = {}
@@ -112,57 +111,33 @@ class CdiTarget:
         return next(opened, None)
 
 
-def kind_of(target: str) -> tuple[str, str]:
-    """`exec:PATH` as its two parts; a bare path is a socket, as everywhere."""
-    kind, mark, rest = target.partition(":")
-    if not mark:
-        kind, rest = ("fake", "") if target == "fake" else ("unix", target)
-    if kind not in (*FAKES, "exec", "unix"):
-        raise BadOption(
-            f"{target}: a CDI target is fake, exec:/path/cdi (the tool of the Go project), the CRI "
-            "socket of a runtime, or -- COMMAND, an adapter of a library"
-        )
-    return kind, rest
-
-
-def open_target(options: Options) -> CdiTarget:
-    """Opens what the options name; raises BadOption or wire.client.Unreachable."""
-    file = target_file(options.target, "cdi")
-    chosen = settings(file.settings, options.settings)
-    options.revision = options.revision or file.revision
-    if command := options.command or tuple(file.command):
-        return CdiTarget(Adapter(command), RealNodes(), options, chosen)
-    kind, rest = kind_of(file.endpoint or options.target)
-    if kind in FAKES:
-        return _fake(kind, rest, options, chosen)
-    if kind == "exec":
+def open_target(resolved: ResolvedTarget) -> CdiTarget:
+    """Opens an implementation; raises BadOption or wire.client.Unreachable."""
+    if resolved.scheme == COMMAND:
+        return CdiTarget(Adapter(resolved.command), RealNodes(), resolved)
+    if resolved.ours:
+        return _fake(resolved)
+    if resolved.scheme == "exec":
         from conformance.cdi.tool import Tool  # our fake does not pay for it
 
-        return CdiTarget(Tool(Path(rest)), RealNodes(), options, chosen)
+        return CdiTarget(Tool(Path(resolved.address)), RealNodes(), resolved)
     from conformance.cdi.runtime import Runtime
 
-    endpoint = f"unix:{rest}" if rest.startswith("//") else rest
-    things = Things(sweep.ledger_path("cdi", options.target, options.run_id), options.target)
-    runtime = Runtime(endpoint, chosen, things)
-    return CdiTarget(runtime, RealNodes(), options, chosen, directories=chosen.dirs, things=things)
+    things = Things(sweep.ledger_path("cdi", resolved.text, resolved.run_id), resolved.text)
+    runtime = Runtime(resolved.endpoint, resolved.settings, things)
+    directories = resolved.settings.dirs
+    return CdiTarget(runtime, RealNodes(), resolved, directories=directories, things=things)
 
 
-def open_leftovers(options: Options) -> Leftovers:
-    """See engine.target.Interface.sweeper: runs leave things with runtimes alone."""
-    file = target_file(options.target, "cdi")
-    settings(file.settings, options.settings)
-    endpoint = kind_of(file.endpoint or options.target)[1]
-    return pods.leftovers(f"unix:{endpoint}" if endpoint.startswith("//") else endpoint)
+def open_leftovers(resolved: ResolvedTarget) -> Leftovers:
+    """What a sweep works with: runs leave things with runtimes alone."""
+    return pods.leftovers(resolved.endpoint)
 
 
-def _fake(kind: str, name: str, options: Options, chosen: CdiSettings) -> CdiTarget:
+def _fake(resolved: ResolvedTarget) -> CdiTarget:
     """`fake`, `mutant:NAME`, `unbroken:NAME`."""
-    mutant = mutants.load("cdi", name) if kind != "fake" else None
-    broken = mutant if kind == "mutant" and isinstance(mutant, CdiMutant) else None
+    mutant = mutants.load("cdi", resolved.address) if resolved.scheme != "fake" else None
+    broken = mutant if resolved.scheme == "mutant" and isinstance(mutant, CdiMutant) else None
     nodes = FakeNodes()
-    ours = InProcess(chosen.policy, lookup=nodes.lookup, mutant=broken)
-    return CdiTarget(ours, nodes, options, chosen)
-
-
-def preload() -> None:
-    """See engine.target.Interface."""
+    ours = InProcess(resolved.settings.policy, lookup=nodes.lookup, mutant=broken)
+    return CdiTarget(ours, nodes, resolved)

@@ -6,6 +6,10 @@ reference library does, and under `report` a failure is told as a warning and fa
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
+from conformance.engine.resolve import ResolvedTarget
+
 # Case -> what parts: the specification | what is done.
 PARTED = {
     "CNI-PLG-002": "VERSION answers in the version asked with | in the library's own",
@@ -23,3 +27,8 @@ PARTED = {
     "CNI-RT-009": "capabilities are taken out | they are left in",
     "CNI-RT-050": "one network after the other | all at once",
 }
+
+
+def warned(resolved: ResolvedTarget) -> Collection[str]:
+    """Under `--policy report`, the ids where the field leaves the text."""
+    return PARTED if resolved.settings.policy == "report" else ()

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Literal
 
 import msgspec
-
-from conformance.engine.options import BadOption
 
 Kind = Literal["", "interface", "chained", "ipam"]
 
@@ -40,26 +37,3 @@ class CniSettings(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     cgroup_parent: str = ""
     hooks: dict[Literal["restart", "kill", "reboot"], list[str]] = {}
     data_dir: bool = True  # ipam.dataDir is set to a folder of the case's own
-
-
-# The command line's name -> the field here.
-_OPTIONS = {
-    "cni_config": "config",
-    "cni_path": "path",
-    "cni_kind": "kind",
-    "cni_ifname": "ifname",
-    "cni_args": "args",
-    "cni_policy": "policy",
-    "cni_conf_dir": "conf_dir",
-    "cni_bin_dir": "bin_dir",
-    "cni_cache_dir": "cache_dir",
-}
-
-
-def settings(table: Mapping[str, Any], options: Mapping[str, Any]) -> CniSettings:
-    """The settings of a target file's table, the command line's on top; raises BadOption."""
-    given = {_OPTIONS[name]: value for name, value in options.items() if name in _OPTIONS}
-    try:
-        return msgspec.convert({**table, **given}, CniSettings)
-    except msgspec.ValidationError as error:
-        raise BadOption(f"cni settings: {error}") from error

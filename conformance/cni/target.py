@@ -9,15 +9,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from conformance.cni.divergences import PARTED
+from conformance.cni.divergences import warned
 from conformance.cni.needs import Kind
 from conformance.cni.plugins.plugin import Plugin
 from conformance.cni.plugins.subject import Subject
-from conformance.cni.settings import settings
 from conformance.engine.case import Case
-from conformance.engine.options import BadOption, Options
+from conformance.engine.resolve import ResolvedTarget
 from conformance.engine.target import Loss
-from conformance.engine.targetfile import target_file
 from refimpl.cni.execute import Exec, Executor, Log
 from refimpl.wire.client import Unreachable
 
@@ -27,19 +25,6 @@ if TYPE_CHECKING:
     from conformance.cni.runtimes.killed import RuntimeLeftovers
     from conformance.cni.runtimes.target import RuntimeTarget
     from refimpl.cni.host import Host
-
-PLUGIN, RUNTIME, DOCUMENTS = "CNI-PLG-*", "CNI-RT-*", "CNI-CFG-*"
-FAKES = ("fake", "mutant", "unbroken")
-
-# The kind of thing that TARGET names -> the cases about it.
-_CONCERNS = {
-    **dict.fromkeys(FAKES, (PLUGIN, RUNTIME, DOCUMENTS)),
-    "exec": (PLUGIN,),
-    "cnitool": (RUNTIME,),
-    "unix": (RUNTIME,),
-    "dir": (DOCUMENTS,),
-    "file": (DOCUMENTS,),
-}
 
 
 class CniTarget:
@@ -51,7 +36,7 @@ class CniTarget:
     def __init__(
         self,
         subjects: list[Subject],
-        options: Options,
+        resolved: ResolvedTarget,
         executor: Executor,
         *,
         host_for: Callable[[], Host | None],
@@ -63,9 +48,10 @@ class CniTarget:
     ) -> None:
         self._subjects = {subject.kind: subject for subject in subjects}
         self.main = subjects[0]
-        self.options = options
+        self.resolved = resolved
+        self.only_warns = warned(resolved)
         self.name, self.version = self.main.name, version
-        self.revision = options.revision or f"cni-{self.main.newest}"
+        self.revision = resolved.judged_by(self.main.newest)
         self.no_netns = no_netns
         self._executor, self._host_for, self._at_end = executor, host_for, at_end
         self._open_documents, self._open_bench = documents, bench
@@ -149,7 +135,7 @@ class CniTarget:
         """The plugin a case is about, with a network of the case's own."""
         kinds = [need.label for need in case.needs if isinstance(need, Kind)]
         subject = self._subjects[kinds[0]] if kinds else self.main
-        name = f"{self.options.run_id}-{next(self._numbers)}"
+        name = f"{self.resolved.run_id}-{next(self._numbers)}"
         return Plugin(
             subject,
             self._host_for(),
@@ -204,65 +190,34 @@ class CniTarget:
         self._at_end()
 
 
-def kind_of(target: str) -> tuple[str, str]:
-    """`exec:PATH` as its two parts; a bare path is a socket, as everywhere."""
-    kind, mark, rest = target.partition(":")
-    if not mark:
-        kind, rest = ("fake", "") if target == "fake" else ("unix", target)
-    if kind not in _CONCERNS:
-        raise BadOption(
-            f"{target}: a CNI target is exec:PLUGIN, cnitool:PATH, the CRI socket of a runtime, "
-            "dir:FOLDER or file:DOCUMENT, or fake"
-        )
-    return kind, rest
-
-
-def concerns(options: Options) -> tuple[str, ...]:
-    """See engine.target.Interface."""
-    file = target_file(options.target, "cni")
-    return _CONCERNS[kind_of(file.endpoint or options.target)[0]]
-
-
-def only_told(options: Options) -> Collection[str]:
-    """See engine.target.Interface: under `--policy report`, where the field leaves the text."""
-    chosen = settings(target_file(options.target, "cni").settings, options.settings)
-    return PARTED if chosen.policy == "report" else ()
-
-
-def open_target(options: Options) -> CniTarget | DocumentsTarget | RuntimeTarget:
-    """Opens what the options name; raises BadOption or wire.client.Unreachable."""
-    file = target_file(options.target, "cni")
-    if options.command or file.command:
-        raise BadOption("refimpl test cni -- COMMAND: plugins are named by exec:PATH")
-    chosen = settings(file.settings, options.settings)
-    options.revision = options.revision or file.revision
-    kind, rest = kind_of(file.endpoint or options.target)
-    if kind in FAKES:
+def open_target(resolved: ResolvedTarget) -> CniTarget | DocumentsTarget | RuntimeTarget:
+    """Opens a plugin, a runtime or documents; raises BadOption or wire.client.Unreachable."""
+    if resolved.ours:
         from conformance.cni.plugins import fakes
 
-        return fakes.open_fakes(kind, rest, options, chosen)
-    if kind == "exec":
+        return fakes.open_fakes(resolved)
+    if resolved.scheme == "exec":
         from conformance.cni.plugins import real
 
-        return real.open_plugin(Path(rest), options, chosen)
-    if kind in ("dir", "file"):
+        return real.open_plugin(resolved)
+    if resolved.scheme in ("dir", "file"):
         from conformance.cni.networks import documents
 
-        return documents.open_documents(kind, rest, options, chosen)
+        return documents.open_documents(resolved)
     from conformance.cni.runtimes import target as runtimes
 
-    return runtimes.open_runtime(kind, rest, options, chosen)
+    return runtimes.open_runtime(resolved)
 
 
-def open_leftovers(options: Options) -> RuntimeLeftovers:
-    """See engine.target.Interface.sweeper: runs leave things with runtimes alone."""
+def open_leftovers(resolved: ResolvedTarget) -> RuntimeLeftovers:
+    """What a sweep works with: runs leave things with runtimes alone."""
     from conformance.cni.runtimes.cri import CriRuntime
     from conformance.cni.runtimes.killed import RuntimeLeftovers
 
-    file = target_file(options.target, "cni")
-    chosen = settings(file.settings, options.settings)
-    kind, rest = kind_of(file.endpoint or options.target)
-    return RuntimeLeftovers(CriRuntime(rest, chosen, "sweep") if kind == "unix" else None)
+    runtime = resolved.scheme == "unix"
+    return RuntimeLeftovers(
+        CriRuntime(resolved.endpoint, resolved.settings, "sweep") if runtime else None
+    )
 
 
 def existing(path: Path) -> Path:
@@ -272,8 +227,3 @@ def existing(path: Path) -> Path:
     if not path.is_file() or not os.access(path, os.X_OK):
         raise Unreachable(f"{path}: not an executable file; a plugin is one")
     return path.absolute()
-
-
-def preload() -> None:
-    """See engine.target.Interface."""
-    from conformance.cni.runtimes import ours  # noqa: F401

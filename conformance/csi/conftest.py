@@ -40,7 +40,7 @@ def csi(driver: CsiTarget) -> Iterator[CsiTarget]:
 @pytest.fixture
 def process(csi: CsiTarget) -> Iterator[Supervised]:
     """A driver process of the case's own, started and answering; it ends with the case."""
-    started = Supervised(csi.command)
+    started = csi.new_process()
     try:
         yield started.start().ready()
     finally:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from conformance.csi.target import CsiTarget
 from conformance.engine.hooks import run_hook
-from conformance.engine.supervise import fill
+from conformance.engine.placeholders import fill
 
 
 @contextlib.contextmanager

@@ -63,9 +63,9 @@ class Revision:
 
     def unmet(self, target: CsiTarget) -> str | None:
         """See Need."""
-        if target.revision == self.name:
+        if target.revision.number == self.name:
             return None
-        return f"a rule of CSI {self.name}; this run judges by {target.revision}"
+        return f"a rule of CSI {self.name}; this run judges by {target.revision.number}"
 
 
 @attrs.frozen

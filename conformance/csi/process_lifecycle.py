@@ -10,7 +10,6 @@ from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 
 import attrs
-import msgspec
 
 from conformance.csi.capabilities import Offers
 from conformance.csi.common import every_rpc
@@ -84,7 +83,7 @@ class Life:
 
 def live(csi: CsiTarget) -> Life:
     """Leads one process through its life, as far as it gets."""
-    driver = Supervised(csi.command)
+    driver = csi.new_process()
     life = Life(os.path.basename(driver.endpoint.path), Start())
     try:
         life = attrs.evolve(life, first=_start(driver))
@@ -129,8 +128,8 @@ def _failure(driver: Supervised, probes: list[Probed]) -> str:
 
 
 def _visit(csi: CsiTarget, driver: Supervised) -> Visit:
-    options = msgspec.structs.replace(csi.options, run_id=new_run_id())
-    own = CsiTarget([driver.endpoint], options, csi.settings)
+    resolved = attrs.evolve(csi.resolved, run_id=new_run_id())
+    own = CsiTarget([driver.endpoint], resolved, chosen=csi.settings)
     try:
         every_rpc.answers(own)
         own.clean_up_quietly()

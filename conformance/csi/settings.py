@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
-import yaml
-
-from conformance.engine.options import BadOption
 
 GIB = 1 << 30
 
@@ -110,78 +105,3 @@ class CsiSettings(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     def secrets_for(self, rpc: str) -> Mapping[str, str]:
         """The secrets of one kind of call, empty where none are configured."""
         return self.secrets.get(SECRET_KEYS.get(rpc, ""), {})
-
-
-# csi-sanity's option (as the command line hands it over) -> field here, and how it is read.
-_TEXT, _MAP, _SECRETS, _DURATION, _PLAIN = "text", "map", "secrets", "duration", "plain"
-_OPTIONS = {
-    "csi_controllerendpoint": ("controller_endpoint", _TEXT),
-    "csi_secrets": ("secrets", _SECRETS),
-    "csi_testvolumesize": ("volume_size", _PLAIN),
-    "csi_testvolumeexpandsize": ("expand_size", _PLAIN),
-    "csi_testvolumeaccesstype": ("access_type", _TEXT),
-    "csi_testvolumeparameters": ("parameters", _MAP),
-    "csi_testvolumemutableparameters": ("mutable_parameters", _MAP),
-    "csi_testsnapshotparameters": ("snapshot_parameters", _MAP),
-    "csi_testnodevolumeattachlimit": ("attach_limit", _PLAIN),
-    "csi_testinvalidlistvolumesstartingtoken": ("invalid_token", _TEXT),
-    "csi_mountdir": ("target_dir", _TEXT),
-    "csi_stagingdir": ("staging_dir", _TEXT),
-    "csi_createmountpathcmd": ("make_target", _TEXT),
-    "csi_createstagingpathcmd": ("make_staging", _TEXT),
-    "csi_createpathcmdtimeout": ("make_timeout_s", _DURATION),
-    "csi_removemountpathcmd": ("remove_target", _TEXT),
-    "csi_removestagingpathcmd": ("remove_staging", _TEXT),
-    "csi_removepathcmdtimeout": ("remove_timeout_s", _DURATION),
-    "csi_checkpathcmd": ("check_path", _TEXT),
-    "csi_checkpathcmdtimeout": ("check_timeout_s", _DURATION),
-}
-
-
-def settings(table: Mapping[str, Any], options: Mapping[str, Any]) -> CsiSettings:
-    """The [csi] table of a target file, overlaid with options of the command line.
-
-    Raises BadOption naming the option or the key that cannot be used.
-    """
-    chosen = dict(table)
-    for name in ("secrets", "parameters", "mutable_parameters", "snapshot_parameters"):
-        if isinstance(chosen.get(name), str):
-            chosen[name] = _load(name, chosen[name], _SECRETS if name == "secrets" else _MAP)
-    for option, value in options.items():
-        field, kind = _OPTIONS[option]
-        chosen[field] = _load(f"--{option.replace('_', '.', 1)}", value, kind)
-    try:
-        return msgspec.convert(chosen, CsiSettings)
-    except msgspec.ValidationError as error:
-        raise BadOption(f"CSI settings: {error}") from error
-
-
-def _load(name: str, value: Any, kind: str) -> Any:
-    if kind == _DURATION:
-        return seconds(name, value)
-    if kind not in (_MAP, _SECRETS):
-        return value
-    wanted = dict[str, str] if kind == _MAP else dict[str, dict[str, str]]
-    try:
-        # All is text here, as for csi-sanity: a number, or a word such as `yes`.
-        return msgspec.convert(yaml.load(Path(value).read_text(), yaml.BaseLoader) or {}, wanted)
-    except OSError as error:
-        raise BadOption(f"{name} {value}: {error.strerror}") from error
-    except yaml.MarkedYAMLError as error:
-        # Not the text of the error: it quotes the file, which may hold secrets.
-        line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise BadOption(f"{name} {value}: not YAML{line}") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise BadOption(f"{name} {value}: not YAML ({type(error).__name__})") from None
-    except msgspec.ValidationError as error:
-        shape = "a map of text" if kind == _MAP else "one map of text for each kind of call"
-        raise BadOption(f"{name} {value}: has to be {shape}: {error}") from error
-
-
-def seconds(name: str, value: str) -> float:
-    """A Go duration such as `10s`, `1m30s` or `500ms` in seconds, as csi-sanity takes them."""
-    units = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
-    parts = re.findall(r"(\d+(?:\.\d+)?)(ms|s|m|h)", value)
-    if not parts or "".join(number + unit for number, unit in parts) != value:
-        raise BadOption(f"{name} {value}: write a duration such as 10s or 1m30s")
-    return sum(float(number) * units[unit] for number, unit in parts)

@@ -7,20 +7,22 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import attrs
 from google.protobuf.message import Message
 
 from conformance.csi import known, undo
-from conformance.csi.capabilities import REVISIONS, ask
+from conformance.csi.capabilities import ask
 from conformance.csi.paths import paths_for
 from conformance.csi.preconditions import Surroundings
-from conformance.csi.settings import CsiSettings, settings
+from conformance.csi.settings import CsiSettings
 from conformance.engine import mutants, reproduce, sweep
+from conformance.engine.interface import COMMAND
 from conformance.engine.ledger import Ledger, LedgerChannel, Made
 from conformance.engine.ledger import read as read_ledger
-from conformance.engine.options import BadOption, Options
+from conformance.engine.options import BadOption
+from conformance.engine.resolve import ResolvedTarget
 from conformance.engine.supervise import Supervised
 from conformance.engine.target import Loss
-from conformance.engine.targetfile import target_file
 from conformance.engine.verdict import Broken
 from refimpl.csi.kubelet import Driver
 from refimpl.wire.client import Channel, Unreachable
@@ -43,19 +45,21 @@ class CsiTarget(Surroundings):
     """One driver: `identity`, `controller`, `group`, `metadata`, `node` are its stubs."""
 
     interface = "csi"
+    only_warns: Collection[str] = ()
 
     def __init__(
         self,
         endpoints: Sequence[Endpoint],
-        options: Options,
-        chosen: CsiSettings,
+        resolved: ResolvedTarget,
         *,
+        chosen: CsiSettings | None = None,
         controller: Endpoint | None = None,
         fake: FakeDriver | None = None,
         process: Supervised | None = None,
         command: Sequence[str] = (),
     ) -> None:
-        self.settings, self.options, self.run_id = chosen, options, options.run_id
+        self.resolved, self.run_id = resolved, resolved.run_id
+        self.settings: CsiSettings = chosen or resolved.settings
         self.fake, self.process, self.command = fake, process, tuple(command)
         self.endpoint = controller or endpoints[0]
         self.node_endpoints = list(endpoints)
@@ -70,13 +74,13 @@ class CsiTarget(Surroundings):
         self.offers = ask(self.driver, self.nodes[0])
         self.name = self.offers.name or "a CSI driver"
         self.version = self.offers.version
-        self.revision = _revision(options.revision) or self.offers.guess_revision()
-        self.paths = paths_for(chosen, local=self.endpoint.kind == "unix")
+        self.revision = resolved.judged_by(self.offers.guess_revision())
+        self.paths = paths_for(self.settings, local=self.endpoint.kind == "unix")
 
     def _ledger_path(self) -> Path | None:
         if self.fake:
             return None  # it goes when we go
-        return sweep.ledger_path("csi", self.options.target, self.run_id)
+        return sweep.ledger_path("csi", self.resolved.text, self.run_id)
 
     def _connect(self) -> None:
         for endpoint in {str(e): e for e in (self.endpoint, *self.node_endpoints)}.values():
@@ -107,6 +111,10 @@ class CsiTarget(Surroundings):
             "Node": self.node,
         }[service]
         return getattr(stub, rpc)(request)
+
+    def new_process(self) -> Supervised:
+        """A process of the driver of a case's own, not started yet."""
+        return started(self.command)
 
     @property
     def secrets(self) -> Collection[str]:
@@ -181,78 +189,67 @@ class CsiTarget(Surroundings):
             self.process.close()
 
 
-def open_target(options: Options) -> CsiTarget:
-    """Opens what the options name; raises BadOption or wire.client.Unreachable."""
-    kind, _, argument = options.target.partition(":")
-    file = target_file(options.target, "csi")
-    chosen = settings(file.settings, options.settings)
-    options.revision = options.revision or file.revision
-    _revision(options.revision)  # a wrong one is said before a driver is waited for
-    command = options.command or tuple(file.command)
-    if command:
-        return _started(command, options, chosen)
-    if kind in ("fake", "mutant", "unbroken"):
-        return _faked(kind, argument, options, chosen)
-    where = file.endpoint or options.target
+def open_target(resolved: ResolvedTarget) -> CsiTarget:
+    """Opens a driver; raises BadOption or wire.client.Unreachable."""
+    if resolved.scheme == COMMAND:
+        return _started(resolved)
+    if resolved.ours:
+        return _faked(resolved)
+    chosen: CsiSettings = resolved.settings
+    where = resolved.endpoint
     try:
         nodes = [Endpoint.parse(text) for text in chosen.node_endpoints or [where]]
-        return CsiTarget(
-            nodes,
-            options,
-            chosen,
-            controller=Endpoint.parse(chosen.controller_endpoint or where),
-        )
+        controller = Endpoint.parse(chosen.controller_endpoint or where)
     except EndpointError as error:
         raise BadOption(str(error)) from error
+    return CsiTarget(nodes, resolved, controller=controller)
 
 
-def _faked(kind: str, argument: str, options: Options, chosen: CsiSettings) -> CsiTarget:
+open_leftovers = open_target
+
+
+def _faked(resolved: ResolvedTarget) -> CsiTarget:
     """Our own fake in this process: `fake`, `fake:PROFILE`, `mutant:NAME`, `unbroken:NAME`."""
     from refimpl.csi.fake import FakeDriver  # a real driver does not pay for it
 
-    revision: Any = _revision(options.revision) or "1.13"
-    if kind != "fake":
-        mutant = mutants.load("csi", argument)
-        broken = kind == "mutant"
-        revision = mutant.chosen().get("revision", revision)
-        options.revision = options.revision or f"csi-{revision}"
-        fake = mutants.fake(FakeDriver, mutant, broken=broken, revision=revision)
-        command = mutants.command("csi", argument, broken=broken)
+    asked = resolved.judged_by("1.13")
+    if resolved.scheme != "fake":
+        mutant = mutants.load("csi", resolved.address)
+        broken = resolved.scheme == "mutant"
+        number: Any = mutant.chosen().get("revision", asked.number)
+        if resolved.revision is None:
+            asked = resolved.judged_by(number)
+        fake = mutants.fake(FakeDriver, mutant, broken=broken, revision=number)
+        command = mutants.command("csi", resolved.address, broken=broken)
     else:
-        profile = argument or "default"
+        profile = resolved.address or "default"
+        number = asked.number
         try:
-            fake = FakeDriver(profile=profile, revision=revision, nodes=2)
+            fake = FakeDriver(profile=profile, revision=number, nodes=2)
         except ValueError as error:
             raise BadOption(f"fake:{profile}: {error}") from error
         command = [sys.executable, "-m", "refimpl", "serve", "csi", "{endpoint}"]
-        command += ["--state-dir", "{dir}", "--profile", profile, "--revision", revision]
+        command += ["--state-dir", "{dir}", "--profile", profile, "--revision", number]
     fake.start()
     try:
-        chosen = known.of_fake(fake, chosen)
-        return CsiTarget(fake.nodes, options, chosen, fake=fake, command=command)
+        chosen = known.of_fake(fake, resolved.settings)
+        judged = attrs.evolve(resolved, revision=asked)
+        return CsiTarget(fake.nodes, judged, chosen=chosen, fake=fake, command=command)
     except BaseException:
         fake.stop()
         raise
 
 
-def _started(command: Sequence[str], options: Options, chosen: CsiSettings) -> CsiTarget:
-    process = Supervised(command)
+def started(command: Sequence[str]) -> Supervised:
+    """A process of the driver, not started yet; it finds its socket in CSI_ENDPOINT, too."""
+    return Supervised(command, env={"CSI_ENDPOINT": "{endpoint}"})
+
+
+def _started(resolved: ResolvedTarget) -> CsiTarget:
+    process = started(resolved.command)
     try:
         process.start().ready()
-        return CsiTarget([process.endpoint], options, chosen, process=process, command=command)
+        return CsiTarget([process.endpoint], resolved, process=process, command=resolved.command)
     except (Unreachable, BadOption):
         process.close()
         raise
-
-
-def _revision(text: str) -> Any:
-    """`csi-1.12` or `1.12` as 1.12; empty stays empty."""
-    revision = text.removeprefix("csi-")
-    if revision and revision not in REVISIONS:
-        raise BadOption(f"--revision {text}: there is csi-{', csi-'.join(REVISIONS)}")
-    return revision
-
-
-def preload() -> None:
-    """See engine.target.Interface."""
-    import refimpl.csi.fake  # noqa: F401

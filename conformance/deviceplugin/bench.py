@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from conformance.deviceplugin.plugin import Plugin
 from conformance.deviceplugin.plugins.process import CommandProcess, illusory
 from conformance.deviceplugin.plugins.target import PluginTarget
-from conformance.deviceplugin.settings import DpSettings
 from conformance.engine import mutants
-from conformance.engine.options import BadOption, Options
+from conformance.engine.options import BadOption
+from conformance.engine.resolve import ResolvedTarget
 from refimpl.deviceplugin import illusion
 from refimpl.deviceplugin.profiles import PROFILES
 
@@ -27,41 +27,39 @@ __all__ = ["Plugin", "PluginTarget", "open_plugin"]
 _NONE: dict[str, Any] = {"devices": 0, "cdi_dir": None}
 
 
-def open_plugin(options: Options, chosen: DpSettings) -> PluginTarget:
+def open_plugin(resolved: ResolvedTarget) -> PluginTarget:
     """What the options name: a command, `fake`, `fake:PERSONA`, `mutant:NAME`, `unbroken:NAME`.
 
     Raises BadOption.
     """
-    if options.command:
-        return _commanded(options.command, options, chosen)
-    kind, _, name = options.target.partition(":")
-    return _ours(kind, name, options, chosen)
+    return _ours(resolved) if resolved.ours else _commanded(resolved)
 
 
-def _commanded(command: Sequence[str], options: Options, chosen: DpSettings) -> PluginTarget:
+def _commanded(resolved: ResolvedTarget) -> PluginTarget:
+    command, chosen = resolved.command, resolved.settings
     if shutil.which(command[0]) is None:
         raise BadOption(f"{command[0]}: there is no such program")
     if illusory(command, chosen) and (reason := illusion.obstacle()):
         raise BadOption(
-            f"{' '.join(command)}: it names none of {{dir}}, {{registry}} and {{root}}, and its"
-            f" folder cannot be shown to it at {illusion.REAL}: {reason}"
+            f"{' '.join(command)}: it names none of {{kubelet}}, {{device-plugins}} and"
+            f" {{registry}}, and its folder cannot be shown to it at {illusion.REAL}: {reason}"
         )
     empty = chosen.empty_command
     return PluginTarget(
         lambda place: CommandProcess(command, place, chosen),
-        options,
-        chosen,
+        resolved,
         name=_program(command),
         version=chosen.version,
         empty=(lambda place: CommandProcess(empty, place, chosen)) if empty else None,
     )
 
 
-def _ours(kind: str, name: str, options: Options, chosen: DpSettings) -> PluginTarget:
+def _ours(resolved: ResolvedTarget) -> PluginTarget:
     from conformance.deviceplugin.mutation import PluginMutant
     from conformance.deviceplugin.plugins.ours import NODES, OurProcess
     from refimpl.deviceplugin.plugin.personas import PERSONAS
 
+    kind, name = resolved.scheme, resolved.address
     mutant = mutants.load("deviceplugin", name) if kind != "fake" else None
     shape = mutant if isinstance(mutant, PluginMutant) else None
     choices: dict[str, Any] = dict(shape.choices) if shape else {}
@@ -74,8 +72,7 @@ def _ours(kind: str, name: str, options: Options, chosen: DpSettings) -> PluginT
     stack.enter_context(mutants.standing(broken))
     return PluginTarget(
         lambda place: OurProcess(place, choices, broken),
-        options,
-        chosen,
+        resolved,
         name="refimpl plugin",
         version=version("kube-refimpl"),
         empty=lambda place: OurProcess(place, {**choices, **_NONE}, broken),

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
-
-from conformance.engine.options import BadOption
 
 Hook = Literal[
     "break_device",
@@ -24,11 +21,11 @@ class DpSettings(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
     Of a plugin. resource: the one that is judged, the first it registers when empty. illusion:
     whether the plugin finds its folder at /var/lib/kubelet; auto does so for a command without
-    {dir}, {registry} and {root}. env: variables of its process, with placeholders. version: of the
-    plugin, for expectations. empty_command: starts it where it has no device. hooks: commands
-    with {id} that change what the node has. numa_nodes: nodes that exist, those of this machine
-    when empty. cdi_dirs: where its CDI files lie. quiet_s: how long a case watches that nothing
-    happens, 2 s when 0; of a client, too.
+    {kubelet}, {device-plugins} and {registry}. env: variables of its process, with placeholders.
+    version: of the plugin, for expectations. empty_command: starts it where it has no device.
+    hooks: commands with {id} that change what the node has. numa_nodes: nodes that exist, those of
+    this machine when empty. cdi_dirs: where its CDI files lie. quiet_s: how long a case watches
+    that nothing happens, 2 s when 0; of a client, too.
     """
 
     resource: str = ""
@@ -40,16 +37,3 @@ class DpSettings(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     numa_nodes: list[int] = []
     cdi_dirs: tuple[str, ...] = ("/etc/cdi", "/var/run/cdi")
     quiet_s: float = 0.0
-
-
-# The command line's name -> the field here.
-_OPTIONS = {"dp_resource": "resource", "dp_illusion": "illusion"}
-
-
-def settings(table: Mapping[str, Any], options: Mapping[str, Any]) -> DpSettings:
-    """The settings of a target file's table, the command line's on top; raises BadOption."""
-    given = {_OPTIONS[name]: value for name, value in options.items() if name in _OPTIONS}
-    try:
-        return msgspec.convert({**table, **given}, DpSettings)
-    except msgspec.ValidationError as error:
-        raise BadOption(f"deviceplugin settings: {error}") from error

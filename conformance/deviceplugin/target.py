@@ -6,21 +6,17 @@ from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
-from conformance.deviceplugin.settings import DpSettings, settings
-from conformance.engine.options import BadOption, Options
+import attrs
+
+from conformance.engine.interface import COMMAND
+from conformance.engine.resolve import ResolvedTarget
+from conformance.engine.revision import Revision
 from conformance.engine.target import Loss, Record
-from conformance.engine.targetfile import target_file
 
 if TYPE_CHECKING:
     from conformance.deviceplugin.bench import PluginTarget
     from conformance.kubelet.client import Client
     from conformance.kubelet.target import ClientTarget
-
-SIDES = ("", "client")
-FAKES = ("fake", "mutant", "unbroken")
-_CLIENT = ("DP-KUB-*", "PR-*", "REG-00?", "REG-01[!5]", "REG-02[!9]", "REG-03[!0]", "TM-*")
-_SOCKET = ("PR-*",)
-_PLUGIN = ("DP-PLG-*", "REG-015", "REG-029", "REG-030")
 
 
 class Side(Protocol):
@@ -28,7 +24,7 @@ class Side(Protocol):
 
     name: str
     version: str
-    revision: str
+    revision: Revision
 
     @property
     def secrets(self) -> Collection[str]: ...
@@ -43,6 +39,7 @@ class DevicePluginTarget:
     """A plugin, a client, or our fakes of both."""
 
     interface = "deviceplugin"
+    only_warns: Collection[str] = ()
 
     def __init__(
         self,
@@ -90,7 +87,7 @@ class DevicePluginTarget:
         return self._sides[0].version
 
     @property
-    def revision(self) -> str:
+    def revision(self) -> Revision:
         """See Target."""
         return self._sides[0].revision
 
@@ -124,86 +121,40 @@ class DevicePluginTarget:
             side.close()
 
 
-def concerns(options: Options) -> tuple[str, ...]:
-    """See engine.target.Interface."""
-    if options.side == "client":
-        return _SOCKET if _where(options) else _CLIENT
-    kind = options.target.partition(":")[0]
-    return (*_PLUGIN, *_CLIENT) if kind in FAKES and not options.command else _PLUGIN
+def open_target(resolved: ResolvedTarget) -> DevicePluginTarget:
+    """Opens a plugin, a client, or our fakes of both; raises BadOption, wire.client.Unreachable."""
+    if resolved.side == "client":
+        return DevicePluginTarget(client=lambda: _client(resolved))
+    if resolved.ours:
+        return DevicePluginTarget(lambda: _plugin(resolved), lambda: _our_client(resolved))
+    return DevicePluginTarget(lambda: _plugin(resolved))
 
 
-def open_target(options: Options) -> DevicePluginTarget:
-    """Opens what the options name; raises BadOption or wire.client.Unreachable."""
-    file = target_file(options.target, "deviceplugin")
-    chosen = settings(file.settings, options.settings)
-    options.revision = options.revision or file.revision
-    command = options.command or tuple(file.command)
-    kind, _, name = (file.endpoint or options.target).partition(":")
-    if options.side == "client":
-        return DevicePluginTarget(client=_client(kind, name, command, options, chosen))
-    if kind in FAKES and not command:
-        client = _client(kind, "" if kind == "fake" else name, (), options, chosen)
-        return DevicePluginTarget(_plugin(command, options, chosen), client)
-    if not command:
-        raise BadOption(
-            f"{options.target}: a device plugin is judged as -- COMMAND, which is started with"
-            " {dir}, the directory where it registers; or fake"
-        )
-    return DevicePluginTarget(_plugin(command, options, chosen))
+def _plugin(resolved: ResolvedTarget) -> PluginTarget:
+    from conformance.deviceplugin.bench import open_plugin
+
+    target = open_plugin(resolved)
+    try:
+        if not resolved.ours:
+            target.introduce()
+    except BaseException:
+        target.close()
+        raise
+    return target
 
 
-def _plugin(
-    command: Sequence[str], options: Options, chosen: DpSettings
-) -> Callable[[], PluginTarget]:
-    def opened() -> PluginTarget:
-        from conformance.deviceplugin.bench import open_plugin
+def _client(resolved: ResolvedTarget) -> ClientTarget:
+    from conformance.kubelet import target
 
-        options.command = tuple(command)
-        target = open_plugin(options, chosen)
-        try:
-            if command:
-                target.introduce()
-        except BaseException:
-            target.close()
-            raise
-        return target
-
-    return opened
+    if resolved.scheme == COMMAND:
+        return target.open_command(resolved)
+    return _our_client(resolved) if resolved.ours else target.open_socket(resolved)
 
 
-def _client(
-    kind: str, name: str, command: Sequence[str], options: Options, chosen: DpSettings
-) -> Callable[[], ClientTarget]:
-    def opened() -> ClientTarget:
-        from conformance.kubelet import target
+def _our_client(resolved: ResolvedTarget) -> ClientTarget:
+    """Our kubelet. The name in `fake:NAME` is its profile only where clients are judged."""
+    from conformance.kubelet import target
 
-        interface = DevicePluginTarget.interface
-        if command:
-            quiet_s = chosen.quiet_s
-            return target.open_command(command, options, interface=interface, quiet_s=quiet_s)
-        if kind in FAKES:
-            return target.open_fake(kind, name, options, interface=interface)
-        if where := _where(options):
-            return target.open_socket(where, options, interface=interface)
-        raise BadOption(
-            f"{options.target}: a client is judged as -- COMMAND, such as kubelet --config"
-            " {config}; or unix:///var/lib/kubelet/pod-resources/kubelet.sock; or fake"
-        )
-
-    return opened
-
-
-def _where(options: Options) -> str:
-    """The socket that the options name; empty where they name none."""
-    from conformance.kubelet.socket import is_socket
-
-    found = target_file(options.target, "deviceplugin").endpoint or options.target
-    return found if is_socket(found) and not options.command else ""
-
-
-def preload() -> None:
-    """See engine.target.Interface."""
-    from conformance.deviceplugin import bench
-    from conformance.kubelet import ours  # noqa: F401
-
-    _ = bench
+    both = resolved.side != "client"
+    named = "" if both and resolved.scheme == "fake" else resolved.address
+    return target.open_fake(attrs.evolve(resolved, address=named))

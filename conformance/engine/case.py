@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import inspect
 import re
 from collections.abc import Callable, Sequence
@@ -10,26 +9,14 @@ from typing import Any, Protocol, TypeVar
 
 import attrs
 
+from conformance.engine import catalogue
+from conformance.engine.interfaces import interface_of
+from conformance.engine.level import Level
+
 _ID = re.compile(r"[A-Z]+(-[A-Z]+)*-\d{3}$")
 _ATTRIBUTE = "refimpl_case"
 
-# What ids begin with, where that is not the interface's own name.
-_INTERFACES = dict.fromkeys(("DP", "PR", "REG", "TM"), "deviceplugin")
-# Rows on registration that are about the plugin.
-_SERVES = {"REG-015", "REG-029", "REG-030"}
-
 F = TypeVar("F", bound=Callable[..., object])
-
-
-class Level(enum.IntEnum):
-    """How much a requirement binds, strictest first: a failed SHOULD or MAY only warns."""
-
-    MUST = 1
-    SHOULD = 2
-    MAY = 3
-
-
-MUST, SHOULD, MAY = Level
 
 
 class Need(Protocol):
@@ -64,7 +51,6 @@ class Case:
 
 def case(
     id: str,
-    level: Level,
     source: str,
     *,
     needs: Sequence[Need] = (),
@@ -73,7 +59,8 @@ def case(
 ) -> Callable[[F], F]:
     """Makes a test function the case of catalogue row `id`.
 
-    source names document and section. heavy: makes thousands of objects, runs only when asked for
+    Its level is that of the row; an id that is no row is a KeyError. source names document and
+    section. heavy: makes thousands of objects, runs only when asked for
     or against our own fake. alone: needs the node for itself, so xdist keeps such cases together.
     """
     if not _ID.match(id):
@@ -82,23 +69,11 @@ def case(
     def mark(function: F) -> F:
         title = function.__name__.removeprefix("test_").replace("_", " ")
         why = inspect.cleandoc(function.__doc__ or "")
-        made = Case(id, level, source, tuple(needs), title, why, heavy, alone)
+        made = Case(id, catalogue.level(id), source, tuple(needs), title, why, heavy, alone)
         setattr(function, _ATTRIBUTE, made)
         return function
 
     return mark
-
-
-def interface_of(id: str) -> str:
-    """The interface of an id or a glob of ids: `deviceplugin` for REG-001."""
-    prefix = id.partition("-")[0]
-    return _INTERFACES.get(prefix, prefix.lower())
-
-
-def side_of(id: str) -> str:
-    """Who is judged: `client`, which calls the interface, or `plugin`, which serves it."""
-    calls = re.match(r"(PR|REG|TM|DP-KUB|[A-Z]+-CLI)-", id) and id not in _SERVES
-    return "client" if calls else "plugin"
 
 
 def case_of(function: object) -> Case | None:

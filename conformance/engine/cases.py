@@ -17,10 +17,10 @@ from typing import Any
 
 import attrs
 
-from conformance.engine import fixtures
-from conformance.engine.case import Case, case_of, side_of
+from conformance.engine import catalogue, fixtures
+from conformance.engine.case import Case, case_of
+from conformance.engine.interfaces import ALL, interface, named, side_of
 from conformance.engine.options import BadOption
-from conformance.engine.target import INTERFACES, interface
 
 
 @attrs.frozen
@@ -67,10 +67,9 @@ def _modules(package: str) -> Iterator[Any]:
             yield importlib.import_module(info.name)
 
 
-def all_cases(name: str = "all") -> list[Found]:
+def all_cases(name: str = ALL) -> list[Found]:
     """The cases of one interface, or of all; raises BadOption for an unknown one."""
-    names = INTERFACES if name == "all" else [interface(name).name]
-    return [case for each in names for case in found(each).values()]
+    return [case for each in named(name) for case in found(each.name).values()]
 
 
 def record(entry: Found) -> dict[str, Any]:
@@ -82,7 +81,7 @@ def record(entry: Found) -> dict[str, Any]:
         "level": case.level.name,
         "title": case.title,
         "source": case.source,
-        "section": fixtures.section(case.id),
+        "section": catalogue.section(case.id),
         "needs": [need_name(need) for need in case.needs],
         "side": side_of(case.id),
     }
@@ -115,7 +114,7 @@ def explanation(id: str) -> str:
         "why": " ".join(case.why.split()),
         "level": case.level.name,
         "source": case.source,
-        "section": fixtures.section(id),
+        "section": catalogue.section(id),
         "needs": ", ".join(need_name(need) for need in case.needs) or "nothing",
         "calls": ", ".join(entry.calls) or "see the source",
         "differs": "; ".join(deviations(id)) or "no target is known to",
@@ -128,9 +127,9 @@ def explanation(id: str) -> str:
 
 
 def _unknown(id: str, known: list[str]) -> str:
-    waiting = fixtures.deferred().items()
+    waiting = catalogue.deferred().items()
     reason = next((why for glob, why in waiting if fnmatch.fnmatchcase(id, glob)), "")
-    if reason and fixtures.section(id):
+    if reason and catalogue.section(id):
         return f"{id} has no case yet: {reason}"
     near = difflib.get_close_matches(id, known, 1)
     return f"there is no case {id}" + (f"; did you mean {near[0]}?" if near else "")

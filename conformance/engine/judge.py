@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import fnmatch
 import gc
-from collections.abc import Collection, Generator
+from collections.abc import Generator
 from typing import Any
 
 import pytest
 
 from conformance.engine import expectations, narrate
-from conformance.engine.case import Case, Level, case_of, interface_of
+from conformance.engine.case import Case, case_of
 from conformance.engine.expectations import Known
+from conformance.engine.interfaces import interface_of
+from conformance.engine.level import Level
 from conformance.engine.options import UNREACHABLE, USAGE, BadOption, Options
-from conformance.engine.target import Target, interface
+from conformance.engine.resolve import ResolvedTarget, resolve
+from conformance.engine.target import Target
 from conformance.engine.verdict import Doubtful
 from refimpl.wire.client import Unreachable
 from refimpl.wire.status import Refused
@@ -29,26 +31,32 @@ class Judge:
         self.options = options
         self._targets = opened
         self._known: dict[str, Known] | None = None
-        self._concerned: dict[str, tuple[str, ...]] = {}
-        self._told: dict[str, Collection[str]] = {}
+        self._resolved: dict[str, ResolvedTarget] = {}
         self._mark = 0
 
     def target(self, name: str) -> Target:
         """The target of an interface, opened at its first use; ends the run when out of reach."""
         if name not in self._targets:
             try:
-                self._targets[name] = interface(name).open(self.options)
+                resolved = self._resolve(name)
+                self._targets[name] = resolved.interface.open(resolved)
             except Unreachable as error:
                 pytest.exit(str(error), returncode=UNREACHABLE)
             except BadOption as error:
                 pytest.exit(str(error), returncode=USAGE)
         return self._targets[name]
 
+    def _resolve(self, name: str) -> ResolvedTarget:
+        """What the options say of the target of an interface, found out once; raises BadOption."""
+        if name not in self._resolved:
+            self._resolved[name] = resolve(self.options, name)
+        return self._resolved[name]
+
     def known(self, target: Target) -> dict[str, Known]:
         """The expected failures that hold for this target's version and revision."""
         if self._known is None:
             paths = narrate.fixture_paths(self.options.expect, "expectations")
-            self._known = expectations.load(paths, target.version, target.revision)
+            self._known = expectations.load(paths, target.version, str(target.revision))
         return self._known
 
     @pytest.hookimpl(trylast=True)
@@ -76,14 +84,14 @@ class Judge:
         gc.freeze()
 
     def _selected(self, case: Case) -> bool:
-        ours = self.options.target.partition(":")[0] in ("fake", "mutant", "unbroken")
-        heavy = not case.heavy or self.options.heavy or ours
-        return heavy and self.options.selects(case) and self._concerns(case)
-
-    def _concerns(self, case: Case) -> bool:
-        if case.interface not in self._concerned:
-            self._concerned[case.interface] = interface(case.interface).concerns(self.options)
-        return any(fnmatch.fnmatchcase(case.id, glob) for glob in self._concerned[case.interface])
+        if not self.options.selects(case):
+            return False
+        try:
+            target = self._resolve(case.interface)
+        except BadOption as error:  # under plain pytest this is where the target is looked at first
+            raise pytest.UsageError(str(error)) from error
+        heavy = not case.heavy or self.options.heavy or target.ours
+        return heavy and target.judges(case.id)
 
     def _check_expectations(self, ids: set[str]) -> None:
         paths = narrate.fixture_paths(self.options.expect, "expectations")
@@ -127,7 +135,7 @@ class Judge:
         target = self._targets[case.interface]
         error = call.excinfo.value if call.excinfo else None
         outcome = _outcome(case, report, error, self.options.strict)
-        if outcome == "fail" and case.id in self._only_told(case.interface):
+        if outcome == "fail" and case.id in target.only_warns:
             outcome = "warn"
         known = self.known(target).get(case.id)
         if known:
@@ -136,7 +144,7 @@ class Judge:
         found["target"] = {
             "name": target.name,
             "version": target.version,
-            "revision": target.revision,
+            "revision": str(target.revision),
         }
         found["known"] = bool(known)
         if outcome == "skip":
@@ -151,11 +159,6 @@ class Judge:
             found["calls"] = narrate.call_names(target.calls(self._mark))
         _tell_pytest(report, outcome, str(found.get("message", "")))
         return found
-
-    def _only_told(self, name: str) -> Collection[str]:
-        if name not in self._told:
-            self._told[name] = interface(name).only_told(self.options)
-        return self._told[name]
 
     def _lost(self, item: pytest.Item, case: Case, found: dict[str, Any]) -> None:
         if found["outcome"] not in ("fail", "warn", "xfail", "error"):

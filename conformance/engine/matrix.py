@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import multiprocessing
 import os
 import signal
@@ -20,13 +19,12 @@ from typing import Any
 import attrs
 
 from conformance.engine import cases, fixtures, mutants, run
-from conformance.engine.case import interface_of
 from conformance.engine.events import CaseDone, End, Event
+from conformance.engine.interface import load
+from conformance.engine.interfaces import INTERFACES, interface_of
 from conformance.engine.options import CONFORMANT, Options
 from conformance.engine.session import Listener
-from conformance.engine.target import INTERFACES
 
-FAKES = {"csi": "refimpl.csi.fake:FakeDriver"}
 _ROOT = os.geteuid() == 0
 KILLED = {"fail", "warn", "error"}
 Job = tuple[str, str, Sequence[str]]  # interface, target, ids (none: all)
@@ -206,8 +204,7 @@ def serve(interface: str, target: str, endpoint: str, folder: str) -> None:
 
 def fake_class(interface: str) -> Any:
     """The class of an interface's fake, where one process serves it."""
-    module, _, attribute = FAKES[interface].partition(":")
-    return getattr(importlib.import_module(module), attribute)
+    return load(INTERFACES[interface].fakes[interface])
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -232,7 +229,7 @@ def main(words: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix="refimpl-matrix-", ignore_cleanup_errors=True) as home:
         tempfile.tempdir = os.environ["TMPDIR"] = home
         for interface in [chosen.interface] if chosen.interface else INTERFACES:
-            INTERFACES[interface].preload()
+            INTERFACES[interface].import_fakes()
             wrong += check(interface, chosen.only, chosen.n, chosen.whole)
         tempfile.tempdir = None
     print()

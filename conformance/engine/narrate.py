@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from conformance.engine import fixtures
+from conformance.engine import catalogue, fixtures
 from conformance.engine.case import Case
 from conformance.engine.target import Record, Target
 from conformance.engine.verdict import Broken
@@ -68,7 +68,7 @@ def case_fields(case: Case) -> dict[str, str]:
         "title": case.title,
         "why": case.why,
         "source": case.source,
-        "section": fixtures.section(case.id),
+        "section": catalogue.section(case.id),
     }
 
 

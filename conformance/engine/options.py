@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from conformance.engine.case import Case, Level
+from conformance.engine.level import Level
+
+if TYPE_CHECKING:
+    from conformance.engine.case import Case
 
 # Exit codes, a promise to scripts.
 CONFORMANT, NOT_CONFORMANT, INTERRUPTED, INTERNAL, USAGE, NOTHING_SELECTED, UNREACHABLE = range(7)
@@ -18,7 +21,7 @@ class BadOption(ValueError):
     """An option cannot be used; the text says which, why, and what would be right."""
 
 
-class Options(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+class Options(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, frozen=True):
     """The choices of a run. `command` is what follows `--` on the command line."""
 
     interface: str = ""
@@ -41,7 +44,7 @@ class Options(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     quiet: bool = False
     drawn: bool = False  # the terminal is ours: pytest prints nothing
     run_id: str = ""
-    settings: dict[str, Any] = {}  # of the interface, such as CSI's secrets and paths
+    settings: dict[str, Any] = {}  # flag of an option of one interface -> its value
 
     def selects(self, case: Case) -> bool:
         """Whether --level, --only, --skip, --focus and --skip-re leave the case in."""

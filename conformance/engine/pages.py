@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 
-from conformance.engine import cases, fixtures
-from conformance.engine.case import interface_of
-from conformance.engine.target import INTERFACES
+from conformance.engine import cases, catalogue
+from conformance.engine.interfaces import INTERFACES, interface_of
 
 
 def page(interface: str) -> str:
@@ -40,7 +39,7 @@ def page(interface: str) -> str:
             lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
         lines.append("")
     waiting = {
-        id: reason for id, reason in fixtures.deferred().items() if interface_of(id) == interface
+        id: reason for id, reason in catalogue.deferred().items() if interface_of(id) == interface
     }
     if waiting:
         lines += ["## No case yet", "", "| id | reason |", "|---|---|"]

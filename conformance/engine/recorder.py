@@ -10,6 +10,7 @@ import pytest
 
 from conformance.engine import events
 from conformance.engine.events import CaseDone, End, EventStream, Outcome, Run
+from conformance.engine.interfaces import interface_of
 from conformance.engine.options import (
     CONFORMANT,
     INTERNAL,
@@ -80,7 +81,7 @@ class Recorder:
 
     def _complete(self, phases: list[pytest.TestReport]) -> None:
         facts = [phase.refimpl for phase in phases]
-        self._announce(facts[0]["target"], facts[0]["case"]["id"].partition("-")[0].lower())
+        self._announce(facts[0]["target"], interface_of(facts[0]["case"]["id"]))
         if any(found["outcome"] == "xfail" for found in facts):
             # What is known to fail in one phase passes in the others.
             facts = [found for found in facts if found["outcome"] != "xpass"]

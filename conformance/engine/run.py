@@ -9,14 +9,16 @@ import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from conformance.engine import expectations, narrate, session
 from conformance.engine import options as choices
+from conformance.engine.interfaces import ALL, named
 from conformance.engine.options import BadOption, Options
 from conformance.engine.reporting import ReportFolder
+from conformance.engine.resolve import resolve
 from conformance.engine.runid import new_run_id
-from conformance.engine.target import INTERFACES, interface
 from refimpl.wire.client import Unreachable
 
 __all__ = ["BadOption", "Options", "Unreachable", "run"]
@@ -48,6 +50,7 @@ def run(
     Raises BadOption before anything runs for what cannot be used, Unreachable for a target that
     does not answer.
     """
+    options = identified(options)
     try:
         opened = prepare(options)
     except Unreachable as error:
@@ -76,27 +79,27 @@ def _ended_like_ctrl_c() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
+def identified(options: Options) -> Options:
+    """The options with the id of a run, which all its workers share."""
+    return options if options.run_id else msgspec.structs.replace(options, run_id=new_run_id())
+
+
 def prepare(options: Options) -> session.Opened:
     """Everything that can be known to be wrong before the first case, and the target itself."""
     options.check()
-    if options.interface == "all":
-        if options.target != "fake" or options.command:
-            raise BadOption("refimpl test all judges our fakes; name one interface for a target")
-    elif not interface(options.interface).judges(options.side):
-        able = ", ".join(name for name, each in INTERFACES.items() if each.judges(options.side))
-        raise BadOption(f"{options.side} {options.interface}: clients are judged of {able}")
-    options.run_id = options.run_id or new_run_id()
+    several = options.interface == ALL
+    if several and (options.target != "fake" or options.command):
+        raise BadOption("refimpl test all judges our fakes; name one interface for a target")
+    targets = [resolve(options, each.name) for each in named(options.interface)]
     expectations.load(narrate.fixture_paths(options.expect, "expectations"))
     if options.report_dir:
         ReportFolder.prepare(options.report_dir)
-    names = INTERFACES if options.interface == "all" else [options.interface]
-    return session.Opened({name: interface(name).open(options) for name in names})
+    return session.Opened({each.interface.name: each.interface.open(each) for each in targets})
 
 
 def arguments(options: Options, workers: str, first: bool) -> list[str]:
     """The pytest command line of a run."""
-    names = INTERFACES if options.interface == "all" else [options.interface]
-    words = [str(_folder(INTERFACES[name].package)) for name in names]
+    words = [str(_folder(each.package)) for each in named(options.interface)]
     home = _folder("conformance")
     words += ["--refimpl-options", choices.encode(options)]
     words += ["-c", str(home / "engine" / "pytest.ini"), "--rootdir", str(home)]

@@ -14,6 +14,7 @@ from pathlib import Path
 from threading import Event
 from typing import Self
 
+from conformance.engine import placeholders
 from conformance.engine.options import BadOption
 from conformance.engine.verdict import timeout
 from refimpl.wire import polling
@@ -24,7 +25,7 @@ from refimpl.wire.endpoint import Endpoint
 class Supervised:
     """One process of the target, in a folder of its own. It leads a process group of its own, so
     that ending it ends what it has started. `values` are placeholders of the command besides
-    {endpoint}, {dir} and {node}, or instead of them.
+    {endpoint}, {dir} and {node}, or instead of them; `env`: variables, in which they are filled in.
     """
 
     def __init__(
@@ -46,11 +47,12 @@ class Supervised:
             path.mkdir(mode=0o700, exist_ok=True)
         known = {"endpoint": str(self.endpoint), "dir": str(self.state), "node": node}
         known |= values or {}
-        self.command = [fill(word, known) for word in command]
+        self.command = [placeholders.fill(word, known) for word in command]
         inherited = {
             key: value for key, value in os.environ.items() if key not in polling.VARIABLES
         }
-        self._env = {**inherited, "CSI_ENDPOINT": str(self.endpoint), **(env or {})}
+        own = {name: placeholders.fill(value, known) for name, value in (env or {}).items()}
+        self._env = {**inherited, **own}
         self._start_s = start_s
         self.process: subprocess.Popen[bytes] | None = None
 
@@ -129,10 +131,3 @@ class Supervised:
         self.terminate()
         if self._own:
             shutil.rmtree(self.folder, ignore_errors=True)
-
-
-def fill(word: str, values: Mapping[str, str]) -> str:
-    """Replaces {name} for each name of `values`; other braces stay as they are."""
-    for name, value in values.items():
-        word = word.replace("{" + name + "}", value)
-    return word

@@ -11,8 +11,8 @@ from typing import Any
 
 from conformance.engine.ledgerfile import held
 from conformance.engine.options import Options
+from conformance.engine.resolve import resolve
 from conformance.engine.runid import worker
-from conformance.engine.target import interface
 
 
 def home() -> Path:
@@ -51,11 +51,11 @@ def sweep(options: Options, *, dry_run: bool = False) -> tuple[list[str], bool]:
 
     Raises BadOption, or wire.client.Unreachable. A ledger goes when all of it is undone.
     """
-    kind = interface(options.interface)
+    resolved = resolve(options, options.interface)
     paths = ledgers(options.interface, options.target)
     if not paths:
         return [f"nothing to do: no killed run against {options.target} is on record"], False
-    target: Any = kind.sweeper(options)
+    target: Any = resolved.interface.sweeper(resolved)
     said: list[str] = []
     failed = False
     try:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Collection, Sequence
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 import attrs
 
-from conformance.engine.options import BadOption, Options
+from conformance.engine.revision import Revision
 
 
 @attrs.frozen
@@ -40,7 +39,11 @@ class Target(Protocol):
     interface: str
     name: str
     version: str
-    revision: str
+    revision: Revision
+
+    @property
+    def only_warns(self) -> Collection[str]:
+        """Ids whose failure is a warning, by the policy that the user chose."""
 
     @property
     def secrets(self) -> Collection[str]:
@@ -60,61 +63,3 @@ class Target(Protocol):
 
     def close(self) -> None:
         """Ends connections and whatever was started."""
-
-
-@attrs.frozen
-class Interface:
-    """Where the suite of an interface lives."""
-
-    name: str
-    package: str
-    title: str
-
-    def open(self, options: Options) -> Target:
-        """Connects to the target; raises BadOption, or wire.client.Unreachable."""
-        return cast("Target", self._module().open_target(options))
-
-    def sweeper(self, options: Options) -> Any:
-        """What undoes the ledgers of killed runs: `left_by`, `undo`, `close`; raises as `open`."""
-        module = self._module()
-        return getattr(module, "open_leftovers", module.open_target)(options)
-
-    def concerns(self, options: Options) -> tuple[str, ...]:
-        """Globs of the ids that make sense for such a target: a CNI plugin is no runtime."""
-        ask = getattr(self._module(), "concerns", None)
-        return tuple(ask(options)) if ask else ("*",)
-
-    def only_told(self, options: Options) -> Collection[str]:
-        """Ids whose failure is a warning by the policy that the user chose."""
-        ask = getattr(self._module(), "only_told", None)
-        return frozenset(ask(options)) if ask else frozenset()
-
-    def judges(self, side: str) -> bool:
-        """Whether there are cases about that side: "" for what serves, `client`."""
-        return side in getattr(self._module(), "SIDES", ("",))
-
-    def preload(self) -> None:
-        """Imports what a run against our fakes needs, once for all processes forked afterwards."""
-        self._module().preload()
-
-    def _module(self) -> Any:
-        return importlib.import_module(f"{self.package}.target")
-
-
-INTERFACES = {
-    "csi": Interface("csi", "conformance.csi", "Container Storage Interface drivers"),
-    "cni": Interface("cni", "conformance.cni", "Container Network Interface: plugins, runtimes"),
-    "cdi": Interface("cdi", "conformance.cdi", "Container Device Interface: libraries, runtimes"),
-    "deviceplugin": Interface(
-        "deviceplugin",
-        "conformance.deviceplugin",
-        "Device plugins, plugin registration, pod resources: plugins and kubelets",
-    ),
-}
-
-
-def interface(name: str) -> Interface:
-    """The interface of that name; raises BadOption naming those there are."""
-    if name not in INTERFACES:
-        raise BadOption(f"interface {name!r}: there is {', '.join(INTERFACES)}, or all")
-    return INTERFACES[name]

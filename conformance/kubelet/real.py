@@ -20,7 +20,8 @@ from time import monotonic
 from typing import Any
 
 from conformance.engine.options import BadOption
-from conformance.engine.supervise import Supervised, fill
+from conformance.engine.placeholders import fill, used
+from conformance.engine.supervise import Supervised
 from conformance.engine.verdict import timeout
 from conformance.kubelet.claims import claim_status, claims_of
 from conformance.kubelet.client import ABILITIES, Ability
@@ -62,8 +63,8 @@ _REFUSALS = re.compile(
 
 
 class RealKubelet:
-    """The client of `command`, in which {config}, {kubeconfig}, {dir}, {node} and {runtime} (the
-    endpoint of the CRI) are filled in. `api`, `runtime` and `process` (None before the first start)
+    """The client of `command`, in which {config}, {kubeconfig}, {kubelet}, {node} and {runtime} are
+    filled in. `api`, `runtime` and `process` (None before the first start)
     are what it lives with, and itself; `log` is what it wrote since its last start. `cri`: where
     another runtime than ours answers, in which `exit` and `reboot` reach nothing. `settings` come
     last in its configuration.
@@ -250,7 +251,7 @@ class RealKubelet:
     def _lacks(self) -> set[Ability]:
         has: dict[Ability, bool] = {
             "numa": Machine.has_nodes(),
-            "root-dir": any("{dir}" in word for word in self._command),
+            "root-dir": "kubelet" in used(self._command),
             "listener": can_break(),
         }
         return {ability for ability, there in has.items() if not there}
@@ -284,7 +285,7 @@ class RealKubelet:
         values = {
             "config": str(config),
             "kubeconfig": str(server),
-            "dir": os.path.join(illusion.REAL, self._choices.root).rstrip("/"),
+            "kubelet": os.path.join(illusion.REAL, self._choices.root).rstrip("/"),
             "node": self._node,
             "runtime": runtime,
         }

@@ -2,47 +2,33 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import tempfile
 from pathlib import Path
 
-from conformance.engine.options import BadOption
 from conformance.kubelet.client import Ability
 from refimpl.deviceplugin.devicemanager.layout import Layout
-from refimpl.deviceplugin.profiles import RELEASES
 from refimpl.node.choices import KubeletChoices
 from refimpl.wire.client import Channel
 from refimpl.wire.endpoint import Endpoint, probe
 
-__all__ = ["SocketClient", "is_socket"]
+__all__ = ["SocketClient"]
 
 _READY_S = 10.0
-_RELEASE = re.compile(r"(?:kubernetes-)?(1\.\d+)")
-
-
-def is_socket(target: str) -> bool:
-    """Whether a target is that of a socket: unix:///path, or the path alone."""
-    path = target.startswith(("unix:", "/", "./", "../")) or target.endswith(".sock")
-    return path and not target.endswith(".toml")
 
 
 class SocketClient:
     """The methods of `Client` that make sense of it: it is read, and nothing else is done to it.
 
-    `release`: of Kubernetes, such as 1.33 or kubernetes-1.33; the newest that we know if empty.
-    Raises BadOption for another word.
+    `release`: of Kubernetes, such as 1.33.
     """
 
     name, version = "pod-resources socket", ""
     quiet_s = 2.5
     able: frozenset[Ability] = frozenset({"pod-resources"})
 
-    def __init__(self, endpoint: Endpoint, release: str = "") -> None:
-        found = _RELEASE.fullmatch(release or RELEASES[-1])
-        if found is None:
-            raise BadOption(f"--revision {release}: name a release, such as kubernetes-1.33")
-        self.profile = found[1]
+    def __init__(self, endpoint: Endpoint, release: str) -> None:
+        self.profile = release
         self._endpoint, self._served = endpoint, False
         # Cases look for sockets below a folder of the client's: this one has a link to it.
         self.folder = self.root = Path(tempfile.mkdtemp(prefix="refimpl-"))

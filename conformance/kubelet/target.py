@@ -6,16 +6,18 @@ import itertools
 import json
 import shlex
 import shutil
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import cast
 
 from conformance.engine import mutants
-from conformance.engine.options import BadOption, Options
+from conformance.engine.options import BadOption
+from conformance.engine.placeholders import used
+from conformance.engine.resolve import ResolvedTarget
 from conformance.engine.target import Loss
 from conformance.kubelet.client import DEADLINE_S, Client
 from conformance.kubelet.mutation import KubeletMutant
 from conformance.kubelet.node import NodeUnderTest
-from refimpl.deviceplugin.profiles import PROFILES
+from refimpl.deviceplugin.profiles import PROFILES, RELEASES
 from refimpl.node.choices import KubeletChoices
 from refimpl.wire.client import Unreachable
 from refimpl.wire.endpoint import Endpoint, EndpointError
@@ -33,20 +35,20 @@ class ClientTarget:
     happens, the client's own when 0; `deadline_s`: how long it waits for what ought to happen."""
 
     secrets: Collection[str] = ()
+    only_warns: Collection[str] = ()
 
     def __init__(
         self,
         client: Client,
-        options: Options,
+        resolved: ResolvedTarget,
         *,
-        interface: str,
         quiet_s: float = 0.0,
         deadline_s: float = DEADLINE_S,
     ) -> None:
-        self.interface, self.client, self.options = interface, client, options
+        self.interface, self.client = resolved.interface.name, client
         self.quiet_s, self.deadline_s = quiet_s or client.quiet_s, deadline_s
         self.name, self.version = client.name, client.version
-        self.revision = options.revision or f"kubernetes-{client.profile}"
+        self.revision = resolved.judged_by(client.profile)
         self.journal = Journal(keep=_KEEP)
         self._numbers = itertools.count(1)
         self._choices = KubeletChoices()
@@ -117,11 +119,12 @@ class ClientTarget:
         self.client.close()
 
 
-def open_fake(kind: str, name: str, options: Options, *, interface: str) -> ClientTarget:
+def open_fake(resolved: ResolvedTarget) -> ClientTarget:
     """`fake`, `fake:PROFILE`, `mutant:NAME`, `unbroken:NAME`; raises BadOption."""
     from conformance.kubelet.ours import OurKubelet  # a real kubelet does not pay for it
 
-    mutant = mutants.load(interface, name) if kind != "fake" else None
+    kind, name = resolved.scheme, resolved.address
+    mutant = mutants.load(resolved.interface.name, name) if kind != "fake" else None
     bent = mutant if isinstance(mutant, KubeletMutant) else None
     profile = bent.profile if bent else (name if kind == "fake" else "") or "ideal"
     if profile not in PROFILES:
@@ -129,18 +132,17 @@ def open_fake(kind: str, name: str, options: Options, *, interface: str) -> Clie
     broken, lacks = bent if kind == "mutant" else None, bent.lacks if bent else ()
     client = OurKubelet(profile, broken, lacks=lacks)
     deadline_s = _MUTANT_S if broken else DEADLINE_S
-    return ClientTarget(client, options, interface=interface, deadline_s=deadline_s)
+    return ClientTarget(client, resolved, deadline_s=deadline_s)
 
 
-def open_command(
-    command: Sequence[str], options: Options, *, interface: str, quiet_s: float = 0.0
-) -> ClientTarget:
+def open_command(resolved: ResolvedTarget) -> ClientTarget:
     """A kubelet, or what has its flags: {config}, {kubeconfig}. Else an adapter, see lines.
 
     Raises BadOption, Unreachable.
     """
     client: Client
-    if any("{config}" in word or "{kubeconfig}" in word for word in command):
+    command = resolved.command
+    if used(command) & {"config", "kubeconfig"}:
         from conformance.kubelet.real import RealKubelet  # our fake does not pay for it
 
         client = RealKubelet(command)
@@ -149,24 +151,24 @@ def open_command(
 
         client = LinesClient(command)
     try:
-        return ClientTarget(client, options, interface=interface, quiet_s=quiet_s)
+        return ClientTarget(client, resolved, quiet_s=resolved.settings.quiet_s)
     except BaseException:
         client.close()
         raise
 
 
-def open_socket(where: str, options: Options, *, interface: str) -> ClientTarget:
+def open_socket(resolved: ResolvedTarget) -> ClientTarget:
     """The pod resources of a kubelet that runs somewhere; raises BadOption, Unreachable."""
     from conformance.kubelet.socket import SocketClient  # nobody else pays for it
 
     try:
-        endpoint = Endpoint.parse(where)
+        endpoint = Endpoint.parse(resolved.endpoint)
     except EndpointError as error:
         raise BadOption(str(error)) from error
-    client = SocketClient(endpoint, options.revision)
+    client = SocketClient(endpoint, resolved.judged_by(RELEASES[-1]).number)
     try:
         # It has all that it takes of a Client that is read only.
-        return ClientTarget(cast("Client", client), options, interface=interface)
+        return ClientTarget(cast("Client", client), resolved)
     except BaseException:
         client.close()
         raise

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from conformance.engine.interface import load
+from conformance.engine.interfaces import INTERFACES
 from refimpl.cli.errors import Usage
 from refimpl.cli.foreground import (
     interruption,
@@ -84,9 +85,9 @@ def csi(endpoint: str, settings: tuple[str, ...], **choices: Any) -> None:
     """Run a CSI driver at ENDPOINT: unix:///path, a path, or tcp://127.0.0.1:port (0: any)."""
     if settings:
         choices["settings"] = dict(_setting(text) for text in settings)
-    refused = _attribute("refimpl.csi.persist:StateError")
+    refused = load("refimpl.csi.persist:StateError")
     # A registry that cannot be made is an OSError.
-    _serve("refimpl.csi.fake:FakeDriver", endpoint, refused=(refused, OSError), **choices)
+    _serve("csi", "csi", endpoint, refused=(refused, OSError), **choices)
 
 
 @command.command(
@@ -123,7 +124,7 @@ def deviceplugin(resource: str, **choices: Any) -> None:
     """
     name, devices = _counted(resource)
     # Directories that cannot be made, a CDI file that cannot be written.
-    _serve("refimpl.deviceplugin.fake:FakePlugin", name, devices, refused=(OSError,), **choices)
+    _serve("deviceplugin", "deviceplugin", name, devices, refused=(OSError,), **choices)
 
 
 @command.command(
@@ -155,10 +156,11 @@ def kubelet(folder: str, **choices: Any) -> None:
     Pods, restarts and what it knows are at --control.
     """
     # Directories that cannot be made, sockets whose path is too long.
-    _serve("refimpl.deviceplugin.kubelet:FakeKubelet", folder, refused=(OSError,), **choices)
+    _serve("deviceplugin", "kubelet", folder, refused=(OSError,), **choices)
 
 
 def _serve(
+    interface: str,
     fake: str,
     *arguments: object,
     refused: tuple[type[Exception], ...],
@@ -166,7 +168,7 @@ def _serve(
     journal_file: str | None,
     **choices: Any,
 ) -> None:
-    """Runs the fake of that class; `refused` is what it raises, besides ValueError, where the user
+    """Runs a fake of an interface; `refused` is what it raises, besides ValueError, where the user
     asked for too much."""
     given = {name: value for name, value in choices.items() if value not in (None, (), False)}
     with interruption() as wait, ExitStack() as stack:
@@ -174,7 +176,8 @@ def _serve(
         stack.callback(journal.close)
         faults = loaded_faults(faults_file, journal)
         with refusals(ValueError, *refused):
-            made: Fake = _attribute(fake)(*arguments, faults=faults, journal=journal, **given)
+            kind = load(INTERFACES[interface].fakes[fake])
+            made: Fake = kind(*arguments, faults=faults, journal=journal, **given)
             stack.callback(made.stop)
             made.start()
         click.echo(f"ready {made.endpoint}")
@@ -193,8 +196,3 @@ def _counted(text: str) -> tuple[str, int | None]:
     if not name or (equals and not count.isdecimal()):
         raise Usage(f"--resource {text}: write NAME=COUNT, such as example.com/gpu=8, or NAME")
     return name, int(count) if equals else None
-
-
-def _attribute(path: str) -> Any:
-    module, _, name = path.partition(":")
-    return getattr(importlib.import_module(module), name)

@@ -6,10 +6,8 @@ from typing import Any
 
 import click
 
-from refimpl.cli.cdi_options import cdi_options
-from refimpl.cli.cni_options import cni_options
-from refimpl.cli.csi_options import csi_options
 from refimpl.cli.errors import TargetUnreachable, Usage
+from refimpl.cli.interface_options import given, interface_options
 
 EPILOG = """\b
 Examples:
@@ -23,9 +21,7 @@ Examples:
 @click.argument("iface", metavar="IFACE")
 @click.argument("target", metavar="TARGET")
 @click.option("--dry-run", is_flag=True, help="Only say what would be removed.")
-@csi_options
-@cni_options
-@cdi_options
+@interface_options
 def command(iface: str, target: str, dry_run: bool, **chosen: Any) -> None:
     """Remove what killed runs have left on TARGET, named as it was for `refimpl test`.
 
@@ -36,9 +32,8 @@ def command(iface: str, target: str, dry_run: bool, **chosen: Any) -> None:
     from conformance.engine.options import BadOption, Options
     from refimpl.wire.client import Unreachable
 
-    settings = {key: value for key, value in chosen.items() if value}
     try:
-        options = Options(interface=iface, target=target, settings=settings, run_id="sweep")
+        options = Options(interface=iface, target=target, settings=given(chosen), run_id="sweep")
         said, failed = sweep.sweep(options, dry_run=dry_run)
     except BadOption as error:
         raise Usage(str(error)) from error

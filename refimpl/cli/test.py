@@ -8,11 +8,8 @@ from typing import Any
 
 import click
 
-from refimpl.cli.cdi_options import cdi_options
-from refimpl.cli.cni_options import cni_options
-from refimpl.cli.csi_options import csi_options
-from refimpl.cli.deviceplugin_options import deviceplugin_options
 from refimpl.cli.errors import TargetUnreachable, Usage
+from refimpl.cli.interface_options import given, interface_options
 
 EPILOG = """\b
 TARGET is one of
@@ -23,7 +20,10 @@ TARGET is one of
   dir:/etc/cni/net.d    CNI configurations; file:x.conflist for one alone
   my-driver.toml        a target file with all of it
   -- COMMAND ...        a command that we start, stop and restart;
-                        {endpoint}, {dir} and {node} are filled in
+                        {endpoint}, {node}, {dir} (a fresh folder of its own),
+                        {kubelet}, {device-plugins}, {registry}, {cdi}, {runtime},
+                        {config} and {kubeconfig} are filled in, where the
+                        interface has them
 
 \b
 Examples:
@@ -35,7 +35,7 @@ Examples:
   refimpl test cni exec:/opt/cni/bin/bridge --config net.conflist
   refimpl test cni dir:/etc/cni/net.d --cni-path /opt/cni/bin
   refimpl test cdi -- ./adapter-of-a-library
-  refimpl test deviceplugin -- ./my-plugin --plugin-directory {dir}
+  refimpl test deviceplugin -- ./my-plugin --plugin-directory {device-plugins}
   refimpl test client deviceplugin kubelet
   refimpl test cdi /run/containerd/containerd.sock --cdi-dir /etc/cdi --cdi-image busybox
 
@@ -88,10 +88,7 @@ class TestCommand(click.Command):
 @click.option("--json", "as_json", is_flag=True, help="The events as JSON lines on stdout.")
 @click.option("-v", "--verbose", count=True, help="A line a case; whole warnings.")
 @click.option("-q", "--quiet", is_flag=True, help="Only the verdict.")
-@csi_options
-@cni_options
-@cdi_options
-@deviceplugin_options
+@interface_options
 @click.pass_context
 def command(ctx: click.Context, /, iface: str, target: str, **chosen: Any) -> None:
     """Judge a target, one case a requirement.
@@ -114,7 +111,7 @@ def command(ctx: click.Context, /, iface: str, target: str, **chosen: Any) -> No
         seed=chosen["seed"] if chosen["seed"] is not None else random.randrange(2**32),
         json=chosen["as_json"],
         drawn=True,
-        settings={key: value for key, value in chosen.items() if key.startswith(_OF_ONE) and value},
+        settings=given(chosen),
         **{key: chosen[key] for key in _PLAIN},
     )
     try:
@@ -128,7 +125,6 @@ def command(ctx: click.Context, /, iface: str, target: str, **chosen: Any) -> No
     ctx.exit(status)
 
 
-_OF_ONE = ("csi_", "cni_", "cdi_", "dp_")
 _PLAIN = (
     "revision",
     "level",

@@ -39,7 +39,7 @@ def test_what_could_not_be_undone_is_a_failure(
     assert done.stdout == "a: CreateVolume undone\nb: what else\n"
     ((options, dry_run),) = asked
     assert dry_run
-    assert (options.target, options.settings) == ("x", {"csi_secrets": "s.yaml"})
+    assert (options.target, options.settings) == ("x", {"csi.secrets": "s.yaml"})
 
 
 def test_the_options_of_the_other_interfaces_are_those_of_test(
@@ -58,8 +58,8 @@ def test_the_options_of_the_other_interfaces_are_those_of_test(
     words = ("--cdi-dir", "/etc/cdi", "--cdi-dir", "/run/cdi")
     assert refimpl("sweep", "cdi", "x", *words).returncode == 0
     assert [options.settings for options in asked] == [
-        {"cni_conf_dir": "/etc/cni/net.d", "cni_bin_dir": "/opt/cni/bin"},
-        {"cdi_dirs": ("/etc/cdi", "/run/cdi")},
+        {"cni-conf-dir": "/etc/cni/net.d", "cni-bin-dir": "/opt/cni/bin"},
+        {"cdi-dir": ("/etc/cdi", "/run/cdi")},
     ]
 
 

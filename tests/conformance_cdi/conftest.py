@@ -8,21 +8,18 @@ from typing import Any
 import pytest
 
 from conformance.cdi.target import CdiTarget, open_target
-from conformance.engine.options import Options
+from tests.targets import resolved
 
 Opener = Callable[..., CdiTarget]
 
 
 @pytest.fixture
 def opened() -> Iterator[Opener]:
-    """Opens targets: `opened("fake", cni_policy="practice")`; they are closed again."""
+    """Opens targets: `opened("fake", policy="practice")`; they are closed again."""
     made: list[CdiTarget] = []
 
     def make(target: str = "fake", *command: str, **settings: Any) -> CdiTarget:
-        options = Options(
-            interface="cdi", target=target, command=command, run_id="1", settings=settings
-        )
-        made.append(open_target(options))
+        made.append(open_target(resolved("cdi", target, *command, **settings)))
         return made[-1]
 
     yield make

@@ -14,10 +14,11 @@ SCRIPT = """
 import sys
 from conformance.cdi.target import open_target
 from conformance.engine.options import Options
+from conformance.engine.resolve import resolve
 
-chosen = {"cdi_dirs": [sys.argv[3]]}
+chosen = {"cdi-dir": [sys.argv[3]]}
 options = Options(interface="cdi", target=sys.argv[1], run_id=sys.argv[2], settings=chosen)
-target = open_target(options)
+target = open_target(resolve(options, "cdi"))
 host = target.host()
 host.define("a")
 host.put(host.folder / "b.json", "{}")
@@ -33,7 +34,7 @@ def test_a_sweep_removes_what_killed_runs_left_and_nothing_else(
     folder = tmp_path / "cdi"
     folder.mkdir()
     (folder / "theirs.json").touch()
-    chosen = {"cdi_dirs": [str(folder)]}
+    chosen = {"cdi-dir": [str(folder)]}
     with ScriptedCri(tmp_path) as cri:
         options = Options(interface="cdi", target=cri.target, run_id="sweep", settings=chosen)
         killed(SCRIPT, cri.target, "one", str(folder))

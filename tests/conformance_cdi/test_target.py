@@ -11,17 +11,16 @@ import pytest
 from conformance.cdi import needs
 from conformance.cdi.documents import document
 from conformance.cdi.inprocess import InProcess
-from conformance.cdi.settings import settings
-from conformance.cdi.target import kind_of
 from conformance.engine.options import BadOption
 from refimpl.wire.client import Unreachable
 from tests.conformance_cdi.conftest import Opener
+from tests.targets import resolved
 
 
 def test_the_fake_can_everything_under_either_policy(opened: Opener) -> None:
     """No case is skipped there but for the policy."""
     for policy in ("strict", "practice"):
-        target = opened(cni_policy=policy)
+        target = opened(policy=policy)
         assert isinstance(target.implementation, InProcess)
         assert target.implementation.policy == policy
         assert needs.NODES.unmet(target) is None
@@ -31,11 +30,15 @@ def test_the_fake_can_everything_under_either_policy(opened: Opener) -> None:
 
 def test_a_target_is_named_by_its_kind() -> None:
     """A bare path is a socket; what is no kind is said, with those there are."""
-    assert kind_of("exec:/x/cdi") == ("exec", "/x/cdi")
-    assert kind_of("/run/x.sock") == ("unix", "/run/x.sock")
-    assert kind_of("mutant:X") == ("mutant", "X")
+    for text, kind in {
+        "exec:/x/cdi": ("exec", "/x/cdi"),
+        "/run/x.sock": ("unix", "/run/x.sock"),
+        "mutant:X": ("mutant", "X"),
+    }.items():
+        under_test = resolved("cdi", text)
+        assert (under_test.scheme, under_test.address) == kind
     with pytest.raises(BadOption, match="an adapter of a library"):
-        kind_of("tcp://x")
+        resolved("cdi", "tcp://x")
 
 
 def test_a_missing_need_says_what_is_missing(opened: Opener) -> None:
@@ -45,14 +48,6 @@ def test_a_missing_need_says_what_is_missing(opened: Opener) -> None:
     assert needs.LOAD.unmet(target) == "fake does not tell what it has loaded"
     target.directories = ("/etc/cdi",)
     assert needs.TWO_DIRECTORIES.unmet(target) == "/etc/cdi is the only --cdi-dir of fake"
-
-
-def test_settings_come_from_the_file_and_the_command_line() -> None:
-    """Which wins; a misspelled one is an error."""
-    found = settings({"policy": "strict", "image": "a"}, {"cni_policy": "practice"})
-    assert (found.policy, found.image) == ("practice", "a")
-    with pytest.raises(BadOption, match="cdi settings"):
-        settings({"imag": "a"}, {})
 
 
 def test_what_cannot_be_reached_is_said(
@@ -65,7 +60,7 @@ def test_what_cannot_be_reached_is_said(
     with pytest.raises(BadOption, match="--cdi-dir"):
         opened(f"unix://{tmp_path}/cri.sock")
     with pytest.raises(Unreachable):
-        opened(f"unix://{tmp_path}/cri.sock", cdi_dirs=[str(tmp_path)])
+        opened(f"unix://{tmp_path}/cri.sock", cdi_dir=[str(tmp_path)])
 
 
 def test_a_finding_can_be_repeated_in_a_shell(opened: Opener) -> None:

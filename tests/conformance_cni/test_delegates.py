@@ -10,17 +10,14 @@ from conformance.cni.cases.plugins.test_interface_delete import test_delete_undo
 from conformance.cni.plugins.delegates import Delegate
 from conformance.cni.plugins.fakes import open_fakes
 from conformance.cni.plugins.plugin import Plugin
-from conformance.cni.settings import CniSettings
 from conformance.engine.case import case_of
-from conformance.engine.options import Options
+from tests.targets import resolved
 
 
 @pytest.fixture
 def plugin() -> Iterator[Plugin]:
     """The fake interface plugin, as a case gets it."""
-    target = open_fakes(
-        "fake", "", Options(interface="cni", target="fake", run_id="run"), CniSettings()
-    )
+    target = open_fakes(resolved("cni", run_id="run"))
     about = case_of(_a_case)
     assert about is not None
     made = target.plugin_for(about)

@@ -15,16 +15,16 @@ from conformance.cni.mutation import DocumentMutant
 from conformance.cni.needs import DIRECTORY, INSTALLED, READ
 from conformance.cni.networks import lint_mutations, samples
 from conformance.cni.networks.documents import SHOWN, Documents, DocumentsTarget, open_documents
-from conformance.cni.settings import CniSettings
 from conformance.cni.target import open_target
-from conformance.engine import cases, fixtures, matrix, mutants
+from conformance.engine import cases, catalogue, matrix, mutants
 from conformance.engine.events import OUTCOMES
-from conformance.engine.options import BadOption, Options
+from conformance.engine.options import BadOption
 from conformance.engine.verdict import Broken, Doubtful
 from refimpl.cni.lint import Severity, lint
 from refimpl.wire.client import Unreachable
+from tests.targets import resolved
 
-ROWS = sorted(fnmatch.filter(fixtures.catalogue("cni"), "CNI-CFG-*"))
+ROWS = sorted(fnmatch.filter(catalogue.rows("cni"), "CNI-CFG-*"))
 MUTANTS = {
     name: kind for name, kind in mutants.classes("cni").items() if issubclass(kind, DocumentMutant)
 }
@@ -47,8 +47,7 @@ def written(tmp_path: Path) -> Written:
 
 def opened(target: str, **settings: Any) -> DocumentsTarget:
     """A target of documents, as the engine opens it."""
-    options = Options(interface="cni", target=target, run_id="1", settings=settings)
-    found = open_target(options)
+    found = open_target(resolved("cni", target, **settings))
     assert isinstance(found, DocumentsTarget)
     return found
 
@@ -80,7 +79,7 @@ def test_the_level_of_every_case_is_that_of_its_row() -> None:
     """
     levels = {"M": "MUST", "S": "SHOULD", "P": "SHOULD", "I": "MAY"}
     found = cases.found("cni")
-    rows = fixtures.catalogue("cni")
+    rows = catalogue.rows("cni")
     wrong = [
         row for row in ROWS if found[row].case.level.name != levels[str(rows[row]["level"])[0]]
     ]
@@ -218,7 +217,7 @@ def test_a_target_of_documents_is_named_by_what_it_holds(written: Written) -> No
     """It makes no calls, and it cannot die."""
     folder = written({"10-net.conflist": LIST})
     target = opened(f"dir:{folder}")
-    assert (target.name, target.revision) == ("1 network", "cni-1.1.0")
+    assert (target.name, str(target.revision)) == ("1 network", "cni-1.1.0")
     assert target.calls(target.mark()) == []
     assert target.reproduce(None) == f"refimpl cni lint {folder}"
     assert target.lost() is None
@@ -263,9 +262,8 @@ def test_where_there_is_nothing_to_judge_one_sentence_says_so(
 def test_a_cni_path_of_no_directories_is_a_usage_error(written: Written) -> None:
     """Every plugin would be missing."""
     folder = written({"10-net.conflist": LIST})
-    options = Options(interface="cni", target=f"dir:{folder}")
     with pytest.raises(BadOption, match="--cni-path: /none is no directory"):
-        open_documents("dir", str(folder), options, CniSettings(path="/none"))
+        open_documents(resolved("cni", f"dir:{folder}", cni_path="/none"))
 
 
 def test_one_unreadable_file_is_one_finding(written: Written) -> None:

@@ -19,8 +19,10 @@ SCRIPT = """
 import sys
 from conformance.cni.target import open_target
 from conformance.engine.options import Options
+from conformance.engine.resolve import resolve
 
-target = open_target(Options(interface="cni", target=sys.argv[1], run_id=sys.argv[2]))
+options = Options(interface="cni", target=sys.argv[1], run_id=sys.argv[2])
+target = open_target(resolve(options, "cni"))
 runtime = target.bench.runtime()
 runtime.recorders.note(runtime.recorders.path("d")).mkdir()
 runtime.recorders.note(runtime.recorders.path("x"))

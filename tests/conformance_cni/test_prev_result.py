@@ -13,11 +13,10 @@ from conformance.cni.plugins.fakes import open_fakes
 from conformance.cni.plugins.inputs import prev_results
 from conformance.cni.plugins.passed_on import earlier, passed_on
 from conformance.cni.plugins.plugin import Plugin
-from conformance.cni.settings import CniSettings
 from conformance.engine.case import case_of
-from conformance.engine.options import Options
 from conformance.engine.verdict import Broken
 from refimpl.cni import contract
+from tests.targets import resolved
 
 Document = dict[str, Any]
 
@@ -25,8 +24,7 @@ Document = dict[str, Any]
 @pytest.fixture
 def plugin() -> Iterator[Plugin]:
     """The chained fake, as a case gets it."""
-    options = Options(interface="cni", target="fake", run_id="run")
-    target = open_fakes("fake", "", options, CniSettings())
+    target = open_fakes(resolved("cni", run_id="run"))
     about = case_of(_a_case)
     assert about is not None
     made = target.plugin_for(about)

@@ -13,18 +13,16 @@ from conformance.cni.cases.plugins.test_result_of_add import (
 from conformance.cni.plugins.fakes import open_fakes
 from conformance.cni.plugins.plugin import Plugin
 from conformance.cni.plugins.results import found, has_address, link_of, nulls, shapes, told
-from conformance.cni.settings import CniSettings
 from conformance.engine.case import case_of
-from conformance.engine.options import Options
 from refimpl.cni.contract import Interface, Kind
 from refimpl.cni.host import Link
+from tests.targets import resolved
 
 
 @pytest.fixture
 def plugin() -> Iterator[Plugin]:
     """The interface fake, as a case of interface plugins gets it."""
-    options = Options(interface="cni", target="fake", run_id="run")
-    target = open_fakes("fake", "", options, CniSettings())
+    target = open_fakes(resolved("cni", run_id="run"))
     about = case_of(_a_case)
     assert about is not None
     made = target.plugin_for(about)

@@ -11,21 +11,18 @@ import pytest
 from conformance.csi.capabilities import Offers
 from conformance.csi.settings import CsiSettings
 from conformance.csi.target import CsiTarget, open_target
-from conformance.engine.options import Options
+from tests.targets import resolved
 
 Opener = Callable[..., CsiTarget]
 
 
 @pytest.fixture
 def opened() -> Iterator[Opener]:
-    """Opens targets: `opened("fake:no-attach", csi_testvolumesize=1)`; they are closed again."""
+    """Opens targets: `opened("fake:no-attach", csi__testvolumesize=1)`; they are closed again."""
     made: list[CsiTarget] = []
 
     def make(target: str = "fake", *, revision: str = "", **settings: object) -> CsiTarget:
-        options = Options(
-            interface="csi", target=target, revision=revision, run_id="1", settings=settings
-        )
-        made.append(open_target(options))
+        made.append(open_target(resolved("csi", target, revision=revision, **settings)))
         return made[-1]
 
     yield make

@@ -9,6 +9,7 @@ import pytest
 
 from conformance.csi import needs
 from conformance.csi.capabilities import Offers
+from conformance.engine.revision import Revision
 
 Stub = Callable[..., Any]
 
@@ -34,7 +35,7 @@ def test_one_of_several_is_enough(stub: Stub) -> None:
 
 def test_services_and_revisions_are_those_of_the_run(stub: Stub) -> None:
     """A rule of one revision is none of the other."""
-    target = stub(offers=Offers(services=frozenset({"node"})), revision="1.12")
+    target = stub(offers=Offers(services=frozenset({"node"})), revision=Revision("csi", "1.12"))
     assert needs.NODE.unmet(target) is None
     assert needs.CONTROLLER.unmet(target) == "no controller service"
     assert needs.REVISION_1_12.unmet(target) is None

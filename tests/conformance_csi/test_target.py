@@ -10,17 +10,13 @@ from typing import Any
 import pytest
 
 from conformance.csi.target import open_target
-from conformance.engine.options import BadOption, Options
+from conformance.engine.options import BadOption
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.csi.fake import FakeDriver
 from refimpl.wire.client import Unreachable
+from tests.targets import resolved
 
 SERVE = [sys.executable, "-m", "refimpl", "serve", "csi", "{endpoint}"]
-
-
-def options(target: str, **more: Any) -> Options:
-    """A run against this target."""
-    return Options(interface="csi", target=target, run_id="1", **more)
 
 
 def write(path: Path, text: str) -> str:
@@ -33,9 +29,9 @@ def test_a_target_file_says_all_of_it(tmp_path: Path, opened: Any) -> None:
     """Where the driver is, by which revision it is judged, and its settings."""
     with FakeDriver(tmp_path / "c.sock", storage="memory") as driver:
         text = f'endpoint = "{driver.endpoint}"\nrevision = "csi-1.12"\n[csi]\nvolume_size = 7\n'
-        target = opened(write(tmp_path / "t.toml", text), csi_testvolumesize=8)
+        target = opened(write(tmp_path / "t.toml", text), csi__testvolumesize=8)
         assert target.name == target.offers.name != ""
-        assert target.revision == "1.12"
+        assert str(target.revision) == "csi-1.12"
         assert target.settings.volume_size == 8
         target.close()
 
@@ -44,7 +40,7 @@ def test_the_command_line_goes_before_the_file(tmp_path: Path, opened: Any) -> N
     """As for every other setting."""
     with FakeDriver(tmp_path / "c.sock", storage="memory") as driver:
         file = write(tmp_path / "t.toml", f'endpoint = "{driver.endpoint}"\nrevision = "1.12"\n')
-        assert opened(file, revision="csi-1.13").revision == "1.13"
+        assert str(opened(file, revision="csi-1.13").revision) == "csi-1.13"
 
 
 def test_a_file_may_start_the_driver(tmp_path: Path, opened: Any) -> None:
@@ -78,14 +74,14 @@ def test_a_file_may_start_the_driver(tmp_path: Path, opened: Any) -> None:
 def test_a_file_that_is_wrong_is_a_usage_error(tmp_path: Path, text: str, said: str) -> None:
     """A misspelt key must not be passed over."""
     with pytest.raises((BadOption, Unreachable), match=said) as raised:
-        open_target(options(write(tmp_path / "t.toml", text)))
+        open_target(resolved("csi", write(tmp_path / "t.toml", text)))
     assert raised.type is BadOption
 
 
 def test_a_file_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:
     """It was meant as a file by its name."""
     with pytest.raises(BadOption, match="No such file"):
-        open_target(options(str(tmp_path / "t.toml")))
+        open_target(resolved("csi", str(tmp_path / "t.toml")))
 
 
 def test_calls_reach_the_endpoint_that_serves_them(tmp_path: Path, opened: Any) -> None:
@@ -108,7 +104,7 @@ def test_calls_reach_the_endpoint_that_serves_them(tmp_path: Path, opened: Any) 
 def test_a_fake_of_an_unknown_profile_is_a_usage_error() -> None:
     """It names those there are."""
     with pytest.raises(BadOption, match=r"fake:nothing: .*no-staging"):
-        open_target(options("fake:nothing"))
+        open_target(resolved("csi", "fake:nothing"))
 
 
 def test_a_fake_that_cannot_be_opened_leaves_nothing(
@@ -117,7 +113,7 @@ def test_a_fake_that_cannot_be_opened_leaves_nothing(
     """Neither threads nor directories: settings are looked at when it already runs."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with pytest.raises(BadOption, match="go together"):
-        open_target(options("fake", settings={"csi_createmountpathcmd": "true"}))
+        open_target(resolved("csi", csi__createmountpathcmd="true"))
     assert list(tmp_path.iterdir()) == []
     assert [each for each in threading.enumerate() if each.name == "refimpl-call"] == []
 
@@ -138,14 +134,14 @@ def test_secrets_that_no_report_may_show_are_known(opened: Any, tmp_path: Path) 
     """The longest first, so that none is left over in part; short words guard nothing."""
     file = tmp_path / "s.yaml"
     file.write_text("CreateVolumeSecret: {a: longer-secret, b: secret, c: me}\n")
-    assert opened("fake", csi_secrets=str(file)).secrets == ["longer-secret", "secret"]
+    assert opened("fake", csi__secrets=str(file)).secrets == ["longer-secret", "secret"]
 
 
 def test_what_a_case_made_is_undone_with_its_secrets(opened: Any, tmp_path: Path) -> None:
     """The ledger holds none, so they are put back."""
     file = tmp_path / "s.yaml"
     file.write_text("DeleteVolumeSecret: {token: canary}\n")
-    target = opened("fake", csi_secrets=str(file))
+    target = opened("fake", csi__secrets=str(file))
     target.mount()
     target.clean_up()
     delete = target.journal.calls("DeleteVolume")[-1]

@@ -10,12 +10,13 @@ import pytest
 
 from conformance.deviceplugin.bench import PluginTarget, open_plugin
 from conformance.deviceplugin.settings import DpSettings
-from conformance.engine.options import BadOption, Options
+from conformance.engine.options import BadOption
 from conformance.engine.verdict import Broken
 from refimpl.deviceplugin import illusion
+from tests.targets import resolved
 
 Open = Callable[..., PluginTarget]
-OURS = (sys.executable, "-m", "refimpl", "serve", "deviceplugin", "--dir", "{root}")
+OURS = (sys.executable, "-m", "refimpl", "serve", "deviceplugin", "--dir", "{kubelet}")
 
 
 @pytest.fixture
@@ -24,10 +25,11 @@ def opened() -> Iterator[Open]:
     targets: list[PluginTarget] = []
 
     def make(target: str = "fake", *command: str, revision: str = "", **chosen: Any) -> Any:
-        options = Options(
-            interface="deviceplugin", target=target, command=command, revision=revision
+        settings = DpSettings(**chosen)
+        under_test = resolved(
+            "deviceplugin", target, *command, revision=revision, settings=settings
         )
-        targets.append(open_plugin(options, DpSettings(**chosen)))
+        targets.append(open_plugin(under_test))
         return targets[-1]
 
     yield make
@@ -39,8 +41,8 @@ def opened() -> Iterator[Open]:
     ("target", "command", "revision", "said"),
     [
         ("fake:nobody", (), "", "fake:nobody: there is fake:healthy"),
-        ("fake", (), "1.2", "--revision 1.2: there is 1.27"),
-        ("fake", ("no-such-plugin", "{dir}"), "", "no-such-plugin: there is no such program"),
+        ("fake", (), "1.2", "--revision 1.2: there is kubernetes-1.27"),
+        ("fake", ("no-such-plugin", "{kubelet}"), "", "no-such-plugin: there is no such program"),
         ("mutant:Nobody", (), "", "deviceplugin has no mutant of that name"),
     ],
 )
@@ -59,14 +61,15 @@ def test_a_command_that_needs_the_real_path_needs_namespaces(
     monkeypatch.setattr(illusion, "obstacle", lambda: "unshare: not permitted")
     with pytest.raises(BadOption, match="cannot be shown to it at /var/lib/kubelet: unshare"):
         opened("fake", "true")
-    assert opened("fake", "true", "{dir}").name == "true"
+    assert opened("fake", "true", "{kubelet}").name == "true"
     assert opened("fake", "true", illusion="never").name == "true"
 
 
 def test_the_name_is_that_of_the_program(opened: Open) -> None:
     """Behind env as well, and the revision that of the kubelet around it."""
-    found = opened("fake", "env", "A=b", "/bin/true", "{dir}", version="7", revision="v1.34")
-    assert (found.name, found.version, found.revision) == ("true", "7", "kubernetes-1.34")
+    found = opened("fake", "env", "A=b", "/bin/true", "{kubelet}", version="7", revision="v1.34")
+    assert (found.name, found.version) == ("true", "7")
+    assert str(found.revision) == "kubernetes-1.34"
 
 
 def test_cases_share_a_life_until_one_of_them_spoils_it(opened: Open) -> None:
@@ -99,7 +102,7 @@ def test_a_life_whose_connection_broke_is_not_handed_on(opened: Open) -> None:
 
 def test_a_plugin_that_ends_by_itself_is_lost_and_comes_back(opened: Open) -> None:
     """One that the case has ended is not."""
-    target = opened("fake", sys.executable, "-c", "import sys; sys.exit('no devices')", "{dir}")
+    target = opened("fake", sys.executable, "-c", "import sys; sys.exit('no devices')", "{kubelet}")
     plugin = target.plugin()
     with pytest.raises(Broken, match="no devices"):
         plugin.arrival()
@@ -156,13 +159,13 @@ def test_our_plugin_ends_as_a_process_would(opened: Open) -> None:
 def test_a_hook_is_run_with_the_id_filled_in(opened: Open, tmp_path: Any) -> None:
     """And without one there is none."""
     told = tmp_path / "told"
-    hooks = {"break_device": ["sh", "-c", f"echo {{id}} {{dir}} > {told}"]}
+    hooks = {"break_device": ["sh", "-c", f"echo {{id}} {{kubelet}} > {told}"]}
     target = opened("fake", *OURS, "--resource", "example.com/nic=2", hooks=hooks)
     assert target.hooked("break_device")
     assert not target.hooked("mend_device")
     plugin = target.plugin()
     with plugin.broken("nic-1"):
-        assert told.read_text() == f"nic-1 {plugin.folder}\n"
+        assert told.read_text() == f"nic-1 {plugin.folder.parent}\n"
     assert plugin.spoilt
 
 

@@ -8,16 +8,15 @@ import pytest
 
 from conformance.deviceplugin.bench import PluginTarget, open_plugin
 from conformance.deviceplugin.plugin import Plugin
-from conformance.deviceplugin.settings import DpSettings
-from conformance.engine.options import Options
 from conformance.engine.verdict import Broken
 from refimpl.wire.status import Code, Refused
+from tests.targets import resolved
 
 
 @pytest.fixture
 def target() -> Iterator[PluginTarget]:
     """Our own plugin."""
-    opened = open_plugin(Options(interface="deviceplugin"), DpSettings())
+    opened = open_plugin(resolved("deviceplugin"))
     yield opened
     opened.close()
 

@@ -9,11 +9,10 @@ import pytest
 
 from conformance.deviceplugin.bench import PluginTarget, open_plugin
 from conformance.deviceplugin.mutation import PluginMutant
-from conformance.deviceplugin.settings import DpSettings
 from conformance.engine import mutants
 from conformance.engine.mutants import Mutant
-from conformance.engine.options import Options
 from refimpl.wire.status import Code, Refused
+from tests.targets import resolved
 
 
 class Bent(PluginMutant):
@@ -33,7 +32,7 @@ class Bent(PluginMutant):
 def target(monkeypatch: pytest.MonkeyPatch) -> Iterator[PluginTarget]:
     """The mutant."""
     monkeypatch.setattr(mutants, "load", lambda *_: Bent())
-    opened = open_plugin(Options(interface="deviceplugin", target="mutant:Bent"), DpSettings())
+    opened = open_plugin(resolved("deviceplugin", "mutant:Bent"))
     yield opened
     opened.close()
 
@@ -50,7 +49,7 @@ def test_it_stands_before_rpcs_and_before_register(target: PluginTarget) -> None
 def test_when_the_target_is_closed_our_plugin_is_whole_again(target: PluginTarget) -> None:
     """Other targets of this process have nothing to do with it."""
     target.close()
-    whole = open_plugin(Options(interface="deviceplugin"), DpSettings())
+    whole = open_plugin(resolved("deviceplugin"))
     try:
         assert whole.plugin().resource == "example.com/gpu"
     finally:

@@ -12,7 +12,8 @@ from conformance.deviceplugin.cases.topology import test_topology_selection as s
 from conformance.deviceplugin.vectors import vectors
 from conformance.deviceplugin.vectors.rows import Placeable, cases_of
 from conformance.engine import cases
-from conformance.engine.case import MUST, case_of
+from conformance.engine.case import case_of
+from conformance.engine.level import MUST
 from conformance.kubelet.client import ABILITIES
 
 

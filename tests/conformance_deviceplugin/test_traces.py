@@ -6,9 +6,9 @@ import pytest
 
 from conformance.deviceplugin.vectors.traces import Allocated, Asked, follows, in_words, trace_of
 from conformance.deviceplugin.vectors.vectors import Step
-from conformance.engine.options import Options
 from conformance.kubelet.ours import OurKubelet
 from conformance.kubelet.target import ClientTarget
+from tests.targets import resolved
 
 ASKED = Asked(frozenset("ab"), frozenset("a"), 2)
 
@@ -57,7 +57,7 @@ def test_a_finding_tells_what_was_wanted_and_what_came() -> None:
 def test_the_calls_of_a_plugin_are_read_in_their_order() -> None:
     """Of both RPCs, as they came."""
     client = OurKubelet()
-    target = ClientTarget(client, Options(), interface="deviceplugin", quiet_s=0.1)
+    target = ClientTarget(client, resolved("deviceplugin", side="client"), quiet_s=0.1)
     node = target.node()
     plugin = node.plugin()
     plugin.options.get_preferred_allocation_available = True

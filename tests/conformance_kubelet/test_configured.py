@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from conformance.engine.options import BadOption, Options
+from conformance.engine.options import BadOption
 from conformance.kubelet.ours import OurKubelet
 from conformance.kubelet.target import ClientTarget
 from refimpl.node.choices import KubeletChoices
+from tests.targets import resolved
 
 SPREAD = KubeletChoices(policy="best-effort", nodes={0: (10, 20), 1: (20, 10)})
 REFUSED = KubeletChoices(policy="restricted", nodes=dict.fromkeys(range(9), (10,) * 9))
@@ -22,7 +23,7 @@ def client() -> OurKubelet:
 
 @pytest.fixture
 def target(client: OurKubelet) -> Iterator[ClientTarget]:
-    made = ClientTarget(client, Options(), interface="deviceplugin", quiet_s=0.1)
+    made = ClientTarget(client, resolved("deviceplugin", side="client"), quiet_s=0.1)
     yield made
     made.close()
 

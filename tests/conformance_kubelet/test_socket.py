@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from conformance.deviceplugin.target import concerns, open_target
-from conformance.engine.options import BadOption, Options
+from conformance.deviceplugin.target import open_target
+from conformance.engine.options import BadOption
 from conformance.kubelet.needs import Able
-from conformance.kubelet.socket import SocketClient, is_socket
+from conformance.kubelet.socket import SocketClient
 from refimpl.deviceplugin.kubelet import FakeKubelet, Pod
 from refimpl.wire.client import Unreachable
 from refimpl.wire.endpoint import Endpoint
+from tests.targets import resolved
 
 
 @pytest.fixture
@@ -24,10 +25,6 @@ def kubelet() -> Iterator[FakeKubelet]:
     with FakeKubelet(folder) as made:
         yield made
     shutil.rmtree(folder, ignore_errors=True)
-
-
-def options(target: str, revision: str = "") -> Options:
-    return Options(interface="deviceplugin", side="client", target=target, revision=revision)
 
 
 @pytest.mark.parametrize(
@@ -39,20 +36,20 @@ def options(target: str, revision: str = "") -> Options:
         ("./k", True),
         ("fake", False),
         ("fake:1.33", False),
-        ("/etc/mine.toml", False),
     ],
 )
 def test_a_path_is_a_socket(target: str, socket: bool) -> None:
     """Then rows on pod resources make sense, and no others."""
-    assert is_socket(target) is socket
-    if not target.endswith(".toml"):
-        assert (concerns(options(target)) == ("PR-*",)) is socket
+    under_test = resolved("deviceplugin", target, side="client")
+    assert (under_test.scheme == "unix") is socket
+    assert under_test.judges("PR-001")
+    assert under_test.judges("DP-KUB-001") is not socket
 
 
 def test_its_pods_are_read_and_nothing_else_is_offered(kubelet: FakeKubelet) -> None:
     """Nor is anything of it ended, or removed from its folder."""
     kubelet.admit(Pod("uid", name="p"))
-    target = open_target(options(str(kubelet.pod_resources)))
+    target = open_target(resolved("deviceplugin", str(kubelet.pod_resources), side="client"))
     side = target.client_side
     node = side.node()
     assert [each.name for each in node.podresources.listed()] == ["p"]
@@ -68,7 +65,7 @@ def test_its_pods_are_read_and_nothing_else_is_offered(kubelet: FakeKubelet) -> 
 
 def test_a_socket_that_goes_away_is_a_loss(kubelet: FakeKubelet) -> None:
     """It is told by its own path, and nobody starts it anew."""
-    client = SocketClient(kubelet.pod_resources)
+    client = SocketClient(kubelet.pod_resources, "1.37")
     client.start()
     assert client.running()
     assert client.fate() == ""
@@ -82,18 +79,19 @@ def test_a_socket_that_goes_away_is_a_loss(kubelet: FakeKubelet) -> None:
 def test_the_release_is_that_of_the_revision(kubelet: FakeKubelet) -> None:
     """A socket does not tell it; the newest is assumed."""
     for revision, release in (("kubernetes-1.33", "1.33"), ("1.30", "1.30"), ("", "1.37")):
-        client = SocketClient(kubelet.pod_resources, revision)
-        assert client.profile == release
-        client.close()
-    with pytest.raises(BadOption, match=r"csi-1\.12: name a release"):
-        SocketClient(kubelet.pod_resources, "csi-1.12")
+        where = str(kubelet.pod_resources)
+        target = open_target(resolved("deviceplugin", where, side="client", revision=revision))
+        assert target.client.profile == release
+        target.close()
+    with pytest.raises(BadOption, match=r"csi-1\.12: there is kubernetes-1\.27"):
+        resolved("deviceplugin", side="client", revision="csi-1.12")
 
 
 def test_a_path_without_a_server_is_unreachable(tmp_path: Path) -> None:
     """Said at once for what never becomes one."""
     file = tmp_path / "file.sock"
     file.touch()
-    client = SocketClient(Endpoint.parse(file))
+    client = SocketClient(Endpoint.parse(file), "1.37")
     with pytest.raises(Unreachable, match="no socket"):
         client.start()
     client.close()

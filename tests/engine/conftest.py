@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import json
 import sys
 import textwrap
 from collections.abc import Callable
@@ -12,9 +14,9 @@ import pytest
 
 from conformance.engine import events, run
 from conformance.engine.events import CaseDone, End, Event, Run
+from conformance.engine.interfaces import INTERFACES
 from conformance.engine.options import Options
 from conformance.engine.session import Listener
-from conformance.engine.target import INTERFACES, Interface
 
 HOSTILE = (
     "<script>alert('x')</script> & \"quoted\" | `tick` ```fence``` *bold* [link](http://x.test) "
@@ -186,16 +188,24 @@ def case() -> Callable[..., CaseDone]:
 _TARGET = '''
     """The toy target."""
 
+    import msgspec
+
     from conformance.engine.target import Loss
     from refimpl.wire.client import Unreachable
 
 
+    class Settings(msgspec.Struct, forbid_unknown_fields=True):
+        told: list[str] = []
+
+
     class Target:
-        interface, name, version, revision = "toy", "toy driver", "1.5", "1"
+        interface, name, version = "toy", "toy driver", "1.5"
         reason, revived, secrets = "", False, ()
 
-        def __init__(self):
+        def __init__(self, resolved):
             self.made, self.closed = [], False
+            self.revision = resolved.judged_by("1")
+            self.only_warns = resolved.settings.told
 
         def mark(self):
             return len(self.made)
@@ -213,19 +223,15 @@ _TARGET = '''
             pass
 
 
-    def only_told(options):
-        return options.settings.get("told", ())
-
-
-    def open_target(options):
-        if options.target == "nowhere":
+    def open_target(resolved):
+        if resolved.address.endswith("nowhere"):
             raise Unreachable("nowhere: there is no such file")
-        return Target()
+        return Target(resolved)
 '''
 
 _HEADER = """
     import pytest
-    from conformance.engine.case import MAY, MUST, SHOULD, case
+    from conformance.engine.case import case
     from conformance.engine.session import judge_of
     from conformance.engine.verdict import Broken, expect, expect_status, should
     from refimpl.wire.status import Code, Refused
@@ -243,27 +249,27 @@ _HEADER = """
 
 
 _ONE_OF_EACH = """
-    @case("TOY-A-001", MUST, "toys 1")
+    @case("TOY-A-001", "toys 1")
     def test_a_good_toy(toy):
         "It matters."
 
-    @case("TOY-A-002", MUST, "toys 2")
+    @case("TOY-A-002", "toys 2")
     def test_a_broken_toy(toy):
         expect(False, "toys are whole", wanted="a wheel", got="no wheel")
 
-    @case("TOY-A-003", SHOULD, "toys 3")
+    @case("TOY-A-003", "toys 3")
     def test_an_ugly_toy(toy):
         expect(False, "toys are pretty", wanted="red", got="grey")
 
-    @case("TOY-A-004", MUST, "toys 4", needs=[Need()])
+    @case("TOY-A-004", "toys 4", needs=[Need()])
     def test_a_missing_toy(toy):
         raise AssertionError("never runs")
 
-    @case("TOY-A-005", MUST, "toys 5")
+    @case("TOY-A-005", "toys 5")
     def test_a_half_good_toy(toy):
         should(False, "toys are new", wanted="new", got="old")
 
-    @case("TOY-A-006", MUST, "toys 6")
+    @case("TOY-A-006", "toys 6")
     def test_a_refused_toy(toy):
         raise Refused(Code.NOT_FOUND, "no such toy")
 """
@@ -289,7 +295,7 @@ class Toy:
     ) -> int:
         """The exit code of a run of these cases."""
         text = textwrap.dedent(_HEADER) + textwrap.dedent(cases)
-        (self.folder / "test_toys.py").write_text(text)
+        (self.folder / "cases" / "test_toys.py").write_text(text)
         options = Options(interface="toy", **chosen)  # type: ignore[arg-type]
         return run.run(
             options,
@@ -322,16 +328,45 @@ class Toy:
 
 _CONFTEST = """
     # Makes the interface known in workers, too.
+    import importlib
     import sys
     from pathlib import Path
 
-    from conformance.engine.target import INTERFACES, Interface
+    from conformance.engine.interfaces import INTERFACES
 
     folder = Path(__file__).parent
     if str(folder.parent) not in sys.path:
         sys.path.insert(0, str(folder.parent))
-    INTERFACES["toy"] = Interface("toy", folder.name, "toys")
+    INTERFACES["toy"] = importlib.import_module(f"{folder.name}.interface").TOY
 """
+
+_INTERFACE = '''
+    """The record of the toy interface."""
+
+    from pathlib import Path
+
+    from conformance.engine.interface import FAKES, Interface, Option, Scheme
+
+    EVERY = ("TOY-*",)
+    TOY = Interface(
+        name="toy",
+        package=__package__,
+        title="toys",
+        heading="Toy",
+        subject="a toy",
+        prefixes=("TOY",),
+        catalogues=(str(Path(__file__).with_name("rows")),),
+        family="toy",
+        revisions=("1", "2"),
+        targets={name: Scheme(shown=name, judges=EVERY) for name in (*FAKES, "unix")},
+        settings=f"{__package__}.target:Settings",
+        opener=f"{__package__}.target:open_target",
+        options=(Option(flag="toy-told", field="told", text="Ids that only warn.", many=True),),
+    )
+'''
+
+_ROWS = [{"id": f"TOY-A-{number:03}", "level": "M"} for number in (1, 2, 4, 5, 6, 7)]
+_ROWS += [{"id": "TOY-A-003", "level": "S"}, {"id": "TOY-A-008", "level": "S"}]
 
 
 @pytest.fixture
@@ -339,12 +374,15 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Toy:
     """A toy suite of its own package."""
     package = f"toys_{abs(hash(tmp_path))}"
     folder = tmp_path / package
-    folder.mkdir()
+    (folder / "cases").mkdir(parents=True)
+    (folder / "cases" / "__init__.py").write_text('"""Cases."""\n')
+    (folder / "rows.json").write_text(json.dumps(_ROWS))
+    (folder / "interface.py").write_text(textwrap.dedent(_INTERFACE).lstrip())
     (folder / "__init__.py").write_text('"""A suite."""\n')
     (folder / "target.py").write_text(textwrap.dedent(_TARGET).lstrip())
     (folder / "conftest.py").write_text(textwrap.dedent(_CONFTEST).lstrip())
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setitem(INTERFACES, "toy", Interface("toy", package, "toys"))
-    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)  # a run has workers of its own
     monkeypatch.setattr(sys, "dont_write_bytecode", True)  # the suites of a folder change
+    monkeypatch.setitem(INTERFACES, "toy", importlib.import_module(f"{package}.interface").TOY)
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)  # a run has workers of its own
     return Toy(folder)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.engine.case import MAY, MUST, Case, Level, case, case_of
+from conformance.engine.case import Case, case, case_of
+from conformance.engine.level import MAY, MUST, Level
 
 
 def test_a_function_becomes_a_case_and_stays_a_function() -> None:
     """The name is the rule, the docstring is why."""
 
-    @case("CSI-CTRL-019", MUST, "CSI 1.13 CreateVolume")
+    @case("CSI-CTRL-019", "CSI 1.13 CreateVolume")
     def test_a_repeated_create_returns_the_same_volume() -> str:
         """A second volume
         would leak.
@@ -36,7 +37,7 @@ def test_a_function_becomes_a_case_and_stays_a_function() -> None:
 def test_an_id_of_another_form_is_refused(id: str) -> None:
     """Ids are looked up by scripts; a slip must not pass."""
     with pytest.raises(ValueError, match="no case id"):
-        case(id, MUST, "x")
+        case(id, "x")
 
 
 def test_an_ordinary_function_is_no_case() -> None:

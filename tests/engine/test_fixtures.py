@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import conformance
-from conformance.engine import fixtures
+from conformance.engine import catalogue, fixtures
 
 
 def test_an_installed_package_has_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -22,15 +22,15 @@ def test_an_installed_package_has_its_own(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_rows_of_the_catalogue_are_found_by_id() -> None:
     """With their section, whose number is for the contract only."""
-    row = fixtures.catalogue("csi")["CSI-CTRL-019"]
-    assert row["section"].endswith(fixtures.section("CSI-CTRL-019"))
-    assert not fixtures.section("CSI-CTRL-019")[0].isdigit()
+    row = catalogue.rows("csi")["CSI-CTRL-019"]
+    assert row["section"].endswith(catalogue.section("CSI-CTRL-019"))
+    assert not catalogue.section("CSI-CTRL-019")[0].isdigit()
 
 
 @pytest.mark.parametrize("id", ["CSI-NONE-001", "TOY-A-001", "", "../x-1"])
 def test_an_unknown_id_has_no_section(id: str) -> None:
     """A suite of somebody else has no catalogue here."""
-    assert fixtures.section(id) == ""
+    assert catalogue.section(id) == ""
 
 
 def test_a_name_is_ours_only_where_the_user_has_no_such_file(

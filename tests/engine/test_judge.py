@@ -67,7 +67,7 @@ def test_nothing_selected_has_an_exit_code_of_its_own(toy: Toy) -> None:
 def test_a_fault_of_ours_is_no_verdict_on_the_target(toy: Toy) -> None:
     """Exit code 3: the case is broken, not the toy."""
     cases = """
-    @case("TOY-A-001", MUST, "toys")
+    @case("TOY-A-001", "toys")
     def test_a_case_with_a_bug(toy):
         {}["missing"]
     """
@@ -85,12 +85,12 @@ def test_a_suite_that_cannot_be_imported_is_an_internal_error(toy: Toy) -> None:
 def test_a_target_lost_in_the_middle_ends_the_run(toy: Toy) -> None:
     """One clear sentence, not a failure for every case that is left."""
     cases = """
-    @case("TOY-A-001", MUST, "toys")
+    @case("TOY-A-001", "toys")
     def test_a_toy_that_dies(toy):
         toy.reason = "it fell down"
         raise Refused(Code.UNAVAILABLE, "connection reset")
 
-    @case("TOY-A-002", MUST, "toys")
+    @case("TOY-A-002", "toys")
     def test_a_toy_after_it(toy):
         pass
     """
@@ -102,12 +102,12 @@ def test_a_target_lost_in_the_middle_ends_the_run(toy: Toy) -> None:
 def test_a_target_that_is_started_again_fails_its_case_only(toy: Toy) -> None:
     """The cases after it get their chance, and a death is never a mere warning."""
     cases = """
-    @case("TOY-A-001", SHOULD, "toys")
+    @case("TOY-A-001", "toys")
     def test_a_toy_that_dies(toy):
         toy.reason, toy.revived = "it fell down", True
         raise Refused(Code.UNAVAILABLE, "connection reset")
 
-    @case("TOY-A-002", MUST, "toys")
+    @case("TOY-A-002", "toys")
     def test_a_toy_after_it(toy):
         toy.reason = ""
     """
@@ -154,7 +154,7 @@ def test_a_known_failure_that_passes_fails_the_run(toy: Toy, tmp_path: Path) -> 
 
 def test_what_a_policy_only_tells_is_a_warning(toy: Toy) -> None:
     """The user said that the field may part from the text there; the finding is told."""
-    told = {"told": ["TOY-A-002"]}
+    told = {"toy-told": ["TOY-A-002"]}
     assert toy.run(toy.ONE_OF_EACH, only=("TOY-A-002",), settings=told) == 0
     assert toy.outcomes == {"TOY-A-002": "warn"}
 

@@ -127,7 +127,6 @@ def test_a_run_that_dies_has_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_fakes_are_those_that_can_be_served() -> None:
-    """Of the interfaces with a socket; CNI plugins are files."""
-    assert set(matrix.FAKES) <= set(matrix.INTERFACES)
-    assert all(callable(matrix.fake_class(name)) for name in matrix.FAKES)
+    """By one process, as cases that kill the driver need it; CNI plugins are files."""
+    assert callable(matrix.fake_class("csi"))
     assert mutants.classes("csi")

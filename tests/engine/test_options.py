@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from conformance.engine import options as choices
-from conformance.engine.case import MUST, SHOULD, Case, Level
+from conformance.engine.case import Case
+from conformance.engine.level import MUST, SHOULD, Level
 from conformance.engine.options import BadOption, Options
 
 
@@ -53,7 +54,7 @@ def test_a_choice_that_cannot_be_used_is_named(options: Options) -> None:
 def test_options_survive_the_way_to_a_worker() -> None:
     """xdist starts other processes."""
     options = Options(
-        interface="csi", command=("./driver", "--x={endpoint}"), settings={"csi_secrets": "f"}
+        interface="csi", command=("./driver", "--x={endpoint}"), settings={"csi.secrets": "f"}
     )
     assert choices.decode(choices.encode(options)) == options
 

@@ -21,12 +21,12 @@ def test_every_case_is_a_row_of_its_page() -> None:
 def test_rows_that_wait_are_told_with_their_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of this interface only."""
     waiting = {"CSI-ZZ-*": "later", "CRI-ZZ-*": "elsewhere"}
-    monkeypatch.setattr(pages.fixtures, "deferred", lambda: waiting)
+    monkeypatch.setattr(pages.catalogue, "deferred", lambda: waiting)
     text = pages.page("csi")
     assert "## No case yet" in text
     assert "| CSI-ZZ-* | later |" in text
     assert "CRI-ZZ" not in text
-    monkeypatch.setattr(pages.fixtures, "deferred", dict)
+    monkeypatch.setattr(pages.catalogue, "deferred", dict)
     assert "No case yet" not in pages.page("csi")
 
 

@@ -85,15 +85,15 @@ def test_a_lost_event_file_is_said_at_the_end(capsys: pytest.CaptureFixture[str]
 INTERRUPTED = """
     import os, signal
 
-    @case("TOY-A-001", MUST, "toys")
+    @case("TOY-A-001", "toys")
     def test_a_toy_that_fails(toy):
         raise Broken("toys are whole", "a wheel", "no wheel")
 
-    @case("TOY-A-002", MUST, "toys")
+    @case("TOY-A-002", "toys")
     def test_a_toy_in_the_middle_of_which_somebody_has_had_enough(toy):
         os.kill(os.getpid(), signal.SIGINT)
 
-    @case("TOY-A-003", MUST, "toys")
+    @case("TOY-A-003", "toys")
     def test_a_toy_after_it(toy):
         pass
 """
@@ -119,11 +119,11 @@ def test_an_interrupted_run_is_no_verdict(toy: Toy, tmp_path: Path) -> None:
 
 
 TWO_BAD = """
-    @case("TOY-A-001", MUST, "toys")
+    @case("TOY-A-001", "toys")
     def test_a_case_with_a_bug(toy):
         {}["missing"]
 
-    @case("TOY-A-002", MUST, "toys")
+    @case("TOY-A-002", "toys")
     def test_a_case_with_another(toy):
         {}["missing"]
 """
@@ -141,7 +141,7 @@ def test_a_worker_that_dies_is_a_fault_of_ours(toy: Toy) -> None:
     cases = """
     import os
 
-    @case("TOY-A-001", MUST, "toys")
+    @case("TOY-A-001", "toys")
     def test_a_toy_that_takes_everything_with_it(toy):
         os._exit(9)
     """

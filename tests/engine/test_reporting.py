@@ -74,7 +74,7 @@ def test_a_folder_that_goes_away_does_not_hide_the_verdict(
     cases = f"""
     import shutil
 
-    @case("TOY-A-001", MUST, "toys")
+    @case("TOY-A-001", "toys")
     def test_a_toy_that_tidies_up(toy):
         shutil.rmtree({str(out)!r})
     """

@@ -66,7 +66,7 @@ def test_every_run_has_an_id_of_its_own(toy: Toy) -> None:
 def test_the_run_record_says_how_it_was_started(toy: Toy) -> None:
     """To start it again."""
     toy.run(toy.ONE_OF_EACH, seed=7, level="must", only=("TOY-A-00[1-3]",))
-    assert (toy.start.interface, toy.start.revision, toy.start.seed) == ("toy", "1", 7)
+    assert (toy.start.interface, toy.start.revision, toy.start.seed) == ("toy", "toy-1", 7)
     assert toy.start.target == "toy driver 1.5 at fake"
     assert toy.start.config["level"] == "must"
     assert toy.start.config["only"] == ("TOY-A-00[1-3]",)
@@ -112,7 +112,7 @@ def test_secrets_are_in_no_report(
             target=str(driver.endpoint) if target == "driver" else target,
             only=("CSI-CTRL-00*",) if target == "driver" else (),
             report_dir=str(tmp_path / "out"),
-            settings={"csi_secrets": str(secrets)},
+            settings={"csi.secrets": str(secrets)},
             json=True,
         )
         assert run.run(options, plugins=[Listener(lambda event: heard.append(repr(event)))]) == 1

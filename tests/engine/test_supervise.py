@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from conformance.engine.options import BadOption
-from conformance.engine.supervise import Supervised, fill
+from conformance.engine.supervise import Supervised
 from refimpl.wire.client import Unreachable
 
 FAKE = (sys.executable, "-m", "refimpl", "serve", "csi", "{endpoint}", "--state-dir", "{dir}")
@@ -32,7 +32,7 @@ def start(tmp_path: Path) -> Iterator[object]:
 
 
 def test_a_driver_is_started_and_ends_when_told(start: object) -> None:
-    """With its socket, its directory and CSI_ENDPOINT filled in."""
+    """With its socket and its directory filled in."""
     process = start(FAKE).ready()  # type: ignore[operator]
     assert process.running()
     assert Path(process.endpoint.path).is_socket()
@@ -60,11 +60,6 @@ def test_a_command_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:
     """Exit code 4, before the run."""
     with pytest.raises(BadOption, match="no-such-driver"):
         Supervised(["./no-such-driver"], folder=tmp_path).start()
-
-
-def test_only_our_own_braces_are_filled_in() -> None:
-    """A driver may take JSON."""
-    assert fill('{"a":{dir}}', {"dir": "/d"}) == '{"a":/d}'
 
 
 def test_an_interface_has_placeholders_of_its_own(tmp_path: Path) -> None:

@@ -14,11 +14,13 @@ import pytest
 from conformance.csi.target import open_target
 from conformance.engine import sweep
 from conformance.engine.options import BadOption, Options
+from conformance.engine.resolve import resolve
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.csi.fake import FakeDriver
 from refimpl.wire.client import Unreachable
 from refimpl.wire.faults import Faults
 from refimpl.wire.status import Refused
+from tests.targets import resolved
 
 
 @pytest.fixture
@@ -35,7 +37,7 @@ def options(driver: FakeDriver, run_id: str = "1") -> Options:
 
 def killed(driver: FakeDriver, run_id: str = "1", name: str = "a") -> None:
     """A run that made a volume and was never heard of again; its answer may have got lost."""
-    target = open_target(options(driver, run_id))
+    target = open_target(resolve(options(driver, run_id), "csi"))
     with contextlib.suppress(Refused):
         target.controller.CreateVolume(target.volume_request(name), timeout=5)
     # What SIGKILL does: nothing is undone, and the file stays.
@@ -54,7 +56,7 @@ def fault(driver: FakeDriver, act: str) -> None:
 
 def left(driver: FakeDriver) -> int:
     """Volumes on the driver."""
-    target = open_target(options(driver, "look"))
+    target = open_target(resolve(options(driver, "look"), "csi"))
     try:
         return len(target.controller.ListVolumes(pb.ListVolumesRequest()).entries)
     finally:
@@ -131,7 +133,7 @@ def test_a_run_that_reaches_nobody_leaves_no_ledger(
     """Nor does one that makes nothing: they would pile up."""
     monkeypatch.setenv("REFIMPL_TIMEOUT_FACTOR", "0.01")
     with pytest.raises(Unreachable):
-        open_target(Options(interface="csi", target=f"unix://{tmp_path}/none.sock", run_id="1"))
+        open_target(resolved("csi", f"unix://{tmp_path}/none.sock"))
     assert list(sweep.home().iterdir()) == []
 
 

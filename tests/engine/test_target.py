@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import importlib
-
 import pytest
 
-from conformance.engine.options import BadOption, Options
-from conformance.engine.target import INTERFACES, Loss, interface
+from conformance.engine.interface import load
+from conformance.engine.interfaces import INTERFACES, interface
+from conformance.engine.options import BadOption
+from conformance.engine.target import Loss
+from tests.targets import resolved
 
 
 def test_every_interface_has_its_suite() -> None:
-    """A package with cases and a way to open a target."""
-    for name, kind in INTERFACES.items():
-        assert kind.name == name
-        assert callable(importlib.import_module(f"{kind.package}.target").open_target)
+    """All that its record names can be loaded."""
+    for name, record in INTERFACES.items():
+        assert record.name == name
+        paths = [record.opener, record.settings, *record.fakes.values()]
+        for path in filter(None, [*paths, record.leftovers]):
+            assert callable(load(path))
+        record.import_fakes()
 
 
 def test_an_unknown_interface_is_a_usage_error_that_names_them() -> None:
@@ -26,7 +30,7 @@ def test_an_unknown_interface_is_a_usage_error_that_names_them() -> None:
 @pytest.mark.parametrize("name", list(INTERFACES))
 def test_a_fake_is_opened_and_keeps_the_protocol(name: str) -> None:
     """Name, revision and record of calls; closing leaves nothing behind."""
-    target = interface(name).open(Options(interface=name, run_id="1"))
+    target = interface(name).open(resolved(name))
     try:
         assert target.interface == name
         assert target.name

@@ -8,7 +8,7 @@ from conformance.cdi.documents import document, hook
 from conformance.cdi.host import Host
 from conformance.cdi.judging import Documents, advised, judged
 from conformance.cdi.needs import LOAD
-from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.case import case
 
 
 def _each(member: str, **items: Any) -> Documents:
@@ -19,7 +19,7 @@ def _each(member: str, **items: Any) -> Documents:
     }
 
 
-@case("CDI-014", SHOULD, "CDI Devices", needs=[LOAD])
+@case("CDI-014", "CDI Devices", needs=[LOAD])
 def test_a_device_may_go_without_edits(host: Host) -> None:
     """Where the edits of the whole file are all there is to do."""
     bare = document(spec={"env": ["A=b"]})
@@ -34,7 +34,7 @@ def test_a_device_may_go_without_edits(host: Host) -> None:
         judged(host, "containerEdits of a device is OPTIONAL", taken=found)
 
 
-@case("CDI-015", MUST, "CDI OCI Edits, env", needs=[LOAD])
+@case("CDI-015", "CDI OCI Edits, env", needs=[LOAD])
 def test_a_variable_is_a_name_and_a_value(host: Host) -> None:
     """Anything else in an environment breaks the programs that read it."""
     found = {repr(text): document(edits={"env": [text]}) for text in ("A=", "A=b=c")}
@@ -42,7 +42,7 @@ def test_a_variable_is_a_name_and_a_value(host: Host) -> None:
     judged(host, 'env is in the format of "VARNAME=VARVALUE"', taken=found, refused=wrong)
 
 
-@case("CDI-016", MUST, "CDI OCI Edits, deviceNodes", needs=[LOAD])
+@case("CDI-016", "CDI OCI Edits, deviceNodes", needs=[LOAD])
 def test_a_device_node_has_a_path_a_known_type_and_permissions_of_rwm(host: Host) -> None:
     """They go unchanged to the runtime that makes the node and opens the cgroup."""
 
@@ -69,7 +69,7 @@ def test_a_device_node_has_a_path_a_known_type_and_permissions_of_rwm(host: Host
     advised(host, 'practice: "none" stands for no permissions', taken=silent)
 
 
-@case("CDI-017", MUST, "CDI OCI Edits, hooks", needs=[LOAD])
+@case("CDI-017", "CDI OCI Edits, hooks", needs=[LOAD])
 def test_a_hook_has_a_stage_an_absolute_path_and_time(host: Host) -> None:
     """A runtime fails with the container half made, where a loader could have said it."""
     judged(
@@ -96,7 +96,7 @@ def test_a_hook_has_a_stage_an_absolute_path_and_time(host: Host) -> None:
     )
 
 
-@case("CDI-018", MUST, "CDI OCI Edits, mounts", needs=[LOAD])
+@case("CDI-018", "CDI OCI Edits, mounts", needs=[LOAD])
 def test_a_mount_has_both_paths(host: Host) -> None:
     """Half a mount is none."""
     whole = {"hostPath": "/opt/a", "containerPath": "/opt/b"}
@@ -113,7 +113,7 @@ def test_a_mount_has_both_paths(host: Host) -> None:
     )
 
 
-@case("CDI-019", MUST, "CDI OCI Edits, netDevices", needs=[LOAD])
+@case("CDI-019", "CDI OCI Edits, netDevices", needs=[LOAD])
 def test_an_interface_is_moved_once_and_a_name_given_once(host: Host) -> None:
     """The second move of the same interface cannot work."""
 
@@ -139,7 +139,7 @@ def test_an_interface_is_moved_once_and_a_name_given_once(host: Host) -> None:
     )
 
 
-@case("CDI-020", MUST, "CDI OCI Edits, intelRdt", needs=[LOAD])
+@case("CDI-020", "CDI OCI Edits, intelRdt", needs=[LOAD])
 def test_a_class_of_service_is_the_name_of_a_directory(host: Host) -> None:
     """It becomes one below the root of resctrl: a path leads elsewhere."""
     names = {".": ".", "..": "..", "a/b": "a/b", "a newline": "a\nb", "4096 bytes": "x" * 4096}

@@ -21,13 +21,13 @@ from conformance.cdi.documents import (
 from conformance.cdi.generate import examples
 from conformance.cdi.host import Config, Host
 from conformance.cdi.needs import CONFIG, INJECT, REQUEST
-from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect
 
 NODE = "/dev/refimpl"
 
 
-@case("CDI-043", SHOULD, "practice: the Go library", needs=[INJECT])
+@case("CDI-043", "practice: the Go library", needs=[INJECT])
 def test_a_variable_that_is_set_changes_where_it_stands(host: Host) -> None:
     """Of two values for one name programs take different ones."""
     config = copy.deepcopy(OCI)
@@ -44,7 +44,7 @@ def _mount(path: str, *options: str) -> Document:
     return {"hostPath": f"/opt/refimpl{path}", "containerPath": path, "options": list(options)}
 
 
-@case("CDI-050", SHOULD, "practice: the Go library", needs=[INJECT, CONFIG])
+@case("CDI-050", "practice: the Go library", needs=[INJECT, CONFIG])
 def test_mounts_replace_those_of_their_place_and_come_before_what_is_in_them(host: Host) -> None:
     """A mount that comes after one inside it hides it."""
     name = host.define(
@@ -75,7 +75,7 @@ def test_mounts_replace_those_of_their_place_and_come_before_what_is_in_them(hos
     expect(mapped, rule, wanted="idmap and ridmap", got=options)
 
 
-@case("CDI-051", MUST, "CDI OCI Edits, hooks", needs=[INJECT, REQUEST])
+@case("CDI-051", "CDI OCI Edits, hooks", needs=[INJECT, REQUEST])
 def test_hooks_are_appended_in_the_order_of_the_request(host: Host) -> None:
     """Later hooks rely on what earlier ones did."""
     whole = document(kind=host.kind)
@@ -102,7 +102,7 @@ def test_hooks_are_appended_in_the_order_of_the_request(host: Host) -> None:
     expect(kept, "a hook keeps its arguments and time", wanted="args and timeout", got=first)
 
 
-@case("CDI-052", SHOULD, "practice: the Go library", needs=[INJECT])
+@case("CDI-052", "practice: the Go library", needs=[INJECT])
 def test_of_two_settings_of_intel_rdt_the_last_one_counts(host: Host) -> None:
     """A container has one class of service."""
     whole = document(kind=host.kind, spec={"intelRdt": {"closID": "file"}})
@@ -116,7 +116,7 @@ def test_of_two_settings_of_intel_rdt_the_last_one_counts(host: Host) -> None:
     expect(found == {"closID": "device-b"}, rule, wanted="device-b", got=found)
 
 
-@case("CDI-053", MUST, "CDI OCI Edits, additionalGids", needs=[INJECT, CONFIG])
+@case("CDI-053", "CDI OCI Edits, additionalGids", needs=[INJECT, CONFIG])
 def test_groups_are_added_once_and_zero_is_ignored(host: Host) -> None:
     """Zero would give the container root's group."""
     config = copy.deepcopy(OCI)
@@ -135,7 +135,7 @@ def _repeated(config: Config) -> Config:
     return found
 
 
-@case("CDI-060", SHOULD, "practice: the Go library", needs=[INJECT, CONFIG])
+@case("CDI-060", "practice: the Go library", needs=[INJECT, CONFIG])
 def test_edits_made_again_change_nothing_but_hooks_and_rules(host: Host) -> None:
     """A runtime that restores a container may inject into what it has injected into."""
     node = {"path": NODE, "type": "c", "major": 240, "minor": 1}

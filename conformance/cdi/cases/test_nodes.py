@@ -7,7 +7,7 @@ import copy
 from conformance.cdi.documents import OCI, Document, document, linux, with_linux
 from conformance.cdi.host import Config, Host
 from conformance.cdi.needs import CONFIG, INJECT
-from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import Broken, expect, should
 
 NODE = "/dev/refimpl"
@@ -39,7 +39,7 @@ def _nodes(host: Host, **nodes: Document) -> list[str]:
     return [host.called(name) for name in nodes]
 
 
-@case("CDI-044", SHOULD, "practice: the Go library", needs=[INJECT, CONFIG])
+@case("CDI-044", "practice: the Go library", needs=[INJECT, CONFIG])
 def test_a_device_node_takes_the_place_of_one_with_its_path(host: Host) -> None:
     """A runtime cannot make two nodes at one path."""
     names = _nodes(
@@ -58,7 +58,7 @@ def test_a_device_node_takes_the_place_of_one_with_its_path(host: Host) -> None:
     expect(allowed == [(1, "rwm"), (2, "rwm")], rule, wanted="one each", got=allowed)
 
 
-@case("CDI-045", MUST, "CDI OCI Edits, deviceNodes", needs=[INJECT])
+@case("CDI-045", "CDI OCI Edits, deviceNodes", needs=[INJECT])
 def test_permissions_become_those_of_the_cgroup(host: Host) -> None:
     """Without a rule a device cannot be opened, with too wide a one it can be written to."""
     wanted = {"a": ("", "rwm"), "b": ("r", "r"), "c": ("rw", "rw")}
@@ -85,7 +85,7 @@ def _fails(host: Host, rule: str, **nodes: Document) -> None:
         expect(found.error, rule, wanted="an error", got=got)
 
 
-@case("CDI-046", SHOULD, "practice: the Go library", needs=[INJECT])
+@case("CDI-046", "practice: the Go library", needs=[INJECT])
 def test_a_node_that_the_host_lacks_has_to_be_described(host: Host) -> None:
     """A device that is not there is told of when the container is made, not when it runs."""
     missing = {"hostPath": f"{host.folder}/missing"}
@@ -102,7 +102,7 @@ def test_a_node_that_the_host_lacks_has_to_be_described(host: Host) -> None:
         expect([each["type"] for each in found] == [wanted], rule, wanted=wanted, got=got)
 
 
-@case("CDI-047", SHOULD, "practice: the Go library", needs=[INJECT])
+@case("CDI-047", "practice: the Go library", needs=[INJECT])
 def test_what_is_no_device_node_of_that_type_is_not_injected(host: Host) -> None:
     """A container would get another device than the one described."""
     (host.folder / "file").write_text("")
@@ -116,7 +116,7 @@ def test_what_is_no_device_node_of_that_type_is_not_injected(host: Host) -> None
     )
 
 
-@case("CDI-049", SHOULD, "practice: the Go library", needs=[INJECT])
+@case("CDI-049", "practice: the Go library", needs=[INJECT])
 def test_a_node_belongs_to_the_user_of_the_process(host: Host) -> None:
     """A process that is not root could not open it otherwise."""
     node = {"type": "c", "major": 240, "minor": 1}

@@ -5,13 +5,13 @@ from __future__ import annotations
 from conformance.cdi.documents import OCI, document, hook, hooks, marked, several, variables
 from conformance.cdi.host import Host
 from conformance.cdi.needs import ANNOTATIONS, CONFIG, INJECT, REQUEST, RUNTIME, STRICT
-from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect
 
 _PREFIX = "cdi.k8s.io/"
 
 
-@case("CDI-040", MUST, "CDI Error Handling", needs=[INJECT, REQUEST])
+@case("CDI-040", "CDI Error Handling", needs=[INJECT, REQUEST])
 def test_an_unknown_name_fails_the_request_and_changes_nothing(host: Host) -> None:
     """A container that starts without its device fails later, where nobody sees why."""
     known = host.define()
@@ -28,7 +28,7 @@ def test_an_unknown_name_fails_the_request_and_changes_nothing(host: Host) -> No
         expect(kept, rule, wanted="the config as it was", got=found.config)
 
 
-@case("CDI-041", MUST, "CDI OCI Edits", needs=[INJECT])
+@case("CDI-041", "CDI OCI Edits", needs=[INJECT])
 def test_edits_of_the_whole_file_are_made_once_before_those_of_its_devices(host: Host) -> None:
     """Two devices of one driver need its hook once."""
     spec = {"env": ["REFIMPL_SPEC=1"], "hooks": [hook("/opt/refimpl/spec")]}
@@ -40,7 +40,7 @@ def test_edits_of_the_whole_file_are_made_once_before_those_of_its_devices(host:
     expect(hooks(found) == ["/opt/refimpl/spec"], rule, wanted="one hook", got=hooks(found))
 
 
-@case("CDI-042", MUST, "CDI OCI Edits", needs=[INJECT])
+@case("CDI-042", "CDI OCI Edits", needs=[INJECT])
 def test_edits_of_a_file_are_left_out_where_none_of_its_devices_is_requested(host: Host) -> None:
     """A container has nothing of a device that it did not ask for."""
     host.write("a.json", several("ab", kind=host.kind, spec={"env": ["REFIMPL_SPEC_A=1"]}))
@@ -51,7 +51,7 @@ def test_edits_of_a_file_are_left_out_where_none_of_its_devices_is_requested(hos
     expect(found == wanted, rule, wanted=wanted, got=found)
 
 
-@case("CDI-054", SHOULD, "practice: runtimes", needs=[INJECT, REQUEST, STRICT])
+@case("CDI-054", "practice: runtimes", needs=[INJECT, REQUEST, STRICT])
 def test_a_device_requested_twice_is_injected_once(host: Host) -> None:
     """A hook that runs twice fails the second time, or does its work twice."""
     name = host.define(edits={"env": ["A=b"], "hooks": [hook("/opt/refimpl/a")]})
@@ -67,7 +67,7 @@ def test_a_device_requested_twice_is_injected_once(host: Host) -> None:
     expect(found == wanted, rule, wanted=wanted, got=created.error or found)
 
 
-@case("CDI-055", SHOULD, "CDI Error Handling", needs=[INJECT, CONFIG, REQUEST, STRICT])
+@case("CDI-055", "CDI Error Handling", needs=[INJECT, CONFIG, REQUEST, STRICT])
 def test_an_edit_that_cannot_be_made_leaves_the_config_as_it_was(host: Host) -> None:
     """A caller that goes on after the error has half a device."""
     missing = {"path": "/dev/refimpl", "hostPath": f"{host.folder}/missing"}
@@ -82,7 +82,7 @@ def test_an_edit_that_cannot_be_made_leaves_the_config_as_it_was(host: Host) -> 
     expect(found.config == OCI, rule, wanted="the config as it was", got=found.config)
 
 
-@case("CDI-056", SHOULD, "practice: the Go library", needs=[ANNOTATIONS])
+@case("CDI-056", "practice: the Go library", needs=[ANNOTATIONS])
 def test_an_annotation_has_a_key_of_its_own_that_kubernetes_takes(host: Host) -> None:
     """A device plugin's request is lost with an annotation that the API server refuses."""
     device = [host.called("a")]
@@ -118,7 +118,7 @@ def test_an_annotation_has_a_key_of_its_own_that_kubernetes_takes(host: Host) ->
     expect(not wrong, rule, wanted=f"errors for {', '.join(refused)}", got=f"none for {wrong}")
 
 
-@case("CDI-057", SHOULD, "practice: the Go library", needs=[ANNOTATIONS])
+@case("CDI-057", "practice: the Go library", needs=[ANNOTATIONS])
 def test_one_name_that_cannot_be_read_spoils_the_annotations(host: Host) -> None:
     """What was meant to be a device must not be passed over."""
     good = host.called("a")
@@ -144,7 +144,7 @@ def test_one_name_that_cannot_be_read_spoils_the_annotations(host: Host) -> None
     expect(not wrong, rule, wanted=f"errors for {', '.join(values)}", got=wrong)
 
 
-@case("CDI-058", MUST, "CDI Error Handling", needs=[RUNTIME])
+@case("CDI-058", "CDI Error Handling", needs=[RUNTIME])
 def test_a_container_with_a_device_that_is_missing_is_not_created(host: Host) -> None:
     """The kubelet shows the runtime's error; the device's name in it is all that helps there."""
     known = host.define()

@@ -11,11 +11,11 @@ from conformance.cdi.generate import examples
 from conformance.cdi.host import Host
 from conformance.cdi.judging import advised, judged
 from conformance.cdi.needs import LOAD
-from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect
 
 
-@case("CDI-002", MUST, "CDI Specification version", needs=[LOAD])
+@case("CDI-002", "CDI Specification version", needs=[LOAD])
 def test_every_version_loads_and_nothing_else_does(host: Host) -> None:
     """A reader that guesses at a version it does not know leaves edits out."""
     missing = document()
@@ -36,14 +36,14 @@ def test_every_version_loads_and_nothing_else_does(host: Host) -> None:
         advised(host, "cdiVersion MUST be in Semantic Version 2.0", refused=prefixed)
 
 
-@case("CDI-003", SHOULD, "practice: the Go library", needs=[LOAD])
+@case("CDI-003", "practice: the Go library", needs=[LOAD])
 def test_versions_before_the_first_release_are_refused(host: Host) -> None:
     """They had names, but no text: nobody knows what such a document means."""
     early = {version: document(version=version) for version in ("0.1.0", "0.2.0")}
     judged(host, "0.3.0 is the first version", refused=early)
 
 
-@case("CDI-004", MUST, "CDI Released versions", needs=[LOAD])
+@case("CDI-004", "CDI Released versions", needs=[LOAD])
 def test_a_feature_is_refused_under_the_version_before_it(host: Host) -> None:
     """Readers of that version refuse or ignore it: the same file means two things."""
     refused = {f"{each.label} at {each.before}": each.document(each.before) for each in FEATURES}
@@ -55,7 +55,7 @@ def test_a_feature_is_refused_under_the_version_before_it(host: Host) -> None:
     judged(host, "what came with a version needs that version at least", refused=refused)
 
 
-@case("CDI-005", MUST, "CDI Released versions", needs=[LOAD])
+@case("CDI-005", "CDI Released versions", needs=[LOAD])
 def test_a_feature_loads_under_its_own_version(host: Host) -> None:
     """What a version has, its readers take."""
     taken = {f"{each.label} at {each.since}": each.document(each.since) for each in FEATURES}
@@ -71,7 +71,7 @@ def _rdt(version: str, **members: object) -> dict[str, object]:
     return document(version=version, edits={"intelRdt": {"closID": "refimpl", **members}})
 
 
-@case("CDI-007", MUST, "CDI Released versions", needs=[LOAD])
+@case("CDI-007", "CDI Released versions", needs=[LOAD])
 def test_switches_of_intel_rdt_end_with_version_1_1_0(host: Host) -> None:
     """A file of 1.0.0 that used them is as valid as on the day it was written."""
     found = {
@@ -87,7 +87,7 @@ def test_switches_of_intel_rdt_end_with_version_1_1_0(host: Host) -> None:
     judged(host, "0.7.0 brought them and 1.1.0 removed them", taken=kept, refused=gone)
 
 
-@case("CDI-008", SHOULD, "CDI Released versions", needs=[LOAD])
+@case("CDI-008", "CDI Released versions", needs=[LOAD])
 def test_a_new_member_is_refused_under_an_old_version_even_if_it_says_nothing(host: Host) -> None:
     """A reader of 1.0.0 refuses the name, whatever its value."""
     found = {"enableMonitoring: false at 1.0.0": _rdt("1.0.0", enableMonitoring=False)}
@@ -97,7 +97,7 @@ def test_a_new_member_is_refused_under_an_old_version_even_if_it_says_nothing(ho
         judged(host, "enableMonitoring needs 1.1.0 at least", refused=found)
 
 
-@case("CDI-059", MUST, "CDI Released versions", needs=[LOAD])
+@case("CDI-059", "CDI Released versions", needs=[LOAD])
 def test_what_is_taken_under_a_version_is_taken_under_every_later_one(host: Host) -> None:
     """A vendor that declares a higher version than needed loses nothing, and a file that was
     written, read and written again is the same.

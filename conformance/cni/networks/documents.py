@@ -9,8 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from conformance.cni.settings import CniSettings
-from conformance.engine.options import BadOption, Options
+from conformance.cni.divergences import warned
+from conformance.engine.options import BadOption
+from conformance.engine.resolve import ResolvedTarget
 from conformance.engine.target import Loss
 from conformance.engine.verdict import Broken, Doubtful
 from refimpl.cni import contract, lint
@@ -140,11 +141,12 @@ class DocumentsTarget:
     version = ""
     secrets: Collection[str] = ()
 
-    def __init__(self, documents: Documents, options: Options) -> None:
+    def __init__(self, documents: Documents, resolved: ResolvedTarget) -> None:
         count = len(documents.folder.networks)
         self.documents = documents
         self.name = f"{count} network{'s' * (count != 1)}"
-        self.revision = options.revision or f"cni-{contract.LATEST}"
+        self.revision = resolved.judged_by(contract.LATEST)
+        self.only_warns = warned(resolved)
 
     def mark(self) -> int:
         """See Target."""
@@ -166,20 +168,20 @@ class DocumentsTarget:
         """See Target."""
 
 
-def open_documents(kind: str, name: str, options: Options, chosen: CniSettings) -> DocumentsTarget:
+def open_documents(resolved: ResolvedTarget) -> DocumentsTarget:
     """Opens `dir:DIR` and `file:FILE`.
 
     Raises Unreachable where there is nothing to judge, BadOption for a --cni-path of no use.
     """
-    path = Path(name)
-    reason = _missing(kind, path)
+    path = Path(resolved.address)
+    reason = _missing(resolved.scheme, path)
     if reason:
         raise Unreachable(reason)
-    documents = Documents(path, cni_path=_directories(chosen.path), seed=options.seed)
+    documents = Documents(path, cni_path=_directories(resolved.settings.path), seed=resolved.seed)
     reason = _nothing(documents.folder)
     if reason:
         raise Unreachable(reason)
-    return DocumentsTarget(documents, options)
+    return DocumentsTarget(documents, resolved)
 
 
 def _missing(kind: str, path: Path) -> str:

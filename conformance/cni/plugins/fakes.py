@@ -20,7 +20,8 @@ from conformance.cni.runtimes.ours import Ours
 from conformance.cni.settings import CniSettings
 from conformance.cni.target import CniTarget
 from conformance.engine import mutants
-from conformance.engine.options import BadOption, Options
+from conformance.engine.options import BadOption
+from conformance.engine.resolve import ResolvedTarget
 from refimpl.cni import contract
 from refimpl.cni.execute import PLAIN, Conditions, Outcome, Processes, Request
 from refimpl.cni.host.simulated import Simulated
@@ -95,8 +96,10 @@ class Functions:
         return outcome.status, outcome.stdout, outcome.stderr
 
 
-def open_fakes(kind: str, name: str, options: Options, chosen: CniSettings) -> CniTarget:
+def open_fakes(resolved: ResolvedTarget) -> CniTarget:
     """Opens `fake`, `fake:KIND` and `:PROFILE`, `mutant:NAME`, `unbroken:NAME`; BadOption."""
+    kind, name = resolved.scheme, resolved.address
+    chosen: CniSettings = resolved.settings
     mutant = mutants.load("cni", name) if kind != "fake" else None
     profile, name = (name, "") if kind == "fake" and name in PROFILES else ("strict", name)
     first = _first(name, mutant)
@@ -108,13 +111,13 @@ def open_fakes(kind: str, name: str, options: Options, chosen: CniSettings) -> C
         configure(folder / "bin" / FAKES[first][0], faults=list(broken.faults))
     return CniTarget(
         subjects,
-        options,
+        resolved,
         Functions(host, broken),
         host_for=lambda: host,
         at_end=_removal(folder),
-        documents=lambda: _documents(folder / "documents", options, kind, mutant),
+        documents=lambda: _documents(folder / "documents", resolved, mutant),
         bench=lambda log: Bench(
-            Ours(profile, _runtime_mutant(kind, mutant)), log, options.run_id, chosen
+            Ours(profile, _runtime_mutant(kind, mutant)), log, resolved.run_id, chosen
         ),
     )
 
@@ -154,13 +157,12 @@ def _installed(
     )
 
 
-def _documents(
-    folder: Path, options: Options, kind: str, mutant: mutants.Mutant | None
-) -> Documents:
+def _documents(folder: Path, resolved: ResolvedTarget, mutant: mutants.Mutant | None) -> Documents:
     from conformance.cni.networks import samples
 
-    broken = mutant if kind == "mutant" and isinstance(mutant, DocumentMutant) else None
-    return samples.opened(folder, broken, seed=options.seed)
+    is_broken = resolved.scheme == "mutant"
+    broken = mutant if is_broken and isinstance(mutant, DocumentMutant) else None
+    return samples.opened(folder, broken, seed=resolved.seed)
 
 
 def _removal(folder: Path) -> Callable[[], None]:

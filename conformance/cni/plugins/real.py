@@ -12,7 +12,8 @@ from conformance.cni.plugins.subject import Subject, directories
 from conformance.cni.settings import CniSettings
 from conformance.cni.target import CniTarget, existing
 from conformance.engine import fixtures
-from conformance.engine.options import BadOption, Options
+from conformance.engine.options import BadOption
+from conformance.engine.resolve import ResolvedTarget
 from refimpl.cni import config, contract
 from refimpl.cni.contract import ShapeError, Verb
 from refimpl.cni.execute import Outcome, Processes, Request
@@ -40,9 +41,10 @@ _LINKS: dict[str, tuple[str, ...]] = {
 }
 
 
-def open_plugin(path: Path, options: Options, chosen: CniSettings) -> CniTarget:
+def open_plugin(resolved: ResolvedTarget) -> CniTarget:
     """Opens `exec:PATH`; raises BadOption for its configuration, Unreachable for its binary."""
-    path = existing(path)
+    chosen: CniSettings = resolved.settings
+    path = existing(Path(resolved.address))
     kind, document = chosen_document(path.name, chosen)
     processes = Processes()
     cni_path = directories(str(path.parent), chosen.path)
@@ -53,7 +55,7 @@ def open_plugin(path: Path, options: Options, chosen: CniSettings) -> CniTarget:
         no_netns = _no_link(path.name, host)
     return CniTarget(
         [subject],
-        options,
+        resolved,
         processes,
         host_for=lambda: host,
         no_netns=no_netns,

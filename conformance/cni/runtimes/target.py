@@ -6,11 +6,11 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from conformance.cni.divergences import warned
 from conformance.cni.runtimes.bench import Bench
-from conformance.cni.settings import CniSettings
 from conformance.cni.target import existing
 from conformance.engine import sweep
-from conformance.engine.options import Options
+from conformance.engine.resolve import ResolvedTarget
 from conformance.engine.target import Loss
 from conformance.engine.things import Things
 from refimpl.cni.execute import Exec, Log
@@ -25,13 +25,12 @@ class RuntimeTarget:
     interface = "cni"
     secrets: Collection[str] = ()
 
-    def __init__(
-        self, subject: RuntimeUnderTest, options: Options, chosen: CniSettings, things: Things
-    ) -> None:
+    def __init__(self, subject: RuntimeUnderTest, resolved: ResolvedTarget, things: Things) -> None:
         self._log = Log()
-        self.bench = Bench(subject, self._log, options.run_id, chosen, things)
+        self.bench = Bench(subject, self._log, resolved.run_id, resolved.settings, things)
         self.name, self.version = subject.name, subject.version
-        self.revision = options.revision or "cni-1.1.0"
+        self.revision = resolved.judged_by("1.1.0")
+        self.only_warns = warned(resolved)
 
     def mark(self) -> int:
         """See Target."""
@@ -55,19 +54,19 @@ class RuntimeTarget:
         self.bench.close()
 
 
-def open_runtime(kind: str, where: str, options: Options, chosen: CniSettings) -> RuntimeTarget:
+def open_runtime(resolved: ResolvedTarget) -> RuntimeTarget:
     """Opens `cnitool:PATH` or a socket; raises BadOption or Unreachable."""
     subject: RuntimeUnderTest
-    things = Things(sweep.ledger_path("cni", options.target, options.run_id), options.target)
-    if kind == "cnitool":
+    things = Things(sweep.ledger_path("cni", resolved.text, resolved.run_id), resolved.text)
+    if resolved.scheme == "cnitool":
         from conformance.cni.runtimes.cnitool import Cnitool
 
-        subject = Cnitool(existing(Path(where)), things)
+        subject = Cnitool(existing(Path(resolved.address)), things)
     else:
         from conformance.cni.runtimes.cri import CriRuntime
         from conformance.cni.runtimes.killed import say_what_is_left
 
-        subject = CriRuntime(where, chosen, options.run_id, things)
+        subject = CriRuntime(resolved.endpoint, resolved.settings, resolved.run_id, things)
         subject.check_folders()
         say_what_is_left(subject.conf_dir)
-    return RuntimeTarget(subject, options, chosen, things)
+    return RuntimeTarget(subject, resolved, things)

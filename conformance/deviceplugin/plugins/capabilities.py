@@ -72,7 +72,7 @@ class Offers:
 
     def hidden(self) -> bool:
         """Whether it finds its folder at the real kubelet's path, whatever ours is called."""
-        command = self._target.options.command
+        command = self._target.resolved.command
         return bool(command) and illusory(command, self._target.chosen)
 
     def _once(self, what: str, look: Callable[[Plugin], T]) -> T | None:
@@ -207,7 +207,7 @@ class DeepFolder:
     def unmet(self, target: Any) -> str | None:
         """See case.Need."""
         if target.plugin_side.offers.hidden():
-            return "it knows no folder but /var/lib/kubelet: a command with {dir} has one that is"
+            return "it knows no folder but /var/lib/kubelet: one with {kubelet} in its command does"
         return None
 
 

@@ -11,13 +11,14 @@ from typing import Protocol
 import attrs
 
 from conformance.deviceplugin.settings import DpSettings
-from conformance.engine.supervise import Supervised, fill
+from conformance.engine.placeholders import used
+from conformance.engine.supervise import Supervised
 from refimpl.deviceplugin import illusion
 from refimpl.deviceplugin.devicemanager.layout import Layout
 
 __all__ = ["CommandProcess", "Measures", "Place", "PluginProcess"]
 
-_PLACEHOLDERS = ("{dir}", "{registry}", "{root}")
+_OF_KUBELET = {"kubelet", "device-plugins", "registry"}
 
 
 @attrs.frozen
@@ -47,9 +48,10 @@ class Place:
     def values(self) -> Mapping[str, str]:
         """The placeholders of commands, by name."""
         return {
-            "dir": str(self.layout.plugins),
+            "kubelet": str(self.root),
+            "device-plugins": str(self.layout.plugins),
             "registry": str(self.layout.registry),
-            "root": str(self.root),
+            "cdi": str(self.root / "cdi"),
             "node": self.node,
             "resource": self.resource,
         }
@@ -105,7 +107,7 @@ class CommandProcess:
             illusion.words(place.root, command) if seen else command,
             folder=place.scratch,
             values=place.values,
-            env={name: fill(value, place.values) for name, value in chosen.env.items()},
+            env=chosen.env,
         )
 
     def start(self) -> None:
@@ -166,8 +168,7 @@ class CommandProcess:
 
 def illusory(command: Sequence[str], chosen: DpSettings) -> bool:
     """Whether the command is to find its folder at the real kubelet's path."""
-    said = [*command, *chosen.env.values()]
-    named = any(placeholder in word for word in said for placeholder in _PLACEHOLDERS)
+    named = used([*command, *chosen.env.values()]) & _OF_KUBELET
     return chosen.illusion == "always" or (chosen.illusion == "auto" and not named)
 
 

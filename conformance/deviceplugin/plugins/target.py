@@ -19,13 +19,12 @@ from conformance.deviceplugin.plugins.session import Arrival, Life, Maker
 from conformance.deviceplugin.settings import DpSettings
 from conformance.engine import reproduce
 from conformance.engine.hooks import run_hook
-from conformance.engine.options import BadOption, Options
-from conformance.engine.supervise import fill
+from conformance.engine.placeholders import fill
+from conformance.engine.resolve import ResolvedTarget
 from conformance.engine.target import Loss
 from conformance.engine.verdict import Broken
 from refimpl.deviceplugin import illusion
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
-from refimpl.deviceplugin.profiles import PROFILES
 from refimpl.wire.client import Unreachable
 from refimpl.wire.endpoint import Endpoint
 from refimpl.wire.journal import Entry, Journal
@@ -49,12 +48,12 @@ class PluginTarget:
 
     interface = "deviceplugin"
     secrets: Collection[str] = ()
+    only_warns: Collection[str] = ()
 
     def __init__(
         self,
         make: Maker,
-        options: Options,
-        chosen: DpSettings,
+        resolved: ResolvedTarget,
         *,
         name: str,
         version: str = "",
@@ -65,9 +64,11 @@ class PluginTarget:
         quiet_s: float = 2.0,
         stack: ExitStack | None = None,
     ) -> None:
-        self.options, self.chosen, self.name, self.version = options, chosen, name, version
-        self.release = _release(options.revision)
-        self.revision = f"kubernetes-{self.release}"
+        chosen: DpSettings = resolved.settings
+        self.resolved, self.chosen = resolved, chosen
+        self.name, self.version = name, version
+        self.revision = resolved.judged_by(RELEASE)
+        self.release = self.revision.number
         self.quiet_s = chosen.quiet_s or quiet_s
         self.numa_nodes = frozenset(chosen.numa_nodes or nodes or _nodes_here())
         self.journal = Journal(keep=_KEEP)
@@ -87,7 +88,7 @@ class PluginTarget:
         try:
             _ = plugin.resource
         except Broken as broken:
-            where = f"; kubelet lies at {illusion.REAL} for it, or at {{dir}}"
+            where = f"; kubelet lies at {illusion.REAL} for it, or at {{kubelet}}"
             raise Unreachable(
                 f"{self.name} neither calls Register at kubelet.sock nor serves in plugins_registry"
                 f"{where if self.offers.hidden() else ''}\n  {broken.got}"
@@ -218,7 +219,7 @@ class PluginTarget:
         """Where its CDI files may lie."""
         if self._ours:
             return [life.root / "cdi"]
-        return [Path(fill(each, {"root": str(life.root)})) for each in self.chosen.cdi_dirs]
+        return [Path(fill(each, {"kubelet": str(life.root)})) for each in self.chosen.cdi_dirs]
 
     def hook(self, name: str, id: str, process: PluginProcess) -> None:
         """Changes the node; raises BadOption for a hook that fails."""
@@ -266,14 +267,6 @@ class PluginTarget:
         self.end_life()
         self._stack.close()
         shutil.rmtree(self._home, ignore_errors=True)
-
-
-def _release(revision: str) -> str:
-    """`1.34`, also as kubernetes-1.34 or v1.34: the release of the kubelet around the plugin."""
-    release = revision.removeprefix("kubernetes-").removeprefix("v") or RELEASE
-    if release not in PROFILES:
-        raise BadOption(f"--revision {revision}: there is {', '.join(PROFILES)}")
-    return release
 
 
 def _nodes_here() -> list[int]:

@@ -29,7 +29,7 @@ from conformance.deviceplugin.vectors.vectors import (
     rules,
     vectors,
 )
-from conformance.engine.case import MUST, Need, case
+from conformance.engine.case import Need, case
 from conformance.kubelet.needs import Able, minor
 from conformance.kubelet.node import NodeUnderTest
 from refimpl.node.choices import KubeletChoices
@@ -94,7 +94,7 @@ def _case_of(module: str, id: str) -> Judge:
     words = re.sub(r"\W+", "_", rule.rule.strip())
     judge.__name__ = judge.__qualname__ = f"test_{words}"
     judge.__module__, judge.__doc__ = module, rule.why
-    return case(id, MUST, _SOURCES[type(rows[0])], needs=_needs(id, rows))(judge)
+    return case(id, _SOURCES[type(rows[0])], needs=_needs(id, rows))(judge)
 
 
 def _needs(id: str, rows: Sequence[Vector]) -> list[Need]:

@@ -8,6 +8,7 @@ import attrs
 
 from conformance.engine import events
 from conformance.engine.events import CaseDone, End, Event, Outcome, Run
+from conformance.engine.interfaces import ALL, INTERFACES, interface_of
 from conformance.engine.reports.text import heading, one_line
 
 Groups = dict[str, list[CaseDone]]
@@ -78,13 +79,15 @@ class Digest:
     def interface(self, done: CaseDone) -> str:
         """The interface of a case: the run's, or by its id where a run judged them all."""
         named = self.run.interface
-        return named if named not in ("", "all") else done.id.partition("-")[0].lower()
+        return named if named not in ("", ALL) else interface_of(done.id)
 
     @property
     def subject(self) -> str:
         """`CSI`, or what to call a run over several interfaces."""
         named = self.run.interface
-        return "Node interface" if named in ("", "all") else _SUBJECTS.get(named, named.upper())
+        if named in ("", ALL):
+            return "Node interface"
+        return INTERFACES[named].heading if named in INTERFACES else named.upper()
 
     @property
     def musts(self) -> tuple[int, int]:
@@ -109,11 +112,6 @@ class Digest:
 
 
 _NO_RUN = Run(interface="", target="", revision="", suite="", seed=0, started=0, config={})
-_SUBJECTS = {
-    "deviceplugin": "Device plugin",
-    "registration": "Plugin registration",
-    "podresources": "Pod resources",
-}
 
 
 def _listed(value: object) -> list[object]:

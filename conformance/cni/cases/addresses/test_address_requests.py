@@ -12,7 +12,7 @@ from conformance.cni.needs import ATTACHES, IPAM
 from conformance.cni.plugins.plugin import Plugin
 from conformance.cni.plugins.pods import Pod
 from conformance.cni.plugins.reservations import addresses, failed, given, neighbours, pool, ranged
-from conformance.engine.case import SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import Broken, expect
 from refimpl.cni import contract
 from refimpl.cni.execute import Outcome
@@ -28,7 +28,7 @@ _CHANNELS: Mapping[str, Callable[[Document, str], tuple[Document, str]]] = {
 }
 
 
-@case("CNI-PLG-118", SHOULD, "CNI conventions, ips", needs=[IPAM, ATTACHES])
+@case("CNI-PLG-118", "CNI conventions, ips", needs=[IPAM, ATTACHES])
 def test_an_address_that_was_asked_for_is_given_or_refused(plugin: Plugin) -> None:
     """A pod with another address than its DNS entry is worse than a pod that does not start."""
     config = ranged(plugin, pool(20)) if plugin.subject.ranged else plugin.config()
@@ -89,7 +89,7 @@ def _document(outcome: Outcome) -> dict[str, Any]:
     return document if isinstance(document, dict) else {}
 
 
-@case("CNI-PLG-068", SHOULD, "CNI conventions, ips", needs=[IPAM, ATTACHES])
+@case("CNI-PLG-068", "CNI conventions, ips", needs=[IPAM, ATTACHES])
 def test_args_of_the_configuration_go_before_cni_args(plugin: Plugin) -> None:
     """CNI_ARGS is the old way, and what is left over from it must not overrule the new one."""
     config = ranged(plugin, pool(20)) if plugin.subject.ranged else plugin.config()

@@ -14,7 +14,7 @@ from conformance.cni.plugins.plugin import Plugin, result_of
 from conformance.cni.plugins.pods import Pod
 from conformance.cni.plugins.results import told
 from conformance.cni.plugins.subject import directories
-from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from refimpl.cni import contract
 from refimpl.cni.contract import Address, Result, Route, Verb
@@ -71,7 +71,7 @@ _TROUBLES = (
 )
 
 
-@case("CNI-PLG-054", SHOULD, _PROCEDURE, needs=[*_NEEDS, V0_4])
+@case("CNI-PLG-054", _PROCEDURE, needs=[*_NEEDS, V0_4])
 def test_a_delegate_that_is_no_use_fails_the_add(plugin: Plugin) -> None:
     """A pod without an address looks like one that runs; what a delegate took before it failed is
     freed by a DEL at once or never.
@@ -107,7 +107,7 @@ def _failed(outcome: Outcome, trouble: _Trouble) -> None:
         )
 
 
-@case("CNI-PLG-059", SHOULD, _PROCEDURE, needs=[*_NEEDS, MAKES_LINK, V0_4])
+@case("CNI-PLG-059", _PROCEDURE, needs=[*_NEEDS, MAKES_LINK, V0_4])
 def test_an_add_that_fails_after_ipam_gives_the_address_back(plugin: Plugin) -> None:
     """The pod is tried again under another name; each try would cost an address of the node."""
     ipam = Delegate(plugin)
@@ -146,7 +146,7 @@ def _works_again(plugin: Plugin, pod: Pod, ipam: Delegate, trouble: str) -> None
 # What the delegate gets
 
 
-@case("CNI-PLG-055", MUST, _PROTOCOL, needs=_NEEDS)
+@case("CNI-PLG-055", _PROTOCOL, needs=_NEEDS)
 def test_a_delegate_gets_the_request_as_it_came(plugin: Plugin) -> None:
     """IPAM plugins read members that the interface plugin knows nothing of, and find the
     attachment again by what they got at ADD.
@@ -182,7 +182,7 @@ def _same_request(verb: str, request: Request, asked: Asked) -> None:
     expect(same, rule, wanted=request.stdin, got=asked.stdin)
 
 
-@case("CNI-PLG-056", SHOULD, _PROCEDURE, needs=[*_NEEDS, V1_0])
+@case("CNI-PLG-056", _PROCEDURE, needs=[*_NEEDS, V1_0])
 def test_a_delegates_stderr_is_passed_on(plugin: Plugin) -> None:
     """What the delegate says there is all that an operator ever learns of its troubles."""
     said = "refimpl: the delegate says so"
@@ -194,7 +194,7 @@ def test_a_delegates_stderr_is_passed_on(plugin: Plugin) -> None:
     expect(said.encode() in outcome.stderr, rule, wanted=said, got=outcome.brief())
 
 
-@case("CNI-PLG-057", MUST, "CNI 1.1 Parameters, CNI_PATH", needs=_NEEDS)
+@case("CNI-PLG-057", "CNI 1.1 Parameters, CNI_PATH", needs=_NEEDS)
 def test_a_delegate_is_the_first_of_its_name_in_cni_path(plugin: Plugin) -> None:
     """Operators put a fixed plugin into a directory in front; the old one must not be run."""
     first = Delegate(plugin, place="first", searched=False)
@@ -217,7 +217,7 @@ def _counts(later: int, first: int) -> str:
     return f"{first} calls of the first, {later} calls of the one behind it"
 
 
-@case("CNI-PLG-058", SHOULD, "CNI 1.1 Delegated plugins (IPAM)", needs=[*_NEEDS, V0_4])
+@case("CNI-PLG-058", "CNI 1.1 Delegated plugins (IPAM)", needs=[*_NEEDS, V0_4])
 def test_an_older_answer_of_a_delegate_is_converted_or_refused(plugin: Plugin) -> None:
     """IPAM plugins live longer than the network's version; half-read answers lose addresses."""
     free = _free(plugin)

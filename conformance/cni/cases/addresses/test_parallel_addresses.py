@@ -10,7 +10,7 @@ from conformance.cni.needs import IPAM, RANGES
 from conformance.cni.plugins.plugin import Plugin, succeeded
 from conformance.cni.plugins.pods import Pod
 from conformance.cni.plugins.reservations import given, neighbours, pool, ranged
-from conformance.engine.case import MUST, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect
 
 T = TypeVar("T")
@@ -23,7 +23,7 @@ def _together(act: Callable[[Pod], T], pods: Sequence[Pod]) -> list[T]:
         return list(threads.map(act, pods))
 
 
-@case("CNI-PLG-109", MUST, "CNI 1.1 Lifecycle & Ordering", needs=[IPAM, RANGES])
+@case("CNI-PLG-109", "CNI 1.1 Lifecycle & Ordering", needs=[IPAM, RANGES])
 def test_attachments_made_at_once_get_addresses_of_their_own(plugin: Plugin) -> None:
     """Runtimes never lock for a plugin; two pods with one address take each other's traffic."""
     config, pods = ranged(plugin, pool(_MANY)), neighbours(plugin.pod(), _MANY)
@@ -34,7 +34,7 @@ def test_attachments_made_at_once_get_addresses_of_their_own(plugin: Plugin) -> 
     expect(not twice, rule, wanted="no address twice", got=twice)
 
 
-@case("CNI-PLG-110", MUST, "CNI 1.1 Lifecycle & Ordering", needs=[IPAM, RANGES])
+@case("CNI-PLG-110", "CNI 1.1 Lifecycle & Ordering", needs=[IPAM, RANGES])
 def test_a_storm_of_adds_and_deletes_loses_no_address(plugin: Plugin) -> None:
     """A lost address is lost until the node is made anew; after some storms none is left."""
     config, pods = ranged(plugin, pool(_WORKERS)), neighbours(plugin.pod(), _WORKERS)

@@ -15,7 +15,7 @@ from conformance.cni.plugins.obstacles import Disk, mounts
 from conformance.cni.plugins.plugin import Plugin, succeeded
 from conformance.cni.plugins.pods import Pod
 from conformance.cni.plugins.reservations import NETWORK, Store, failed, neighbours, pool, ranged
-from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import timeout
 from refimpl.cni.contract import Verb
 from refimpl.cni.execute import Conditions, Outcome
@@ -33,7 +33,7 @@ _LEFT = {
 """What crashes and others leave in a store."""
 
 
-@case("CNI-PLG-115", SHOULD, "CNI 1.1 DEL, Error", needs=[IPAM, LOCAL_STORE])
+@case("CNI-PLG-115", "CNI 1.1 DEL, Error", needs=[IPAM, LOCAL_STORE])
 def test_a_damaged_store_does_no_harm(plugin: Plugin) -> None:
     """Power fails and disks fill up; a pod that cannot be removed then keeps the node down."""
     config, pod = ranged(plugin, pool(9)), plugin.pod()
@@ -73,7 +73,7 @@ def _barred(plugin: Plugin, pod: Pod) -> Iterator[tuple[str, Path]]:
             yield name, disk.folder
 
 
-@case("CNI-PLG-114", MUST, "practice: host-local locks with flock", needs=[IPAM, LOCAL_STORE])
+@case("CNI-PLG-114", "practice: host-local locks with flock", needs=[IPAM, LOCAL_STORE])
 def test_a_plugin_that_was_killed_locks_nobody_out(plugin: Plugin) -> None:
     """Runtimes kill what takes too long; a lock that outlives its holder stops the whole node."""
     pod, killed, later = neighbours(plugin.pod(), 3)

@@ -10,7 +10,7 @@ from conformance.cni.needs import INTERFACE, MAKES_LINK, NETNS, SHARES, V0_4, V1
 from conformance.cni.plugins.plugin import Plugin, result_of, succeeded
 from conformance.cni.plugins.pods import Pod
 from conformance.cni.plugins.results import told
-from conformance.engine.case import MUST, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from refimpl.cni.contract import at_least
 from refimpl.cni.execute import Outcome
@@ -20,7 +20,7 @@ _AT_ONCE = 8
 _SECOND = "refimpl-second"
 
 
-@case("CNI-PLG-049", MUST, "CNI 1.1 ADD", needs=[INTERFACE, NETNS, MAKES_LINK, V0_4])
+@case("CNI-PLG-049", "CNI 1.1 ADD", needs=[INTERFACE, NETNS, MAKES_LINK, V0_4])
 def test_an_interface_of_that_name_is_left_alone(plugin: Plugin) -> None:
     """It belongs to the container or to another network; a pod would lose the one it has."""
     plugin.attached()  # what the first attachment makes for all is there now
@@ -43,7 +43,7 @@ def _links_only(state: Snapshot) -> Snapshot:
     return Snapshot(namespaces=state.namespaces)
 
 
-@case("CNI-PLG-050", MUST, "CNI 1.1 ADD", needs=[INTERFACE, NETNS, MAKES_LINK])
+@case("CNI-PLG-050", "CNI 1.1 ADD", needs=[INTERFACE, NETNS, MAKES_LINK])
 def test_a_repeated_add_fails_and_spares_the_first(plugin: Plugin) -> None:
     """A runtime that lost the first answer asks again; the clean-up of the second ADD must not
     take the address of a pod that runs.
@@ -81,7 +81,7 @@ def _lost(before: Snapshot, after: Snapshot, pod: Pod) -> list[str]:
     return [*links, *routes, *sorted(host | files)]
 
 
-@case("CNI-PLG-051", MUST, "CNI 1.1 ADD", needs=[INTERFACE, NETNS, MAKES_LINK, V0_4])
+@case("CNI-PLG-051", "CNI 1.1 ADD", needs=[INTERFACE, NETNS, MAKES_LINK, V0_4])
 def test_attachments_of_other_names_are_independent(plugin: Plugin) -> None:
     """A pod with two interfaces on one network, and two pods whose interface has the same name:
     an attachment is known by container and interface together.
@@ -112,7 +112,7 @@ def _addresses(plugin: Plugin, pod: Pod) -> set[str]:
     return {each.address for each in told(pod.result or {}, plugin.newest).ips}
 
 
-@case("CNI-PLG-111", MUST, "CNI 1.1 Lifecycle & Ordering", needs=[INTERFACE, NETNS, SHARES, V1_0])
+@case("CNI-PLG-111", "CNI 1.1 Lifecycle & Ordering", needs=[INTERFACE, NETNS, SHARES, V1_0])
 def test_the_first_adds_of_a_network_may_come_at_once(plugin: Plugin) -> None:
     """A node that starts begins with many pods; each of them finds no bridge and no chain, and
     makes them.

@@ -12,7 +12,7 @@ from conformance.cni.plugins.delegates import Delegate
 from conformance.cni.plugins.failures import commanded
 from conformance.cni.plugins.plugin import Plugin, succeeded
 from conformance.cni.plugins.pods import Pod
-from conformance.engine.case import MAY, MUST, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect, should
 from refimpl.cni.contract import Verb
 from refimpl.cni.execute import Outcome, Request
@@ -22,7 +22,7 @@ _OWN = "refimpl-own"  # in the plugin's own namespace nothing else has that name
 _OVERRIDE = {"CNI_NETNS_OVERRIDE": "1"}
 
 
-@case("CNI-PLG-052", MUST, "CNI 1.1 ADD, Parameters", needs=[INTERFACE])
+@case("CNI-PLG-052", "CNI 1.1 ADD, Parameters", needs=[INTERFACE])
 def test_add_fails_where_there_is_no_namespace(plugin: Plugin) -> None:
     """A runtime that lost a race asks with a path that is gone; what the plugin took before it
     noticed nobody gives back. In its own namespace it would change the node's network.
@@ -89,7 +89,6 @@ def _undone(plugin: Plugin, add: Request) -> Outcome:
 
 @case(
     "CNI-PLG-053",
-    MAY,
     "practice: CNI_NETNS_OVERRIDE of the Go library",
     needs=[INTERFACE, NETNS],
 )

@@ -12,7 +12,7 @@ from conformance.cni.needs import DELEGATES, INTERFACE, NETNS, V0_4
 from conformance.cni.plugins.delegates import Delegate
 from conformance.cni.plugins.plugin import Plugin, succeeded
 from conformance.cni.plugins.pods import Pod
-from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from refimpl.cni.execute import Outcome
 from refimpl.cni.host import Host, HostError
@@ -26,7 +26,7 @@ def _failed(outcome: Outcome, rule: str) -> None:
     expect(not outcome.ok, rule, wanted="a failure", got=outcome.brief())
 
 
-@case("CNI-PLG-088", SHOULD, "CNI 1.1 CHECK", needs=[INTERFACE, NETNS, V0_4])
+@case("CNI-PLG-088", "CNI 1.1 CHECK", needs=[INTERFACE, NETNS, V0_4])
 def test_check_notices_what_an_interface_lost(plugin: Plugin) -> None:
     """A pod without its address answers nobody, and CHECK is how the runtime would find out."""
     tried = 0
@@ -60,7 +60,7 @@ def _losses(result: dict[str, Any]) -> Iterator[tuple[str, Change]]:
     yield "the interface was deleted", lambda host, pod: host.delete_link(pod.netns, pod.ifname)
 
 
-@case("CNI-PLG-089", MUST, "CNI 1.1 CHECK", needs=[INTERFACE, NETNS, V0_4])
+@case("CNI-PLG-089", "CNI 1.1 CHECK", needs=[INTERFACE, NETNS, V0_4])
 def test_check_compares_with_prev_result(plugin: Plugin) -> None:
     """The result is what the runtime tells the cluster; CHECK has to stand for just that."""
     pod = plugin.attached()
@@ -88,7 +88,7 @@ def _own_entry(result: dict[str, Any], pod: Pod) -> dict[str, Any] | None:
     return next((each for each in entries if each.get("sandbox") == pod.netns), None)
 
 
-@case("CNI-PLG-090", MUST, "CNI 1.1 CHECK", needs=[INTERFACE, NETNS, V0_4])
+@case("CNI-PLG-090", "CNI 1.1 CHECK", needs=[INTERFACE, NETNS, V0_4])
 def test_check_accepts_what_a_later_plugin_changed(plugin: Plugin) -> None:
     """tuning gives another MAC, sbr moves routes: prevResult says so, and the first plugin of the
     list must not raise an alarm over it.
@@ -131,7 +131,7 @@ _LATER: dict[str, Callable[[Host, Pod, dict[str, Any]], None]] = {
 }
 
 
-@case("CNI-PLG-091", SHOULD, "CNI 1.1 CHECK", needs=[INTERFACE, NETNS, DELEGATES, V0_4])
+@case("CNI-PLG-091", "CNI 1.1 CHECK", needs=[INTERFACE, NETNS, DELEGATES, V0_4])
 def test_check_fails_when_ipam_does(plugin: Plugin) -> None:
     """An address that is no longer reserved will be given to the next pod."""
     ipam = Delegate(plugin)
@@ -141,7 +141,7 @@ def test_check_fails_when_ipam_does(plugin: Plugin) -> None:
     _failed(plugin.check(pod), "CHECK fails when CHECK of the IPAM plugin does")
 
 
-@case("CNI-PLG-092", MUST, "CNI 1.1 CHECK", needs=[INTERFACE, NETNS, V0_4])
+@case("CNI-PLG-092", "CNI 1.1 CHECK", needs=[INTERFACE, NETNS, V0_4])
 def test_check_of_an_interface_without_addresses_succeeds(plugin: Plugin) -> None:
     """Networks of layer 2 have no IPAM plugin to ask."""
     pod = plugin.pod()

@@ -10,14 +10,14 @@ from conformance.cni.needs import ATTACHES, SERVED, V0_4
 from conformance.cni.plugins.leftovers import used
 from conformance.cni.plugins.plugin import Plugin, succeeded
 from conformance.cni.plugins.pods import Pod
-from conformance.engine.case import MUST, case
+from conformance.engine.case import case
 from conformance.engine.verdict import Doubtful, expect, should
 from refimpl.cni.host import Snapshot
 
 _TIMES = 3
 
 
-@case("CNI-PLG-071", MUST, "CNI 1.1 DEL", needs=[ATTACHES, V0_4])
+@case("CNI-PLG-071", "CNI 1.1 DEL", needs=[ATTACHES, V0_4])
 def test_delete_may_be_repeated(plugin: Plugin) -> None:
     """A runtime that lost the answer, or whose list failed elsewhere, sends DEL again; a pod whose
     second DEL fails is never gone.
@@ -27,7 +27,7 @@ def test_delete_may_be_repeated(plugin: Plugin) -> None:
         succeeded(plugin.delete(pod), f"DEL number {number} succeeds")
 
 
-@case("CNI-PLG-072", MUST, "CNI 1.1 DEL", needs=[SERVED, V0_4])
+@case("CNI-PLG-072", "CNI 1.1 DEL", needs=[SERVED, V0_4])
 def test_delete_of_what_was_never_added_succeeds(plugin: Plugin) -> None:
     """After a failed ADD a runtime cleans up the whole list, also plugins that were never asked."""
     pod = plugin.pod()
@@ -50,7 +50,7 @@ _JUNK: dict[str, dict[str, Any]] = {
 }
 
 
-@case("CNI-PLG-076", MUST, "CNI 1.1 DEL", needs=[ATTACHES, V0_4])
+@case("CNI-PLG-076", "CNI 1.1 DEL", needs=[ATTACHES, V0_4])
 def test_delete_needs_no_prev_result(plugin: Plugin) -> None:
     """A runtime whose cache was lost or never written has none to give; with one that cannot be
     read the plugin does what it can without.
@@ -64,7 +64,7 @@ def test_delete_needs_no_prev_result(plugin: Plugin) -> None:
         succeeded(outcome, rule)
 
 
-@case("CNI-PLG-125", MUST, "CNI 1.1 DEL", needs=[ATTACHES, V0_4])
+@case("CNI-PLG-125", "CNI 1.1 DEL", needs=[ATTACHES, V0_4])
 def test_delete_of_others_changes_nothing_of_an_attachment(plugin: Plugin) -> None:
     """A DEL that comes late, twice or for nobody must not reach the pods that run by then."""
     kept, never, gone = used(plugin).pod, plugin.pod(), plugin.pod()

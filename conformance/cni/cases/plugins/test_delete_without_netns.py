@@ -12,7 +12,7 @@ from conformance.cni.needs import SERVED, V0_4, V1_1
 from conformance.cni.plugins.delegates import Delegate
 from conformance.cni.plugins.plugin import Plugin, succeeded
 from conformance.cni.plugins.pods import Pod
-from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from refimpl.cni.execute import Outcome
 from refimpl.cni.host import tree
@@ -65,7 +65,7 @@ def _attachment(plugin: Plugin, number: int = 0) -> _Attachment:
     return _Attachment(plugin, pod, before, ipam)
 
 
-@case("CNI-PLG-073", MUST, "CNI 1.1 DEL", needs=[SERVED, V0_4])
+@case("CNI-PLG-073", "CNI 1.1 DEL", needs=[SERVED, V0_4])
 def test_delete_releases_the_address_without_a_namespace(plugin: Plugin) -> None:
     """Runtimes forget the path once the namespace is gone; the address has to be free again, or
     the pool runs dry.
@@ -76,7 +76,7 @@ def test_delete_releases_the_address_without_a_namespace(plugin: Plugin) -> None
         attachment.released(plugin.run(request.with_env(CNI_NETNS=netns)), how)
 
 
-@case("CNI-PLG-074", MUST, "CNI 1.1 DEL", needs=[SERVED, V0_4])
+@case("CNI-PLG-074", "CNI 1.1 DEL", needs=[SERVED, V0_4])
 def test_delete_releases_the_address_when_the_path_is_missing(plugin: Plugin) -> None:
     """After a reboot every path of the runtime's records leads nowhere."""
     attachment = _attachment(plugin)
@@ -91,7 +91,7 @@ def test_delete_releases_the_address_when_the_path_is_missing(plugin: Plugin) ->
     expect(not made, f"DEL with {how} makes none", wanted="no file", got=f"a file at {pod.netns}")
 
 
-@case("CNI-PLG-075", SHOULD, "CNI 1.1 DEL", needs=[SERVED, V1_1])
+@case("CNI-PLG-075", "CNI 1.1 DEL", needs=[SERVED, V1_1])
 def test_delete_releases_the_address_when_the_path_is_no_namespace(plugin: Plugin) -> None:
     """A file without its mount is what a crash leaves of a named namespace."""
     placed: dict[str, Callable[[Path], object]] = {

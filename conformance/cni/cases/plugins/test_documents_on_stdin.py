@@ -8,7 +8,7 @@ from conformance.cni.needs import SERVED, V0_4, V1_0
 from conformance.cni.plugins.failures import attempt, ended, refused
 from conformance.cni.plugins.plugin import Plugin, succeeded
 from conformance.cni.plugins.pods import Pod
-from conformance.engine.case import MAY, MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import Broken, expect
 from refimpl.cni.contract import Verb
 from refimpl.cni.execute import PLAIN, Conditions, Outcome
@@ -18,7 +18,7 @@ _DECODE = {6, 7}
 _ANSWER_S = 5.0
 
 
-@case("CNI-PLG-019", MUST, "CNI 1.1 Error, code 6 and 7", needs=[V0_4])
+@case("CNI-PLG-019", "CNI 1.1 Error, code 6 and 7", needs=[V0_4])
 def test_a_stdin_that_is_no_object_is_refused(plugin: Plugin) -> None:
     """A runtime whose cache was cut off by a crash sends such things, on DEL above all."""
     whole = documents.dump(plugin.config())
@@ -36,7 +36,7 @@ def test_a_stdin_that_is_no_object_is_refused(plugin: Plugin) -> None:
         refused(plugin.run(request.with_stdin(stdin)), _DECODE, f"{name} on stdin is refused")
 
 
-@case("CNI-PLG-020", MUST, "CNI 1.1 Configuration format, name", needs=[V1_0])
+@case("CNI-PLG-020", "CNI 1.1 Configuration format, name", needs=[V1_0])
 def test_an_illegal_network_name_is_refused(plugin: Plugin) -> None:
     """It names directories and chains of the host."""
     pod = plugin.pod()
@@ -52,7 +52,7 @@ def test_an_illegal_network_name_is_refused(plugin: Plugin) -> None:
         refused(outcome, codes, f"a configuration with {told} is refused")
 
 
-@case("CNI-PLG-021", SHOULD, "CNI 1.1 Error, code 6 and 7")
+@case("CNI-PLG-021", "CNI 1.1 Error, code 6 and 7")
 def test_a_member_of_a_wrong_type_is_refused_as_such(plugin: Plugin) -> None:
     """Codes are all a runtime can act on: this one says that no repetition helps.
 
@@ -91,7 +91,7 @@ def _with_member(plugin: Plugin, pod: Pod, member: str, value: Any) -> Outcome:
     return outcome
 
 
-@case("CNI-PLG-022", SHOULD, "robustness: the document on stdin")
+@case("CNI-PLG-022", "robustness: the document on stdin")
 def test_odd_documents_are_answered_in_time(plugin: Plugin) -> None:
     """A plugin that hangs on its input holds up every pod of the node behind it."""
     whole = documents.dump(plugin.config())
@@ -117,7 +117,7 @@ def _more(document: bytes, member: bytes) -> bytes:
     return b"{" + member + b"," + document[1:]
 
 
-@case("CNI-PLG-023", MUST, "CNI 1.1 Plugin configuration objects, Error code 2", needs=[SERVED])
+@case("CNI-PLG-023", "CNI 1.1 Plugin configuration objects, Error code 2", needs=[SERVED])
 def test_an_unknown_member_is_ignored_or_named(plugin: Plugin) -> None:
     """Whoever misspelt a member has to learn which one it was."""
     member, value = "refimplUnknown", "acme-7"
@@ -127,7 +127,7 @@ def test_an_unknown_member_is_ignored_or_named(plugin: Plugin) -> None:
         refused(outcome, {2}, rule, naming=[member, value])
 
 
-@case("CNI-PLG-024", SHOULD, "CNI conventions, args", needs=[SERVED])
+@case("CNI-PLG-024", "CNI conventions, args", needs=[SERVED])
 def test_what_args_holds_for_others_is_ignored(plugin: Plugin) -> None:
     """`args` goes to every plugin of a network, and each understands some of it."""
     unknown = {"refimpl.example": {"zone": 7}, "cni": {"labels": [{"key": "a", "value": "b"}]}}
@@ -135,7 +135,7 @@ def test_what_args_holds_for_others_is_ignored(plugin: Plugin) -> None:
     succeeded(outcome, "args that mean nothing to the plugin are ignored")
 
 
-@case("CNI-PLG-028", MAY, "CNI 1.1 Section 2, Overview: JSON")
+@case("CNI-PLG-028", "CNI 1.1 Section 2, Overview: JSON")
 def test_members_are_known_by_their_exact_name(plugin: Plugin) -> None:
     """A configuration that works with one plugin for its letter case fails with the next."""
     for member, other in (("name", "NAME"), ("cniVersion", "CNIVersion")):

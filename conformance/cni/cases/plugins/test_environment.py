@@ -7,7 +7,7 @@ import attrs
 from conformance.cni.needs import ATTACHES, NETNS, SERVED, UNAIDED, V0_4, V1_0
 from conformance.cni.plugins.failures import attempt, commanded, ended, refused
 from conformance.cni.plugins.plugin import Plugin, succeeded
-from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from refimpl.cni.contract import SINCE, Verb, at_least
 from refimpl.cni.contract.environment import REQUIRED, TABLE
@@ -21,7 +21,7 @@ def _without_verb(request: Request) -> Request:
     return attrs.evolve(request, verb="").with_env(CNI_COMMAND=None)
 
 
-@case("CNI-PLG-009", SHOULD, "CNI 1.1 Errors", needs=[V0_4])
+@case("CNI-PLG-009", "CNI 1.1 Errors", needs=[V0_4])
 def test_a_call_without_a_command_fails(plugin: Plugin) -> None:
     """A runtime that lost the variable must not take silence for an attachment."""
     request = _without_verb(plugin.request(Verb.ADD, plugin.pod()))
@@ -40,7 +40,7 @@ def _tells_about_itself(outcome: Outcome) -> bool:
     return outcome.ok and not outcome.stdout.strip() and bool(outcome.stderr.strip())
 
 
-@case("CNI-PLG-010", MUST, "CNI 1.1 Error, code 4", needs=[V0_4])
+@case("CNI-PLG-010", "CNI 1.1 Error, code 4", needs=[V0_4])
 def test_an_unknown_command_is_refused_by_name(plugin: Plugin) -> None:
     """The next version's verbs reach old plugins; taken for something else they do harm."""
     request = plugin.request(Verb.ADD, plugin.pod())
@@ -49,7 +49,7 @@ def test_an_unknown_command_is_refused_by_name(plugin: Plugin) -> None:
         refused(plugin.run(commanded(request, verb)), {4}, rule, naming=["CNI_COMMAND"])
 
 
-@case("CNI-PLG-011", SHOULD, "CNI 1.1 Error, code 3 and 4", needs=[V0_4])
+@case("CNI-PLG-011", "CNI 1.1 Error, code 3 and 4", needs=[V0_4])
 def test_the_command_is_judged_before_the_container_id(plugin: Plugin) -> None:
     """GC has no container; code 3 would tell the runtime that there is nothing to clean up."""
     request = plugin.request(Verb.ADD, plugin.pod()).with_env(CNI_CONTAINERID=None)
@@ -72,7 +72,7 @@ def _demands(plugin: Plugin) -> list[tuple[Verb, list[str]]]:
     return [(verb, names[1:]) for verb, names in needed.items() if names[1:]]
 
 
-@case("CNI-PLG-012", MUST, "CNI 1.1 Parameters", needs=[V0_4])
+@case("CNI-PLG-012", "CNI 1.1 Parameters", needs=[V0_4])
 def test_a_missing_variable_is_refused_by_name(plugin: Plugin) -> None:
     """An empty path or name inside a plugin running as root ends anywhere on the host."""
     pod = plugin.pod()
@@ -83,7 +83,7 @@ def test_a_missing_variable_is_refused_by_name(plugin: Plugin) -> None:
             refused(outcome, {4}, f"{verb} without {name} is refused and named", naming=[name])
 
 
-@case("CNI-PLG-013", SHOULD, "CNI 1.1 Error, code 4", needs=[V0_4])
+@case("CNI-PLG-013", "CNI 1.1 Error, code 4", needs=[V0_4])
 def test_all_missing_variables_are_named_at_once(plugin: Plugin) -> None:
     """Whoever writes a runtime should not have to find them one by one."""
     names = ["CNI_CONTAINERID", "CNI_NETNS", "CNI_IFNAME"]
@@ -92,7 +92,7 @@ def test_all_missing_variables_are_named_at_once(plugin: Plugin) -> None:
     refused(plugin.run(request), {4}, rule, naming=names)
 
 
-@case("CNI-PLG-014", MUST, "CNI 1.1 Parameters", needs=[V1_0, UNAIDED])
+@case("CNI-PLG-014", "CNI 1.1 Parameters", needs=[V1_0, UNAIDED])
 def test_cni_path_is_optional_for_a_plugin_that_runs_no_other(plugin: Plugin) -> None:
     """A plugin that never looks for another has no use for a list of directories."""
     pod = plugin.pod()
@@ -108,7 +108,7 @@ def test_cni_path_is_optional_for_a_plugin_that_runs_no_other(plugin: Plugin) ->
             pod.result, pod.config = outcome.document, plugin.config()
 
 
-@case("CNI-PLG-015", MUST, "CNI 1.1 Parameters, CNI_CONTAINERID", needs=[V1_0])
+@case("CNI-PLG-015", "CNI 1.1 Parameters, CNI_CONTAINERID", needs=[V1_0])
 def test_an_illegal_container_id_is_refused(plugin: Plugin) -> None:
     """It becomes part of paths and rules: one with a slash writes where it likes."""
     pod = plugin.pod()
@@ -121,7 +121,7 @@ def test_an_illegal_container_id_is_refused(plugin: Plugin) -> None:
     expect(not made, rule, wanted="no difference", got=made)
 
 
-@case("CNI-PLG-016", SHOULD, "CNI 1.1 Parameters, CNI_CONTAINERID", needs=[V1_0])
+@case("CNI-PLG-016", "CNI 1.1 Parameters, CNI_CONTAINERID", needs=[V1_0])
 def test_a_long_container_id_is_taken_or_refused_cleanly(plugin: Plugin) -> None:
     """No limit is written down; file and chain names have one, and a plugin must cope."""
     first = plugin.pod()
@@ -132,7 +132,7 @@ def test_a_long_container_id_is_taken_or_refused_cleanly(plugin: Plugin) -> None
         ended(plugin.delete(pod), f"DEL with a container id of {length} characters ends cleanly")
 
 
-@case("CNI-PLG-017", MUST, "CNI 1.1 Parameters, CNI_IFNAME", needs=[V0_4])
+@case("CNI-PLG-017", "CNI 1.1 Parameters, CNI_IFNAME", needs=[V0_4])
 def test_an_impossible_interface_name_is_refused(plugin: Plugin) -> None:
     """Shortened or taken half, two names become one and pods share an interface."""
     request = plugin.request(Verb.ADD, plugin.pod())
@@ -141,7 +141,7 @@ def test_an_impossible_interface_name_is_refused(plugin: Plugin) -> None:
         refused(outcome, {4}, f"CNI_IFNAME {text!r} is refused")
 
 
-@case("CNI-PLG-018", MUST, "CNI 1.1 Parameters, CNI_IFNAME")
+@case("CNI-PLG-018", "CNI 1.1 Parameters, CNI_IFNAME")
 def test_an_interface_name_of_fifteen_characters_is_taken(plugin: Plugin) -> None:
     """It is the longest that Linux has, and runtimes generate such names."""
     pod = plugin.pod(ifname=_LONG_NAME)
@@ -157,7 +157,7 @@ def test_an_interface_name_of_fifteen_characters_is_taken(plugin: Plugin) -> Non
         expect(_LONG_NAME in links, f"{rule} and made", wanted=_LONG_NAME, got=sorted(links))
 
 
-@case("CNI-PLG-025", SHOULD, "practice: the Go library, Kubernetes runtimes", needs=[SERVED])
+@case("CNI-PLG-025", "practice: the Go library, Kubernetes runtimes", needs=[SERVED])
 def test_unknown_cni_args_are_ignored_where_that_is_asked_for(plugin: Plugin) -> None:
     """Runtimes of Kubernetes send the pod's name to every plugin, with this word before it."""
     for word in ("1", "true", "True"):
@@ -166,14 +166,14 @@ def test_unknown_cni_args_are_ignored_where_that_is_asked_for(plugin: Plugin) ->
         succeeded(outcome, f"CNI_ARGS {args!r} is no trouble")
 
 
-@case("CNI-PLG-026", SHOULD, "practice: the Go library refuses malformed CNI_ARGS")
+@case("CNI-PLG-026", "practice: the Go library refuses malformed CNI_ARGS")
 def test_malformed_cni_args_end_cleanly(plugin: Plugin) -> None:
     """They come from users' annotations; a crash tells nobody which one it was."""
     for args in ("A", "A=b=c", "IgnoreUnknown=1;"):
         ended(attempt(plugin, CNI_ARGS=args), f"CNI_ARGS {args!r} ends cleanly")
 
 
-@case("CNI-PLG-027", SHOULD, "robustness: the rest of the environment", needs=[SERVED])
+@case("CNI-PLG-027", "robustness: the rest of the environment", needs=[SERVED])
 def test_what_is_no_parameter_has_no_effect(plugin: Plugin) -> None:
     """Runtimes start plugins with what they have themselves, from wherever they are."""
     variants: list[tuple[str, dict[str, str | None], Conditions]] = [
@@ -193,7 +193,7 @@ def test_what_is_no_parameter_has_no_effect(plugin: Plugin) -> None:
             succeeded(plugin.run(request, conditions=conditions), rule)
 
 
-@case("CNI-PLG-130", MUST, "CNI 1.1 Section 3, attachments", needs=[ATTACHES, NETNS, V0_4])
+@case("CNI-PLG-130", "CNI 1.1 Section 3, attachments", needs=[ATTACHES, NETNS, V0_4])
 def test_attachments_of_one_pod_name_are_apart(plugin: Plugin) -> None:
     """A pod that is made anew has the old one's name: the late DEL of the old must not hit it."""
     args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=refimpl;K8S_POD_NAME=web-0"

@@ -12,7 +12,7 @@ from conformance.cni.plugins.obstacles import unremovable
 from conformance.cni.plugins.plugin import Plugin, succeeded
 from conformance.cni.plugins.pods import Pod
 from conformance.cni.plugins.reservations import NETWORK, Store, neighbours, ranged
-from conformance.engine.case import MAY, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from refimpl.cni.contract import VERSIONS, ErrorCode, Verb, at_least
 from refimpl.cni.execute import Outcome
@@ -33,7 +33,7 @@ def _kept(store: Store, pods: Iterable[Pod], rule: str) -> None:
     expect(found == wanted, rule, wanted=wanted, got=found)
 
 
-@case("CNI-PLG-095", SHOULD, "CNI 1.1 GC", needs=[IPAM, LOCAL_STORE, V1_1])
+@case("CNI-PLG-095", "CNI 1.1 GC", needs=[IPAM, LOCAL_STORE, V1_1])
 def test_gc_releases_what_is_not_in_the_list(plugin: Plugin) -> None:
     """A pod whose DEL never came holds its address for ever, unless GC finds it."""
     kept, *stale = neighbours(plugin.pod(), 3)
@@ -46,7 +46,7 @@ def test_gc_releases_what_is_not_in_the_list(plugin: Plugin) -> None:
     _kept(Store(plugin, network), [elsewhere], "GC touches no other network")
 
 
-@case("CNI-PLG-096", SHOULD, "CNI 1.1 GC", needs=[IPAM, LOCAL_STORE, V1_1])
+@case("CNI-PLG-096", "CNI 1.1 GC", needs=[IPAM, LOCAL_STORE, V1_1])
 def test_gc_with_an_empty_list_releases_everything(plugin: Plugin) -> None:
     """After a reboot no attachment is valid, and the store still holds them all."""
     for pod in neighbours(plugin.pod(), 2):
@@ -55,7 +55,7 @@ def test_gc_with_an_empty_list_releases_everything(plugin: Plugin) -> None:
     _kept(Store(plugin), [], "GC with an empty list releases everything of the network")
 
 
-@case("CNI-PLG-097", MAY, "CNI 1.1 GC", needs=[ATTACHES, V1_1])
+@case("CNI-PLG-097", "CNI 1.1 GC", needs=[ATTACHES, V1_1])
 def test_gc_without_a_list_changes_nothing(plugin: Plugin) -> None:
     """A runtime that forgot the list, or means another key, must not tear every pod down."""
     plugin.attached()
@@ -72,7 +72,7 @@ def test_gc_without_a_list_changes_nothing(plugin: Plugin) -> None:
         expect(not gone, f"GC {name} changes nothing", wanted="no difference", got=gone)
 
 
-@case("CNI-PLG-098", SHOULD, "CNI 1.1 GC", needs=[IPAM, LOCAL_STORE, V1_1])
+@case("CNI-PLG-098", "CNI 1.1 GC", needs=[IPAM, LOCAL_STORE, V1_1])
 def test_gc_compares_whole_attachments(plugin: Plugin) -> None:
     """Ids of one runtime begin alike, and one container may have several interfaces."""
     pod, old = neighbours(plugin.pod(), 2)
@@ -100,7 +100,7 @@ def test_gc_compares_whole_attachments(plugin: Plugin) -> None:
     expect(not lost, "GC keeps the store's own files", wanted=sorted(internals), got=sorted(lost))
 
 
-@case("CNI-PLG-099", SHOULD, "practice: the reference library")
+@case("CNI-PLG-099", "practice: the reference library")
 def test_gc_is_refused_for_versions_before_it(plugin: Plugin) -> None:
     """GC came with 1.1.0. A plugin that never heard of it says so; one that has refuses to guess
     what a document of an older version lists.
@@ -112,7 +112,7 @@ def test_gc_is_refused_for_versions_before_it(plugin: Plugin) -> None:
             refused(outcome, accepted, f"GC with cniVersion {version} is refused")
 
 
-@case("CNI-PLG-101", SHOULD, "CNI 1.1 GC", needs=[IPAM, LOCAL_STORE, NETNS, V1_1])
+@case("CNI-PLG-101", "CNI 1.1 GC", needs=[IPAM, LOCAL_STORE, NETNS, V1_1])
 def test_gc_goes_on_after_an_entry_it_cannot_release(plugin: Plugin) -> None:
     """One bad entry must not keep all others, and nobody looks after it unless it is told."""
     for pod in neighbours(plugin.pod(), 3):
@@ -128,7 +128,7 @@ def test_gc_goes_on_after_an_entry_it_cannot_release(plugin: Plugin) -> None:
     expect(not outcome.ok and outcome.error, rule, wanted="a failure", got=outcome.brief())
 
 
-@case("CNI-PLG-102", SHOULD, "CNI 1.1 GC", needs=[V1_1])
+@case("CNI-PLG-102", "CNI 1.1 GC", needs=[V1_1])
 def test_gc_may_be_repeated_and_told_of_strangers(plugin: Plugin) -> None:
     """Runtimes call it at each start; they may know of attachments that never came about."""
     pods = [plugin.attached()] if plugin.attaches else []
@@ -145,7 +145,7 @@ def test_gc_may_be_repeated_and_told_of_strangers(plugin: Plugin) -> None:
         expect(not changed, rule, wanted="no difference", got=changed)
 
 
-@case("CNI-PLG-127", SHOULD, "CNI 1.1 GC, Error", needs=[IPAM, LOCAL_STORE, V1_1])
+@case("CNI-PLG-127", "CNI 1.1 GC, Error", needs=[IPAM, LOCAL_STORE, V1_1])
 def test_gc_refuses_a_malformed_list(plugin: Plugin) -> None:
     """A list that is half understood names fewer attachments than there are: the rest goes."""
     pod = plugin.attached()
@@ -162,7 +162,7 @@ def test_gc_refuses_a_malformed_list(plugin: Plugin) -> None:
         expect(known, rule, wanted="code 6 or 7", got=outcome.brief())
 
 
-@case("CNI-PLG-128", SHOULD, "CNI 1.1 GC", needs=[IPAM, V1_1])
+@case("CNI-PLG-128", "CNI 1.1 GC", needs=[IPAM, V1_1])
 def test_gc_needs_neither_a_store_nor_ranges(plugin: Plugin) -> None:
     """Runtimes call it for every network, used or not, and with what is configured by then."""
     before = plugin.state()

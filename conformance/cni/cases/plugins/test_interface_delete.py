@@ -12,12 +12,12 @@ from conformance.cni.plugins.delegates import Delegate
 from conformance.cni.plugins.leftovers import used
 from conformance.cni.plugins.plugin import Plugin, succeeded
 from conformance.cni.plugins.pods import Pod
-from conformance.engine.case import MAY, MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from refimpl.cni.host import HostError
 
 
-@case("CNI-PLG-070", MUST, "CNI 1.1 DEL", needs=[INTERFACE, NETNS])
+@case("CNI-PLG-070", "CNI 1.1 DEL", needs=[INTERFACE, NETNS])
 def test_delete_undoes_an_add(plugin: Plugin) -> None:
     """What stays behind adds up, pod by pod, until the node is out of addresses or links."""
     network = used(plugin)
@@ -26,7 +26,7 @@ def test_delete_undoes_an_add(plugin: Plugin) -> None:
     network.nothing_left("DEL leaves nothing of an attachment")
 
 
-@case("CNI-PLG-077", MUST, "CNI 1.1 DEL", needs=[INTERFACE, NETNS, V0_4])
+@case("CNI-PLG-077", "CNI 1.1 DEL", needs=[INTERFACE, NETNS, V0_4])
 def test_delete_succeeds_when_links_of_the_host_are_gone(plugin: Plugin) -> None:
     """An uplink that was unplugged, a bridge that an administrator removed: pods of it have to be
     deletable all the same, or they stay for ever.
@@ -52,7 +52,7 @@ def _host_links(plugin: Plugin, pod: Pod) -> list[str]:
     return list(dict.fromkeys(name for name in named if name in there))
 
 
-@case("CNI-PLG-078", SHOULD, "CNI 1.1 DEL", needs=[INTERFACE, NETNS, DELEGATES, V1_0])
+@case("CNI-PLG-078", "CNI 1.1 DEL", needs=[INTERFACE, NETNS, DELEGATES, V1_0])
 def test_a_failing_ipam_keeps_no_interface_from_being_deleted(plugin: Plugin) -> None:
     """The error has to reach the runtime, which asks again; until then the interface must not go
     on with an address that may be given to another.
@@ -73,7 +73,7 @@ def test_a_failing_ipam_keeps_no_interface_from_being_deleted(plugin: Plugin) ->
     )
 
 
-@case("CNI-PLG-082", MAY, "CNI 1.1 DEL", needs=[INTERFACE, NETNS])
+@case("CNI-PLG-082", "CNI 1.1 DEL", needs=[INTERFACE, NETNS])
 def test_delete_of_an_unknown_attachment_spares_a_foreign_interface(plugin: Plugin) -> None:
     """A late DEL for a container that is long gone may hit a namespace that another one uses."""
     pod = plugin.pod()
@@ -94,7 +94,7 @@ OWN = "refimpl-own"
 """A name that nothing has, so that a plugin that works in its own namespace does no harm."""
 
 
-@case("CNI-PLG-126", SHOULD, "CNI 1.1 DEL", needs=[INTERFACE, V0_4])
+@case("CNI-PLG-126", "CNI 1.1 DEL", needs=[INTERFACE, V0_4])
 def test_delete_in_the_plugins_own_namespace_is_refused(plugin: Plugin) -> None:
     """A wrong CNI_NETNS would cost the node its own network."""
     if not plugin.has_host and os.geteuid() == 0:

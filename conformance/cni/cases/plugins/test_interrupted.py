@@ -6,7 +6,7 @@ from conformance.cni.needs import ATTACHES, V0_4
 from conformance.cni.plugins.leftovers import again, used
 from conformance.cni.plugins.plugin import Plugin, succeeded
 from conformance.cni.plugins.pods import Pod
-from conformance.engine.case import SHOULD, case
+from conformance.engine.case import case
 from refimpl.cni.contract import Verb
 from refimpl.cni.execute import PLAIN, Conditions, Outcome
 
@@ -16,7 +16,7 @@ _PARTS = (0.15, 0.35, 0.5, 0.65, 0.8, 0.95)
 _NEVER = Conditions(kill_after_s=3600)
 
 
-@case("CNI-PLG-083", SHOULD, "CNI 1.1 DEL", needs=[ATTACHES, V0_4])
+@case("CNI-PLG-083", "CNI 1.1 DEL", needs=[ATTACHES, V0_4])
 def test_delete_clears_up_after_an_add_that_was_killed(plugin: Plugin) -> None:
     """DEL is all that a runtime can do about a half-made attachment: what it misses, stays."""
     network = used(plugin)
@@ -30,7 +30,7 @@ def test_delete_clears_up_after_an_add_that_was_killed(plugin: Plugin) -> None:
         network.nothing_left(rule)
 
 
-@case("CNI-PLG-084", SHOULD, "CNI 1.1 DEL", needs=[ATTACHES, V0_4])
+@case("CNI-PLG-084", "CNI 1.1 DEL", needs=[ATTACHES, V0_4])
 def test_delete_goes_on_where_a_killed_delete_stopped(plugin: Plugin) -> None:
     """A half-done DEL must not make the next one stumble over what is gone already."""
     network = used(plugin)

@@ -8,14 +8,14 @@ from typing import Any
 from conformance.cni.needs import ATTACHES, V0_4
 from conformance.cni.plugins.failures import OWN_NETNS, consistent, is_error, pieces, provoked, runs
 from conformance.cni.plugins.plugin import Plugin, result_of
-from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import Broken, expect
 from refimpl.cni.contract import Kind, Verb, allowed_code, at_least, problems
 from refimpl.cni.execute import Conditions, Outcome
 from refimpl.documents import json as documents
 
 
-@case("CNI-PLG-029", MUST, "CNI 1.1 ADD success", needs=[ATTACHES])
+@case("CNI-PLG-029", "CNI 1.1 ADD success", needs=[ATTACHES])
 def test_add_prints_one_json_object_and_nothing_else(plugin: Plugin) -> None:
     """A log line or a byte order mark before it, and the runtime throws the pod away."""
     outcome = plugin.add(plugin.pod())
@@ -34,7 +34,7 @@ def _decimal(value: Any, problem: Any) -> bool:
     return isinstance(value, Decimal)
 
 
-@case("CNI-PLG-030", SHOULD, "CNI 1.1 Error")
+@case("CNI-PLG-030", "CNI 1.1 Error")
 def test_a_failure_prints_one_error_object(plugin: Plugin) -> None:
     """It is all that a user sees of what went wrong; up to CNI 0.4 it is a must."""
     for failure in provoked(plugin):
@@ -51,7 +51,7 @@ def test_a_failure_prints_one_error_object(plugin: Plugin) -> None:
         expect(isinstance(text, str) and text, f"{rule}, with a msg", wanted="a text", got=text)
 
 
-@case("CNI-PLG-031", SHOULD, "CNI 1.1 Error")
+@case("CNI-PLG-031", "CNI 1.1 Error")
 def test_an_error_object_has_the_version_of_the_request(plugin: Plugin) -> None:
     """Runtimes read an error as a document of the version they used."""
     for failure in provoked(plugin):
@@ -69,7 +69,7 @@ def test_an_error_object_has_the_version_of_the_request(plugin: Plugin) -> None:
         )
 
 
-@case("CNI-PLG-032", MUST, "CNI 1.1 Errors")
+@case("CNI-PLG-032", "CNI 1.1 Errors")
 def test_a_call_ends_with_success_or_with_an_error_never_both(plugin: Plugin) -> None:
     """A runtime that reads the first document sees a success which the exit code denies."""
     for name, outcome, _ in runs(plugin):
@@ -78,7 +78,7 @@ def test_a_call_ends_with_success_or_with_an_error_never_both(plugin: Plugin) ->
         consistent(name, outcome)
 
 
-@case("CNI-PLG-033", MUST, "CNI 1.1 Error, codes", needs=[V0_4])
+@case("CNI-PLG-033", "CNI 1.1 Error, codes", needs=[V0_4])
 def test_error_codes_are_those_of_the_table_or_the_plugins_own(plugin: Plugin) -> None:
     """The codes up to 99 have meanings that runtimes act on, the free ones will get theirs."""
     for failure in provoked(plugin):
@@ -98,7 +98,7 @@ def _practical(plugin: Plugin) -> bool:
     return plugin.settings.policy == "practice"
 
 
-@case("CNI-PLG-034", MUST, "CNI 1.1 Section 5: logs on stderr")
+@case("CNI-PLG-034", "CNI 1.1 Section 5: logs on stderr")
 def test_nothing_but_documents_is_printed_on_stdout(plugin: Plugin) -> None:
     """A log line on stdout makes every answer unreadable (seen in the field)."""
     for name, outcome, _ in runs(plugin):
@@ -106,7 +106,7 @@ def test_nothing_but_documents_is_printed_on_stdout(plugin: Plugin) -> None:
         expect(not rest, f"stdout holds no other text: {name}", wanted="JSON alone", got=rest)
 
 
-@case("CNI-PLG-035", SHOULD, "CNI 1.1 CNI operations", needs=[V0_4])
+@case("CNI-PLG-035", "CNI 1.1 CNI operations", needs=[V0_4])
 def test_verbs_without_a_result_print_nothing_when_they_succeed(plugin: Plugin) -> None:
     """Only ADD and VERSION have something to say; a runtime may take more for an error."""
     pod = plugin.pod()
@@ -122,7 +122,7 @@ def test_verbs_without_a_result_print_nothing_when_they_succeed(plugin: Plugin) 
         expect(silent, f"{verb} that succeeds prints nothing", wanted="", got=outcome.brief())
 
 
-@case("CNI-PLG-036", SHOULD, "practice: runtimes in Go read both streams to their end")
+@case("CNI-PLG-036", "practice: runtimes in Go read both streams to their end")
 def test_nothing_outlives_a_call(plugin: Plugin) -> None:
     """A child that inherited stdout makes the runtime wait for it, pod after pod."""
     pod = plugin.pod()
@@ -138,7 +138,7 @@ def test_nothing_outlives_a_call(plugin: Plugin) -> None:
         expect(not left, f"no process stays behind: {name}", wanted="none", got=left)
 
 
-@case("CNI-PLG-037", SHOULD, "robustness: stdout that cannot be written")
+@case("CNI-PLG-037", "robustness: stdout that cannot be written")
 def test_a_result_that_cannot_be_told_is_no_success(plugin: Plugin) -> None:
     """The runtime never learns of the attachment, so it had better not be there.
 

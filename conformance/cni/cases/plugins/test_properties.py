@@ -12,7 +12,7 @@ from conformance.cni.plugins.failures import commanded, consistent, pieces
 from conformance.cni.plugins.plugin import Plugin, result_of
 from conformance.cni.plugins.results import shapes
 from conformance.cni.target import CniTarget
-from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from refimpl.cni import contract
 from refimpl.cni.contract import ConversionError, Result, Verb
@@ -22,14 +22,14 @@ _EXAMPLES = 25
 _END_S = 5.0
 
 
-@case("CNI-PLG-120", MUST, "CNI 1.1 Section 2, Errors")
+@case("CNI-PLG-120", "CNI 1.1 Section 2, Errors")
 def test_any_input_ends_with_one_document_at_most(plugin: Plugin, cni: CniTarget) -> None:
     """Input comes from files, annotations and other plugins; none of it may hang the node."""
     from hypothesis import given, seed
 
     from conformance.cni.plugins.inputs import quiet, requests
 
-    @seed(cni.options.seed)
+    @seed(cni.resolved.seed)
     @quiet(_EXAMPLES)
     @given(requests(plugin))
     def holds(request: Request) -> None:
@@ -54,7 +54,7 @@ Summary = dict[str, Any]
 Writer = Callable[[Mapping[str, Any]], bytes]
 
 
-@case("CNI-PLG-123", MUST, "CNI 1.1 Section 5, the Go library's conversions", needs=[ATTACHES])
+@case("CNI-PLG-123", "CNI 1.1 Section 5, the Go library's conversions", needs=[ATTACHES])
 def test_results_of_all_versions_tell_the_same(plugin: Plugin) -> None:
     """One node asks in one version, the next in another: the pod must be the same on both.
 
@@ -103,7 +103,7 @@ def _network(address: str) -> str:
         return address
 
 
-@case("CNI-PLG-124", SHOULD, "CNI 1.1 Section 2, Overview: JSON")
+@case("CNI-PLG-124", "CNI 1.1 Section 2, Overview: JSON")
 def test_the_form_of_a_document_makes_no_difference(plugin: Plugin) -> None:
     """Runtimes write the same configuration in their own way, and no two alike."""
     good, bad = plugin.config(), plugin.config(name="no name")

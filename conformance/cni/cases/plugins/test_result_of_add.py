@@ -10,7 +10,7 @@ from conformance.cni.needs import INTERFACE, NETNS
 from conformance.cni.plugins.plugin import Plugin
 from conformance.cni.plugins.pods import Pod
 from conformance.cni.plugins.results import has_address, link_of, told, virtual
-from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect, should
 from refimpl.cni import contract
 from refimpl.cni.contract import Result
@@ -23,7 +23,7 @@ def _attached(plugin: Plugin) -> tuple[Pod, Result]:
     return pod, told(plugin.added(pod), plugin.newest)
 
 
-@case("CNI-PLG-038", MUST, _SOURCE, needs=[INTERFACE, NETNS])
+@case("CNI-PLG-038", _SOURCE, needs=[INTERFACE, NETNS])
 def test_a_result_has_the_version_of_the_request(plugin: Plugin) -> None:
     """The next plugin of the chain gets it as prevResult, and refuses one of another version."""
     pod = plugin.pod()
@@ -37,7 +37,7 @@ def test_a_result_has_the_version_of_the_request(plugin: Plugin) -> None:
         expect(got == version, rule, wanted=version, got="none" if got is None else got)
 
 
-@case("CNI-PLG-039", MUST, _SOURCE, needs=[INTERFACE, NETNS])
+@case("CNI-PLG-039", _SOURCE, needs=[INTERFACE, NETNS])
 def test_a_result_names_the_interface_in_the_container(plugin: Plugin) -> None:
     """Runtimes find the pod's address by this entry; CHECK and later plugins look for its sandbox
     and compare it letter by letter with CNI_NETNS.
@@ -60,7 +60,7 @@ def _names_the_interface(plugin: Plugin, pod: Pod, judge: Callable[..., None]) -
     )
 
 
-@case("CNI-PLG-040", SHOULD, _SOURCE, needs=[INTERFACE, NETNS])
+@case("CNI-PLG-040", _SOURCE, needs=[INTERFACE, NETNS])
 def test_every_interface_of_a_result_is_where_it_says(plugin: Plugin) -> None:
     """Network policies and meters attach to the host's end: they find it by this entry alone."""
     pod, result = _attached(plugin)
@@ -75,7 +75,7 @@ def test_every_interface_of_a_result_is_where_it_says(plugin: Plugin) -> None:
             )
 
 
-@case("CNI-PLG-041", SHOULD, _SOURCE, needs=[INTERFACE, NETNS])
+@case("CNI-PLG-041", _SOURCE, needs=[INTERFACE, NETNS])
 def test_mac_and_mtu_of_a_result_are_those_of_the_link(plugin: Plugin) -> None:
     """Chained plugins write rules for the MAC; a wrong MTU makes connections hang."""
     pod, result = _attached(plugin)
@@ -89,7 +89,7 @@ def test_mac_and_mtu_of_a_result_are_those_of_the_link(plugin: Plugin) -> None:
         expect(each.mtu in (0, link.mtu), rule, wanted=f"mtu {link.mtu}", got=f"mtu {each.mtu}")
 
 
-@case("CNI-PLG-042", MUST, _SOURCE, needs=[INTERFACE, NETNS])
+@case("CNI-PLG-042", _SOURCE, needs=[INTERFACE, NETNS])
 def test_every_address_of_a_result_is_on_its_interface(plugin: Plugin) -> None:
     """The address goes into DNS and endpoints; where it is not, connections go nowhere.
 
@@ -115,7 +115,7 @@ def test_every_address_of_a_result_is_on_its_interface(plugin: Plugin) -> None:
         should(has_address(inside, each.address), rule, wanted=each.address, got=got)
 
 
-@case("CNI-PLG-043", MUST, _SOURCE, needs=[INTERFACE, NETNS])
+@case("CNI-PLG-043", _SOURCE, needs=[INTERFACE, NETNS])
 def test_an_address_points_to_the_interface_in_the_container(plugin: Plugin) -> None:
     """An index behind the end brought whole runtimes down; one that points to the bridge leaves
     the pod without an address.
@@ -139,7 +139,7 @@ def test_an_address_points_to_the_interface_in_the_container(plugin: Plugin) -> 
     should(None not in places, rule, wanted="an index for each address", got=result.get("ips"))
 
 
-@case("CNI-PLG-045", SHOULD, _SOURCE, needs=[INTERFACE, NETNS])
+@case("CNI-PLG-045", _SOURCE, needs=[INTERFACE, NETNS])
 def test_every_route_of_a_result_is_in_the_container(plugin: Plugin) -> None:
     """CHECK compares them later; a route that is only told of leads nowhere."""
     pod, result = _attached(plugin)
@@ -158,7 +158,7 @@ def _normal(dst: str) -> str:
         return ""
 
 
-@case("CNI-PLG-048", MUST, "CNI 1.1 ADD, ADD success", needs=[INTERFACE, NETNS])
+@case("CNI-PLG-048", "CNI 1.1 ADD, ADD success", needs=[INTERFACE, NETNS])
 def test_the_interface_is_up_and_nothing_is_made_that_no_result_names(plugin: Plugin) -> None:
     """What no result names nobody watches and nobody removes."""
     pod = plugin.pod()

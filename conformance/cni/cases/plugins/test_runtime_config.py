@@ -11,7 +11,7 @@ from conformance.cni.plugins.failures import refused
 from conformance.cni.plugins.leftovers import used
 from conformance.cni.plugins.passed_on import earlier, passed_on
 from conformance.cni.plugins.plugin import Plugin, result_of
-from conformance.engine.case import MAY, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from refimpl.cni.contract import ErrorCode
 
@@ -26,9 +26,7 @@ _WRONG: dict[str, Any] = {
 _REFUSALS = {ErrorCode.UNSUPPORTED_FIELD, ErrorCode.INVALID_CONFIG}
 
 
-@case(
-    "CNI-PLG-066", SHOULD, "CNI conventions, Dynamic Plugin specific fields", needs=[CHAINED, NETNS]
-)
+@case("CNI-PLG-066", "CNI conventions, Dynamic Plugin specific fields", needs=[CHAINED, NETNS])
 def test_capabilities_need_not_be_used(plugin: Plugin) -> None:
     """Most pods publish no port and have no limit; the plugin is in their list all the same."""
     pod = plugin.pod()
@@ -40,7 +38,7 @@ def test_capabilities_need_not_be_used(plugin: Plugin) -> None:
         plugin.delete(pod)
 
 
-@case("CNI-PLG-067", SHOULD, "CNI 1.1 Error", needs=[CHAINED, NETNS])
+@case("CNI-PLG-067", "CNI 1.1 Error", needs=[CHAINED, NETNS])
 def test_a_wrong_value_of_a_capability_is_refused_before_any_work(plugin: Plugin) -> None:
     """A user's typing error should be named, and not be found in the text of another program."""
     declared = plugin.config().get("runtimeConfig", {})
@@ -60,7 +58,7 @@ def test_a_wrong_value_of_a_capability_is_refused_before_any_work(plugin: Plugin
         refused(outcome, _REFUSALS, f"a wrong {name} is refused as an invalid configuration")
 
 
-@case("CNI-PLG-069", MAY, "practice: containerd's go-cni", needs=[CHAINED, NETNS])
+@case("CNI-PLG-069", "practice: containerd's go-cni", needs=[CHAINED, NETNS])
 def test_port_mappings_in_gos_letters_are_not_ignored(plugin: Plugin) -> None:
     """containerd writes HostPort where the conventions say hostPort. A plugin may know that or
     refuse it; a port that is silently not published is found by the users of the pod.

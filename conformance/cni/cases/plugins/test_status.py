@@ -7,7 +7,7 @@ from typing import Any
 from conformance.cni.needs import DEPENDENT, IPAM, RANGES, V1_1
 from conformance.cni.plugins.plugin import Plugin, succeeded
 from conformance.cni.plugins.reservations import pool, ranged
-from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect, should
 from refimpl.cni.contract import Verb
 from refimpl.cni.execute import Outcome
@@ -16,7 +16,7 @@ _UNAVAILABLE, _LIMITED = 50, 51
 _SOON_S = 1.0
 
 
-@case("CNI-PLG-103", MUST, "CNI 1.1 STATUS", needs=[V1_1])
+@case("CNI-PLG-103", "CNI 1.1 STATUS", needs=[V1_1])
 def test_status_of_a_healthy_plugin_is_success(plugin: Plugin) -> None:
     """Runtimes ask every few seconds; a node whose network plugin does not answer gets no pod."""
     before = plugin.state()
@@ -28,7 +28,7 @@ def test_status_of_a_healthy_plugin_is_success(plugin: Plugin) -> None:
     expect(not changed, f"{rule} and changes nothing", wanted="no difference", got=changed)
 
 
-@case("CNI-PLG-104", MUST, "CNI 1.1 STATUS", needs=[DEPENDENT, V1_1])
+@case("CNI-PLG-104", "CNI 1.1 STATUS", needs=[DEPENDENT, V1_1])
 def test_status_fails_where_what_the_plugin_depends_on_is_down(plugin: Plugin) -> None:
     """A scheduler sends pods to a node that calls itself ready, and every one of them fails.
 
@@ -71,7 +71,7 @@ def _coded(outcome: Outcome, rule: str) -> None:
     should(code in (_UNAVAILABLE, _LIMITED), rule, wanted="code 50 or 51", got=outcome.brief())
 
 
-@case("CNI-PLG-105", SHOULD, "CNI 1.1 STATUS", needs=[IPAM, RANGES, V1_1])
+@case("CNI-PLG-105", "CNI 1.1 STATUS", needs=[IPAM, RANGES, V1_1])
 def test_status_fails_where_no_address_is_left(plugin: Plugin) -> None:
     """The node is full for every pod to come; somebody has to know before they are sent there."""
     config = ranged(plugin, pool(1))

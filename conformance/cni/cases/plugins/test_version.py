@@ -7,7 +7,7 @@ from typing import Any
 from conformance.cni.needs import ATTACHES, V1_0, V1_1
 from conformance.cni.plugins.failures import attempt, refused
 from conformance.cni.plugins.plugin import Plugin, result_of, succeeded
-from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import Broken, expect, should
 from refimpl.cni import contract
 from refimpl.cni.contract import Kind, Problem, Verb
@@ -26,7 +26,7 @@ def _spoken(plugin: Plugin) -> list[str]:
     return [v for v in contract.VERSIONS if v in plugin.versions and contract.at_least(v, first)]
 
 
-@case("CNI-PLG-001", MUST, "CNI 1.1 VERSION")
+@case("CNI-PLG-001", "CNI 1.1 VERSION")
 def test_version_is_answered_for_every_version_asked_with(plugin: Plugin) -> None:
     """Runtimes probe with the version they prefer; one without an answer never gets a pod."""
     for version in contract.VERSIONS[1:]:
@@ -37,7 +37,7 @@ def test_version_is_answered_for_every_version_asked_with(plugin: Plugin) -> Non
         expect(not wrong, rule, wanted="cniVersion and supportedVersions", got=wrong)
 
 
-@case("CNI-PLG-002", MUST, "CNI 1.1 VERSION success", needs=[V1_0])
+@case("CNI-PLG-002", "CNI 1.1 VERSION success", needs=[V1_0])
 def test_version_answers_in_the_version_asked_with(plugin: Plugin) -> None:
     """A runtime reads the answer as a document of the version it used."""
     for version in _spoken(plugin):
@@ -55,7 +55,7 @@ def test_version_answers_in_the_version_asked_with(plugin: Plugin) -> None:
         )
 
 
-@case("CNI-PLG-003", SHOULD, "practice: the Go library does not read stdin for VERSION")
+@case("CNI-PLG-003", "practice: the Go library does not read stdin for VERSION")
 def test_version_needs_no_document(plugin: Plugin) -> None:
     """Old runtimes and people at a prompt ask with nothing on stdin, or without a stdin."""
     variants = [
@@ -74,7 +74,7 @@ def test_version_needs_no_document(plugin: Plugin) -> None:
         )
 
 
-@case("CNI-PLG-004", MUST, "CNI 1.1 VERSION")
+@case("CNI-PLG-004", "CNI 1.1 VERSION")
 def test_version_has_no_effect_and_needs_no_other_variable(plugin: Plugin) -> None:
     """Runtimes ask at any time; the Go library fills what VERSION does not need with a word."""
     request = plugin.request(Verb.VERSION, None, {"cniVersion": plugin.newest})
@@ -92,7 +92,7 @@ def test_version_has_no_effect_and_needs_no_other_variable(plugin: Plugin) -> No
         )
 
 
-@case("CNI-PLG-005", SHOULD, "CNI 1.1 VERSION success")
+@case("CNI-PLG-005", "CNI 1.1 VERSION success")
 def test_the_supported_versions_are_a_clean_list(plugin: Plugin) -> None:
     """Runtimes pick from it; a version nobody released makes them pick nothing."""
     answer = result_of(_asked(plugin, plugin.newest), "VERSION has to be answered")
@@ -114,7 +114,7 @@ def _key(version: Any) -> tuple[int, int, int]:
         raise Broken(rule, "such as 1.1.0", str(version)) from None
 
 
-@case("CNI-PLG-006", MUST, "CNI 1.1 ADD success", needs=[ATTACHES])
+@case("CNI-PLG-006", "CNI 1.1 ADD success", needs=[ATTACHES])
 def test_add_answers_in_the_shape_of_the_version_asked_for(plugin: Plugin) -> None:
     """A runtime reads the result as the version of the network, whatever the plugin prefers.
 
@@ -137,7 +137,7 @@ def _shapes(problem: Problem) -> bool:
     return problem.kind in (Kind.TYPE, Kind.MISSING, Kind.VERSION, Kind.SPELLING)
 
 
-@case("CNI-PLG-007", MUST, "CNI 1.1 Error, code 1")
+@case("CNI-PLG-007", "CNI 1.1 Error, code 1")
 def test_a_version_that_is_not_supported_is_refused(plugin: Plugin) -> None:
     """A plugin that guesses at a configuration of the future sets up something else.
 
@@ -171,7 +171,7 @@ def _both_sides(plugin: Plugin, outcome: Outcome) -> None:
     )
 
 
-@case("CNI-PLG-008", MUST, "CNI 1.1 GC, STATUS", needs=[V1_1])
+@case("CNI-PLG-008", "CNI 1.1 GC, STATUS", needs=[V1_1])
 def test_a_plugin_of_1_1_knows_gc_and_status(plugin: Plugin) -> None:
     """Runtimes call both once a plugin advertises 1.1.0, and report what it answers."""
     for verb, outcome in (("STATUS", plugin.status()), ("GC", plugin.gc([]))):

@@ -10,7 +10,7 @@ from typing import Any
 from conformance.cni.runtimes.bench import Runtime
 from conformance.cni.runtimes.checks import Wrong, undone
 from conformance.cni.runtimes.session import result_of
-from conformance.engine.case import MAY, MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect
 
 SPEC = "CNI 1.1 ADD"
@@ -46,7 +46,7 @@ _NONSENSE: dict[str, Callable[[Runtime], None]] = {
 _MAY_BE_EMPTY = {"nothing", "null", "{}"}
 
 
-@case("CNI-RT-015", MUST, SPEC, alone=True)
+@case("CNI-RT-015", SPEC, alone=True)
 def test_nonsense_on_stdout_is_a_failure_and_nothing_worse(runtime: Runtime) -> None:
     """Plugins print what they should not; a node must outlive it, and get back what the pod had."""
     wrong = Wrong("ADD whose stdout is no result fails, and DEL follows", "an error, then DEL")
@@ -70,7 +70,7 @@ def _judge(runtime: Runtime, wrong: Wrong, name: str, *, may_pass: bool = False)
     runtime.recorders.reset()
 
 
-@case("CNI-RT-016", SHOULD, ERRORS, alone=True)
+@case("CNI-RT-016", ERRORS, alone=True)
 def test_an_error_object_with_exit_code_0_is_no_success(runtime: Runtime) -> None:
     """The plugin says that it failed; a pod that runs all the same has no network."""
     runtime.tell("a", ADD={"error": {"code": 11, "msg": "told to fail"}, "status": 0})
@@ -85,7 +85,7 @@ def test_an_error_object_with_exit_code_0_is_no_success(runtime: Runtime) -> Non
     )
 
 
-@case("CNI-RT-017", MUST, SPEC, alone=True)
+@case("CNI-RT-017", SPEC, alone=True)
 def test_no_exit_but_0_is_a_success(runtime: Runtime) -> None:
     """A result that was printed before the end went wrong is no promise."""
     wrong = Wrong("ADD that ends with anything but exit code 0 fails, and DEL follows", "an error")
@@ -102,7 +102,7 @@ def test_no_exit_but_0_is_a_success(runtime: Runtime) -> None:
     wrong.settle()
 
 
-@case("CNI-RT-018", SHOULD, ERRORS, alone=True)
+@case("CNI-RT-018", ERRORS, alone=True)
 def test_what_a_plugin_says_of_its_failure_reaches_who_asked(runtime: Runtime) -> None:
     """Whoever looks at a pod that does not start reads this, and nothing else."""
     error = {"code": 123, "msg": "no cable is plugged in", "details": "port 7 of the switch"}
@@ -118,7 +118,7 @@ def test_what_a_plugin_says_of_its_failure_reaches_who_asked(runtime: Runtime) -
     )
 
 
-@case("CNI-RT-019", MUST, "CNI 1.1 Add Success", alone=True)
+@case("CNI-RT-019", "CNI 1.1 Add Success", alone=True)
 def test_an_index_without_an_interface_is_an_error_that_costs_no_more_than_the_pod(
     runtime: Runtime,
 ) -> None:
@@ -135,7 +135,7 @@ def test_an_index_without_an_interface_is_an_error_that_costs_no_more_than_the_p
     wrong.settle()
 
 
-@case("CNI-RT-057", MAY, ERRORS, alone=True)
+@case("CNI-RT-057", ERRORS, alone=True)
 def test_the_codes_3_and_11_are_errors(runtime: Runtime) -> None:
     """For 3 no DEL is needed, after 11 a runtime may try again by itself; neither is a success."""
     wrong = Wrong("ADD that fails with code 3 or 11 fails, or is tried again", "an error")

@@ -10,7 +10,7 @@ import pytest
 from conformance.cni.needs import PODS
 from conformance.cni.runtimes.bench import Runtime
 from conformance.cni.runtimes.session import PORTS, life
-from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from refimpl.cni.runtime.kubernetes import ANNOTATIONS
 
@@ -25,7 +25,7 @@ _MOST_BURST = 8 * 2**32
 """Bits: what fits the 32 bits of the kernel's token bucket, which counts bytes."""
 
 
-@case("CNI-RT-044", MUST, SPEC, alone=True)
+@case("CNI-RT-044", SPEC, alone=True)
 def test_runtime_config_is_what_was_asked_for_and_there_is(runtime: Runtime) -> None:
     """A plugin takes a member that is there for an order: an empty one to take away all."""
     adds = {call.plugin: call.document for call in life(runtime).adds}
@@ -47,7 +47,7 @@ def test_runtime_config_is_what_was_asked_for_and_there_is(runtime: Runtime) -> 
     expect(not there, "an empty runtimeConfig is left out", wanted="no member", got=sent)
 
 
-@case("CNI-RT-045", SHOULD, CONVENTIONS, needs=[PODS], alone=True)
+@case("CNI-RT-045", CONVENTIONS, needs=[PODS], alone=True)
 def test_the_members_are_spelled_as_agreed(runtime: Runtime) -> None:
     """A plugin that is not written in Go finds nothing under another spelling, and maps no port."""
     sent = _sent(runtime)
@@ -59,7 +59,7 @@ def test_the_members_are_spelled_as_agreed(runtime: Runtime) -> None:
             expect(not strange, f"members of {name}", wanted=sorted(known), got=strange)
 
 
-@case("CNI-RT-046", SHOULD, CONVENTIONS, needs=[PODS], alone=True)
+@case("CNI-RT-046", CONVENTIONS, needs=[PODS], alone=True)
 def test_ports_are_mapped_as_the_pod_says(runtime: Runtime) -> None:
     """Port 0 of the host maps nothing; the protocol is written small; an address is kept."""
     ports = [_plain(each) for each in _sent(runtime).get("portMappings") or ()]
@@ -77,7 +77,7 @@ def test_ports_are_mapped_as_the_pod_says(runtime: Runtime) -> None:
     expect(got == wanted, "portMappings say what the pod says", wanted=wanted, got=got)
 
 
-@case("CNI-RT-047", SHOULD, CONVENTIONS, needs=[PODS], alone=True)
+@case("CNI-RT-047", CONVENTIONS, needs=[PODS], alone=True)
 def test_limits_are_told_in_bits(runtime: Runtime) -> None:
     """10M is ten million bits a second; and a burst that no kernel can count is none."""
     limits = _plain(_sent(runtime).get("bandwidth") or {})

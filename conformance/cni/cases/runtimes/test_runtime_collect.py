@@ -11,14 +11,14 @@ from conformance.cni.runtimes.calls import Call
 from conformance.cni.runtimes.checks import came, names
 from conformance.cni.runtimes.session import result_of
 from conformance.cni.runtimes.subject import Feature
-from conformance.engine.case import MUST, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect
 
 SPEC = "CNI 1.1 GC"
 KEYS = ("cni.dev/valid-attachments", "cni.dev/attachments")
 
 
-@case("CNI-RT-039", MUST, SPEC, alone=True)
+@case("CNI-RT-039", SPEC, alone=True)
 def test_a_collection_lists_all_that_is_valid_and_runs_alone(runtime: Runtime) -> None:
     """What is not listed loses its address; what is being added meanwhile is on no list yet."""
     _collects(runtime)
@@ -59,7 +59,7 @@ def _runs_alone(runtime: Runtime) -> None:
     expect(not at_once, "GC waits for the ADD under way", wanted="one by one", got=at_once)
 
 
-@case("CNI-RT-040", MUST, SPEC, alone=True)
+@case("CNI-RT-040", SPEC, alone=True)
 def test_a_collection_goes_on_where_a_plugin_fails(runtime: Runtime) -> None:
     """The leftovers of the others are none the less leftovers; and all that failed is told."""
     _collects(runtime)
@@ -80,7 +80,7 @@ def test_a_collection_goes_on_where_a_plugin_fails(runtime: Runtime) -> None:
         expect(len(told) == 2, "all errors are told", wanted="both", got=said)
 
 
-@case("CNI-RT-041", MUST, SPEC, alone=True)
+@case("CNI-RT-041", SPEC, alone=True)
 def test_a_network_with_disable_gc_is_not_collected(runtime: Runtime) -> None:
     """Two runtimes that share a network would take each other's pods for leftovers."""
     runtime.tell("a", ADD={"result": result_of("1.0.0")})  # for those who know no 1.1.0

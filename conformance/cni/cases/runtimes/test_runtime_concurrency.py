@@ -10,7 +10,7 @@ from conformance.cni.runtimes.bench import Runtime
 from conformance.cni.runtimes.calls import Call
 from conformance.cni.runtimes.checks import came
 from conformance.cni.runtimes.subject import Pod
-from conformance.engine.case import MUST, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from refimpl.documents import json as documents
 
@@ -18,7 +18,7 @@ ORDER = "CNI 1.1 Lifecycle and ordering"
 PODS_AT_ONCE = 10
 
 
-@case("CNI-RT-050", MUST, ORDER, needs=[SEVERAL_NETWORKS], alone=True)
+@case("CNI-RT-050", ORDER, needs=[SEVERAL_NETWORKS], alone=True)
 def test_the_networks_of_a_pod_are_attached_one_after_the_other(runtime: Runtime) -> None:
     """Plugins that set routes or the name server of one namespace get in each other's way."""
     for letter in "ab":
@@ -46,7 +46,7 @@ def test_the_networks_of_a_pod_are_attached_one_after_the_other(runtime: Runtime
     )
 
 
-@case("CNI-RT-051", MUST, ORDER, alone=True)
+@case("CNI-RT-051", ORDER, alone=True)
 def test_calls_for_a_container_never_overlap_however_many_pods_there_are(
     runtime: Runtime,
 ) -> None:

@@ -8,7 +8,7 @@ from conformance.cni.needs import PODS, RUNTIME_NETNS
 from conformance.cni.runtimes.bench import Runtime
 from conformance.cni.runtimes.checks import Wrong, came, differences, names, undone
 from conformance.cni.runtimes.session import life
-from conformance.engine.case import MUST, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect
 
 ORDER = "CNI 1.1 Lifecycle and ordering"
@@ -16,7 +16,7 @@ DEL = "CNI 1.1 DEL"
 _FAILS = {"error": {"code": 111, "msg": "told to fail"}}
 
 
-@case("CNI-RT-021", MUST, ORDER, alone=True)
+@case("CNI-RT-021", ORDER, alone=True)
 def test_plugins_are_deleted_in_reverse_with_the_final_result(runtime: Runtime) -> None:
     """What the last plugin built stands on what the first one made; and a plugin that keeps no
     state of its own finds in prevResult what there is to undo.
@@ -39,7 +39,7 @@ def test_plugins_are_deleted_in_reverse_with_the_final_result(runtime: Runtime) 
         )
 
 
-@case("CNI-RT-022", MUST, ORDER, alone=True)
+@case("CNI-RT-022", ORDER, alone=True)
 def test_a_failed_add_is_followed_by_delete_of_all(runtime: Runtime) -> None:
     """A plugin that failed may have made half of it, those before it all; and those behind it
     take a DEL without an ADD. There is no final result to give them.
@@ -56,7 +56,7 @@ def test_a_failed_add_is_followed_by_delete_of_all(runtime: Runtime) -> None:
     expect(not given, "that DEL has no prevResult", wanted="none", got=given)
 
 
-@case("CNI-RT-023", MUST, DEL, alone=True)
+@case("CNI-RT-023", DEL, alone=True)
 def test_a_failed_delete_is_repeated_until_it_succeeds(runtime: Runtime) -> None:
     """What a plugin could not give back today it can tomorrow; a runtime that forgets the pod
     leaves addresses taken for ever (seen in the field: containerd#12130).
@@ -81,7 +81,7 @@ def test_a_failed_delete_is_repeated_until_it_succeeds(runtime: Runtime) -> None
     wrong.settle()
 
 
-@case("CNI-RT-024", MUST, DEL, alone=True)
+@case("CNI-RT-024", DEL, alone=True)
 def test_delete_has_the_parameters_of_add(runtime: Runtime) -> None:
     """A mapping of ports is taken back by its description, and an attachment found by its names."""
     told = life(runtime)
@@ -101,7 +101,7 @@ def test_delete_has_the_parameters_of_add(runtime: Runtime) -> None:
         expect(has[0] == has[1], f"{call.step} has runtimeConfig", wanted=has[0], got=has[1])
 
 
-@case("CNI-RT-025", MUST, ORDER, needs=[PODS], alone=True)
+@case("CNI-RT-025", ORDER, needs=[PODS], alone=True)
 def test_a_pod_that_cannot_start_after_its_add_is_deleted(runtime: Runtime) -> None:
     """The network was made; the pod that it was made for never comes."""
     runtime.use("a", "b")
@@ -121,7 +121,7 @@ def test_a_pod_that_cannot_start_after_its_add_is_deleted(runtime: Runtime) -> N
     expect(not bare, "that DEL has the final result", wanted="prevResult", got=bare)
 
 
-@case("CNI-RT-026", MUST, DEL, alone=True)
+@case("CNI-RT-026", DEL, alone=True)
 def test_the_end_of_a_pod_is_delete_and_nothing_after_it_is_add(runtime: Runtime) -> None:
     """kubelet stops a pod as often as it likes."""
     told = life(runtime)
@@ -134,7 +134,7 @@ def test_the_end_of_a_pod_is_delete_and_nothing_after_it_is_add(runtime: Runtime
     expect(asked == {"a", "b", "c"}, rule, wanted="DEL of all plugins", got=names(told.calls))
 
 
-@case("CNI-RT-027", MUST, DEL, needs=[RUNTIME_NETNS], alone=True)
+@case("CNI-RT-027", DEL, needs=[RUNTIME_NETNS], alone=True)
 def test_a_pod_whose_namespace_is_lost_is_deleted_all_the_same(runtime: Runtime) -> None:
     """After a crash there may be nothing, or an empty file in its place; what the plugins hold
     outside of it stays until they are asked.

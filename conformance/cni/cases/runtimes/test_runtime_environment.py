@@ -6,7 +6,7 @@ from conformance.cni.needs import PODS, RUNTIME_NETNS
 from conformance.cni.runtimes.bench import Runtime
 from conformance.cni.runtimes.namespaces import is_up
 from conformance.cni.runtimes.session import life
-from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from refimpl.cni.contract import valid_container_id
 from refimpl.cni.runtime import namespaces
@@ -21,7 +21,7 @@ KEYS = [
 ]
 
 
-@case("CNI-RT-003", MUST, "CNI 1.1 Parameters", alone=True)
+@case("CNI-RT-003", "CNI 1.1 Parameters", alone=True)
 def test_plugins_get_the_variables_of_the_verb_and_no_others(runtime: Runtime) -> None:
     """A CNI_ variable of the runtime's own environment that reaches a plugin is taken for a word
     of the protocol: CNI_NETNS_OVERRIDE there switches off the check of the own namespace.
@@ -41,7 +41,7 @@ def test_plugins_get_the_variables_of_the_verb_and_no_others(runtime: Runtime) -
         )
 
 
-@case("CNI-RT-005", MUST, "CNI 1.1 Parameters", alone=True)
+@case("CNI-RT-005", "CNI 1.1 Parameters", alone=True)
 def test_a_container_has_one_legal_id_of_its_own(runtime: Runtime) -> None:
     """Plugins file what they hold under the id, and free it by the id."""
     first = life(runtime)
@@ -55,7 +55,7 @@ def test_a_container_has_one_legal_id_of_its_own(runtime: Runtime) -> None:
     expect(second not in ids, "ids are unique", wanted="another id", got=second)
 
 
-@case("CNI-RT-006", MUST, "CNI 1.1 Lifecycle and ordering", needs=[RUNTIME_NETNS], alone=True)
+@case("CNI-RT-006", "CNI 1.1 Lifecycle and ordering", needs=[RUNTIME_NETNS], alone=True)
 def test_the_namespace_is_there_before_the_first_plugin(runtime: Runtime) -> None:
     """A plugin enters it; where it is none, or the host's own, the pod gets into the node's
     network.
@@ -79,7 +79,7 @@ def test_the_namespace_is_there_before_the_first_plugin(runtime: Runtime) -> Non
     expect(not inodes & own, "it is not the runtime's own", wanted=inodes, got=own)
 
 
-@case("CNI-RT-048", SHOULD, "practice: Kubernetes runtimes", needs=[PODS], alone=True)
+@case("CNI-RT-048", "practice: Kubernetes runtimes", needs=[PODS], alone=True)
 def test_the_arguments_name_the_pod_and_nothing_that_its_name_smuggles_in(
     runtime: Runtime,
 ) -> None:
@@ -105,7 +105,7 @@ def test_the_arguments_name_the_pod_and_nothing_that_its_name_smuggles_in(
     )
 
 
-@case("CNI-RT-049", SHOULD, "practice: containerd, CRI-O", needs=[PODS, RUNTIME_NETNS], alone=True)
+@case("CNI-RT-049", "practice: containerd, CRI-O", needs=[PODS, RUNTIME_NETNS], alone=True)
 def test_the_loopback_of_a_pod_is_up(runtime: Runtime) -> None:
     """Programs that talk to themselves over localhost expect it, and no network plugin sees to
     it.

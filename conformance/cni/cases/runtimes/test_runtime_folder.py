@@ -11,14 +11,14 @@ from conformance.cni.runtimes.bench import Runtime
 from conformance.cni.runtimes.checks import Wrong, came
 from conformance.cni.runtimes.killed import ASIDE, MOVED
 from conformance.cni.runtimes.subject import Feature
-from conformance.engine.case import MAY, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from refimpl.documents import json as documents
 
 _NOTICED_S = 2.0
 
 
-@case("CNI-RT-055", SHOULD, "practice: installers of networks", alone=True)
+@case("CNI-RT-055", "practice: installers of networks", alone=True)
 def test_a_configuration_is_noticed_however_it_comes(runtime: Runtime) -> None:
     """Installers write, move, link; a node whose runtime missed it has no network until somebody
     touches the file.
@@ -119,7 +119,7 @@ def _replaced(runtime: Runtime) -> str:
     return "" if noticed and alive else "not noticed" if alive else "the runtime ends"
 
 
-@case("CNI-RT-056", MAY, "practice: containerd, CRI-O", alone=True)
+@case("CNI-RT-056", "practice: containerd, CRI-O", alone=True)
 def test_a_broken_file_is_skipped_or_told_and_does_no_harm_once_it_is_gone(
     runtime: Runtime,
 ) -> None:

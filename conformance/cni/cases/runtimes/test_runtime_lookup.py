@@ -9,14 +9,14 @@ from conformance.cni.needs import SEVERAL_BIN_DIRS
 from conformance.cni.runtimes.bench import Runtime
 from conformance.cni.runtimes.checks import Wrong, undone
 from conformance.cni.runtimes.session import life
-from conformance.engine.case import MAY, MUST, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from refimpl.cni.plugins import configure
 
 SPEC = "CNI 1.1 Execution protocol"
 
 
-@case("CNI-RT-001", MUST, SPEC, needs=[SEVERAL_BIN_DIRS], alone=True)
+@case("CNI-RT-001", SPEC, needs=[SEVERAL_BIN_DIRS], alone=True)
 def test_the_first_directory_with_a_plugin_of_that_name_counts(runtime: Runtime) -> None:
     """Who installs a fixed plugin in front of the distribution's must get that one; a directory of
     the same name is no plugin.
@@ -37,7 +37,7 @@ def test_the_first_directory_with_a_plugin_of_that_name_counts(runtime: Runtime)
     )
 
 
-@case("CNI-RT-002", MUST, SPEC, alone=True)
+@case("CNI-RT-002", SPEC, alone=True)
 def test_a_plugin_that_cannot_be_run_fails_the_add_and_the_others_are_deleted(
     runtime: Runtime,
 ) -> None:
@@ -66,7 +66,7 @@ def test_a_plugin_that_cannot_be_run_fails_the_add_and_the_others_are_deleted(
     wrong.settle()
 
 
-@case("CNI-RT-004", MUST, SPEC, alone=True)
+@case("CNI-RT-004", SPEC, alone=True)
 def test_the_search_path_is_what_is_configured(runtime: Runtime) -> None:
     """A plugin finds its delegates there, in that order."""
     wanted = os.pathsep.join(map(str, runtime.subject.bin_dirs))
@@ -79,7 +79,7 @@ def test_the_search_path_is_what_is_configured(runtime: Runtime) -> None:
         )
 
 
-@case("CNI-RT-054", MAY, "practice: libcni", alone=True)
+@case("CNI-RT-054", "practice: libcni", alone=True)
 def test_a_plugin_that_is_being_written_is_tried_again(runtime: Runtime) -> None:
     """An update of the plugins must cost no pod its network."""
     runtime.tell("a", {"do": "hang", "seconds": 0})  # a process, so that the kernel has a say

@@ -13,13 +13,13 @@ from conformance.cni.runtimes.bench import Runtime
 from conformance.cni.runtimes.checks import Wrong, came, names
 from conformance.cni.runtimes.session import life, result_of
 from conformance.cni.runtimes.subject import Pod
-from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect
 
 ORDER = "CNI 1.1 Lifecycle and ordering"
 
 
-@case("CNI-RT-028", MUST, ORDER, needs=[KILLS, RESTARTS], alone=True)
+@case("CNI-RT-028", ORDER, needs=[KILLS, RESTARTS], alone=True)
 def test_what_a_killed_runtime_had_begun_is_deleted_in_the_end(runtime: Runtime) -> None:
     """The first plugin has an address ready for a pod that nobody knows of."""
     runtime.tell("b", {"verb": "ADD", "do": "hang", "seconds": 2})
@@ -31,7 +31,7 @@ def test_what_a_killed_runtime_had_begun_is_deleted_in_the_end(runtime: Runtime)
     _freed(runtime, pod, "an attachment that a killed runtime had begun is deleted or collected")
 
 
-@case("CNI-RT-029", MUST, ORDER, needs=[REBOOTS], alone=True)
+@case("CNI-RT-029", ORDER, needs=[REBOOTS], alone=True)
 def test_what_was_attached_before_a_reboot_is_deleted_in_the_end(runtime: Runtime) -> None:
     """Namespaces are gone, the stores of IPAM plugins on the disk are not: node after node has run
     out of addresses by that (seen in the field: cri-o#4727, podman#3759).
@@ -60,7 +60,7 @@ def _is_free(runtime: Runtime) -> bool:
     return {"a", "b"} <= deleted | collected
 
 
-@case("CNI-RT-030", SHOULD, "practice: libcni 1.2", needs=[CACHE], alone=True)
+@case("CNI-RT-030", "practice: libcni 1.2", needs=[CACHE], alone=True)
 def test_a_kept_result_that_cannot_be_read_keeps_no_pod_from_ending(runtime: Runtime) -> None:
     """A disk that was full leaves an empty file (seen in the field: cni#1055)."""
     wrong = Wrong("DEL goes on without prevResult where the kept file is broken", "DEL of a and b")
@@ -86,7 +86,7 @@ def _files_of(runtime: Runtime, pod: Pod) -> list[Path]:
     return list((runtime.subject.cache_dir / "results").glob(f"*{pod.id}*"))
 
 
-@case("CNI-RT-031", SHOULD, "practice: libcni", needs=[CACHE], alone=True)
+@case("CNI-RT-031", "practice: libcni", needs=[CACHE], alone=True)
 def test_the_kept_file_is_the_one_that_others_read(runtime: Runtime) -> None:
     """Tools that clean up after a runtime, and the next version of it, know this format."""
     told = life(runtime)
@@ -130,7 +130,7 @@ def _config(kept: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
-@case("CNI-RT-032", SHOULD, "practice: libcni", needs=[CHOSEN_IDS], alone=True)
+@case("CNI-RT-032", "practice: libcni", needs=[CHOSEN_IDS], alone=True)
 def test_two_attachments_whose_names_run_together_are_told_apart(runtime: Runtime) -> None:
     """net-b with id c, and net with id b-c: one file name for two results, and DEL would take
     back the other pod's.
@@ -156,7 +156,7 @@ def test_two_attachments_whose_names_run_together_are_told_apart(runtime: Runtim
         )
 
 
-@case("CNI-RT-033", SHOULD, ORDER, alone=True)
+@case("CNI-RT-033", ORDER, alone=True)
 def test_delete_uses_the_configuration_of_add(runtime: Runtime) -> None:
     """A plugin that was taken out of the list still holds what it made for the pod."""
     runtime.use(runtime.plugin("a", refimpl=1), "b")

@@ -14,7 +14,7 @@ from conformance.csi.common import watch
 from conformance.csi.common.refusals import code_of
 from conformance.csi.needs import REVISION_1_13
 from conformance.csi.target import CsiTarget
-from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.session import judge_of
 from conformance.engine.verdict import expect, should
 from refimpl.csi.kubelet import Driver
@@ -64,7 +64,7 @@ def _found(csi: CsiTarget, tour: Calls, watcher: Callable[[Entry], list[str]]) -
 
 
 @pytest.mark.looks_back
-@case("CSI-PROTO-004", MUST, "CSI 1.13 Connectivity")
+@case("CSI-PROTO-004", "CSI 1.13 Connectivity")
 def test_every_rpc_that_is_advertised_is_there(csi: CsiTarget, refusals: Calls) -> None:
     """All services of a driver are at its address; a caller that read the capabilities has nowhere
     else to go. What the bad calls of this module have shown is not asked again."""
@@ -99,7 +99,7 @@ def _code(
 
 
 @pytest.mark.looks_back
-@case("CSI-PROTO-007", MUST, "CSI 1.13 Error Scheme")
+@case("CSI-PROTO-007", "CSI 1.13 Error Scheme")
 def test_no_refusal_carries_status_details(csi: CsiTarget, refusals: Calls) -> None:
     """Orchestrators read code and message only; what a driver hides in details is lost, and the
     field is kept free for a later specification."""
@@ -108,7 +108,7 @@ def test_no_refusal_carries_status_details(csi: CsiTarget, refusals: Calls) -> N
 
 
 @pytest.mark.looks_back
-@case("CSI-PROTO-008", MUST, "CSI 1.13 Error Scheme")
+@case("CSI-PROTO-008", "CSI 1.13 Error Scheme")
 def test_every_refusal_says_why(csi: CsiTarget, refusals: Calls) -> None:
     """The message ends up in the events of the claim, often as the only thing a user ever sees."""
     found = _found(csi, refusals, watch.message)
@@ -116,7 +116,7 @@ def test_every_refusal_says_why(csi: CsiTarget, refusals: Calls) -> None:
 
 
 @pytest.mark.looks_back
-@case("CSI-PROTO-009", SHOULD, "CSI 1.13 Error Scheme")
+@case("CSI-PROTO-009", "CSI 1.13 Error Scheme")
 def test_no_refusal_is_unknown_or_internal(csi: CsiTarget, refusals: Calls) -> None:
     """The sidecars choose by the code whether to repeat, to give up or to clean up; these two tell
     them nothing, and mostly mean that an error was passed on without being looked at."""
@@ -130,7 +130,7 @@ def test_no_refusal_is_unknown_or_internal(csi: CsiTarget, refusals: Calls) -> N
 
 
 @pytest.mark.looks_back
-@case("CSI-PROTO-015", MUST, "CSI 1.13 Size Limits")
+@case("CSI-PROTO-015", "CSI 1.13 Size Limits")
 def test_no_answer_is_longer_than_allowed(csi: CsiTarget, answers: Calls) -> None:
     """Callers store these fields (a volume id in a PersistentVolume, a node id in a CSINode) and
     may cut or refuse what is too long, after the volume was made."""
@@ -142,7 +142,7 @@ def test_no_answer_is_longer_than_allowed(csi: CsiTarget, answers: Calls) -> Non
 
 
 @pytest.mark.looks_back
-@case("CSI-PROTO-016", MUST, "CSI 1.13 REQUIRED vs. OPTIONAL")
+@case("CSI-PROTO-016", "CSI 1.13 REQUIRED vs. OPTIONAL")
 def test_no_required_enum_is_left_unset(csi: CsiTarget, answers: Calls) -> None:
     """Zero is what a caller reads where nothing was sent: a capability, a mode or a unit of that
     value says nothing, and some callers drop the whole answer."""
@@ -151,7 +151,7 @@ def test_no_required_enum_is_left_unset(csi: CsiTarget, answers: Calls) -> None:
 
 
 @pytest.mark.looks_back
-@case("CSI-PROTO-017", SHOULD, "CSI 1.13 ListVolumes", needs=[REVISION_1_13])
+@case("CSI-PROTO-017", "CSI 1.13 ListVolumes", needs=[REVISION_1_13])
 def test_no_answer_has_the_volume_condition_of_older_revisions(
     csi: CsiTarget, answers: Calls
 ) -> None:

@@ -20,7 +20,7 @@ from conformance.csi.needs import (
 )
 from conformance.csi.rpcs import Rpc
 from conformance.csi.target import CsiTarget
-from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect, should
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.csi.kubelet import Driver
@@ -72,13 +72,13 @@ def _expect_unimplemented(csi: CsiTarget, chosen: Iterable[Rpc], rule: str) -> N
     expect(not found, rule, wanted="UNIMPLEMENTED", got=found)
 
 
-@case("CSI-PROTO-005", SHOULD, "CSI 1.13 Error Scheme", needs=[Closed()])
+@case("CSI-PROTO-005", "CSI 1.13 Error Scheme", needs=[Closed()])
 def test_an_rpc_whose_capability_is_off_is_unimplemented(csi: CsiTarget) -> None:
     """UNIMPLEMENTED tells a caller not to come again; any other error is repeated for ever."""
     _expect_unimplemented(csi, _closed(csi), "an RPC whose capability is off is UNIMPLEMENTED")
 
 
-@case("CSI-ID-006", MUST, "CSI 1.13 GetPluginCapabilities")
+@case("CSI-ID-006", "CSI 1.13 GetPluginCapabilities")
 def test_plugin_capabilities_are_known_ones(csi: CsiTarget) -> None:
     """A capability that says nothing stands where one was meant: the caller never uses it."""
     told = csi.identity.GetPluginCapabilities(pb.GetPluginCapabilitiesRequest()).capabilities
@@ -106,7 +106,7 @@ def _capability(entry: pb.PluginCapability) -> str:
     return f"{kind}:{enums[kind].Name(number) if known else ''}"
 
 
-@case("CSI-ID-009", MUST, "CSI 1.13 GetPluginCapabilities, ControllerGetCapabilities")
+@case("CSI-ID-009", "CSI 1.13 GetPluginCapabilities, ControllerGetCapabilities")
 def test_capabilities_do_not_contradict_each_other(csi: CsiTarget) -> None:
     """A caller plans with what a capability implies, say to find the nodes of a volume in a list,
     or to expand a volume that is in use."""
@@ -135,7 +135,6 @@ def test_capabilities_do_not_contradict_each_other(csi: CsiTarget) -> None:
 
 @case(
     "CSI-ID-010",
-    SHOULD,
     "CSI 1.13 GetPluginCapabilities",
     needs=[AnyOf((EXPAND_VOLUME, NODE_EXPAND_VOLUME))],
 )
@@ -152,7 +151,6 @@ def test_a_driver_that_expands_says_when(csi: CsiTarget) -> None:
 
 @case(
     "CSI-ID-011",
-    SHOULD,
     "CSI 1.13 Error Scheme",
     needs=[Absent("plugin:CONTROLLER_SERVICE")],
 )
@@ -167,7 +165,6 @@ def test_without_a_controller_its_rpcs_are_unimplemented(csi: CsiTarget) -> None
 
 @case(
     "CSI-ID-012",
-    SHOULD,
     "CSI 1.13 Error Scheme",
     needs=[
         AnyOf(
@@ -191,7 +188,7 @@ def test_without_group_or_metadata_service_its_rpcs_are_unimplemented(csi: CsiTa
             _expect_unimplemented(csi, rpcs.of(service), rule)
 
 
-@case("CSI-ID-013", SHOULD, "Kubernetes 1.37 sidecars and kubelet", needs=[CONTROLLER, NODE])
+@case("CSI-ID-013", "Kubernetes 1.37 sidecars and kubelet", needs=[CONTROLLER, NODE])
 def test_controller_and_node_agree_on_single_node_access_modes(csi: CsiTarget) -> None:
     """The sidecars choose the access mode of ReadWriteOnce by the controller's capability, kubelet
     by the node's: a volume would be made for one mode and published with another."""

@@ -11,7 +11,7 @@ from conformance.csi.common import limits
 from conformance.csi.fault_injection import missing_dependency
 from conformance.csi.needs import BREAKABLE_DEPENDENCY, CREATE_DELETE_VOLUME, TWO_ENDPOINTS
 from conformance.csi.target import CsiTarget
-from conformance.engine.case import MAY, MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import eventually, expect, expect_status, should, timeout
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.csi.kubelet import Driver
@@ -28,7 +28,7 @@ def _info(csi: CsiTarget) -> pb.GetPluginInfoResponse:
     return csi.identity.GetPluginInfo(pb.GetPluginInfoRequest())
 
 
-@case("CSI-ID-001", MUST, "CSI 1.13 GetPluginInfo")
+@case("CSI-ID-001", "CSI 1.13 GetPluginInfo")
 def test_the_name_of_the_driver_is_a_domain_name(csi: CsiTarget) -> None:
     """The name becomes part of object names, label keys and paths; kubelet refuses to register a
     driver whose name does not fit there."""
@@ -41,7 +41,7 @@ def test_the_name_of_the_driver_is_a_domain_name(csi: CsiTarget) -> None:
     )
 
 
-@case("CSI-ID-002", MUST, "CSI 1.13 GetPluginInfo")
+@case("CSI-ID-002", "CSI 1.13 GetPluginInfo")
 def test_the_driver_tells_its_version(csi: CsiTarget) -> None:
     """Capabilities are promised for a version; without one nobody knows when to ask again."""
     expect(
@@ -52,7 +52,7 @@ def test_the_driver_tells_its_version(csi: CsiTarget) -> None:
     )
 
 
-@case("CSI-ID-003", MUST, "CSI 1.13 GetPluginInfo")
+@case("CSI-ID-003", "CSI 1.13 GetPluginInfo")
 def test_the_driver_tells_the_same_about_itself_to_everybody(csi: CsiTarget) -> None:
     """Kubelet, sidecars and probes ask at the same time, and each stores what it hears."""
     with ThreadPoolExecutor(8) as pool:
@@ -66,7 +66,7 @@ def test_the_driver_tells_the_same_about_itself_to_everybody(csi: CsiTarget) -> 
     )
 
 
-@case("CSI-ID-004", MUST, "CSI 1.13 Size Limits")
+@case("CSI-ID-004", "CSI 1.13 Size Limits")
 def test_the_manifest_keeps_the_limits(csi: CsiTarget) -> None:
     """The manifest is copied into logs and inventories as it is."""
     found = list(limits.excess(pb.GetPluginInfoResponse(manifest=_info(csi).manifest)))
@@ -76,7 +76,7 @@ def test_the_manifest_keeps_the_limits(csi: CsiTarget) -> None:
     should(not found, f"{rule}, a string in it 128", wanted="no more", got=found[:3])
 
 
-@case("CSI-ID-005", SHOULD, "CSI 1.13 GetPluginInfo")
+@case("CSI-ID-005", "CSI 1.13 GetPluginInfo")
 def test_the_name_of_the_driver_names_its_vendor(csi: CsiTarget) -> None:
     """Two drivers of one name cannot live in one cluster; a vendor's domain keeps them apart."""
     name = _info(csi).name
@@ -88,7 +88,7 @@ def test_the_name_of_the_driver_names_its_vendor(csi: CsiTarget) -> None:
     )
 
 
-@case("CSI-ID-007", MUST, "CSI 1.13 GetPluginCapabilities", needs=[TWO_ENDPOINTS])
+@case("CSI-ID-007", "CSI 1.13 GetPluginCapabilities", needs=[TWO_ENDPOINTS])
 def test_all_endpoints_describe_the_same_driver(csi: CsiTarget) -> None:
     """The controller's socket is asked by the sidecars, the node's by kubelet: they have to hear of
     one driver, whichever services an instance serves itself."""
@@ -110,7 +110,7 @@ def _description(driver: Driver) -> tuple[str, str, list[str]]:
     return info.name, info.vendor_version, sorted(capabilities)
 
 
-@case("CSI-ID-014", MUST, "CSI 1.13 Probe")
+@case("CSI-ID-014", "CSI 1.13 Probe")
 def test_probe_says_ready_or_not(csi: CsiTarget) -> None:
     """Whoever watches a driver restarts it for any other error. `ready` may be true, false, or
     unset, which means true."""
@@ -123,7 +123,6 @@ def test_probe_says_ready_or_not(csi: CsiTarget) -> None:
 
 @case(
     "CSI-ID-016",
-    MAY,
     "CSI 1.13 Probe",
     needs=[BREAKABLE_DEPENDENCY, CREATE_DELETE_VOLUME],
     alone=True,
@@ -154,7 +153,7 @@ def _ready(csi: CsiTarget) -> bool:
     return answer.ready.value or not answer.HasField("ready")
 
 
-@case("CSI-ID-017", MUST, "CSI 1.13 Probe", needs=[BREAKABLE_DEPENDENCY], alone=True)
+@case("CSI-ID-017", "CSI 1.13 Probe", needs=[BREAKABLE_DEPENDENCY], alone=True)
 def test_probe_notices_that_a_dependency_is_missing(csi: CsiTarget) -> None:
     """A driver that says it is well without its back end is not restarted, and gets work that it
     cannot do."""
@@ -167,7 +166,7 @@ def test_probe_notices_that_a_dependency_is_missing(csi: CsiTarget) -> None:
     eventually(lambda: _ready(csi), 60.0, "Probe says ready once the dependency is back")
 
 
-@case("CSI-ID-018", SHOULD, "Kubernetes 1.37 livenessprobe")
+@case("CSI-ID-018", "Kubernetes 1.37 livenessprobe")
 def test_probe_is_quick(csi: CsiTarget) -> None:
     """The liveness probe waits for one second by default; a container that misses it three times
     is restarted."""

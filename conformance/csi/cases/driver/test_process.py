@@ -12,7 +12,7 @@ from conformance.csi.capabilities import ask
 from conformance.csi.needs import SUPERVISED
 from conformance.csi.process_lifecycle import Life, Probed, Start
 from conformance.csi.target import CsiTarget
-from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.session import judge_of
 from conformance.engine.verdict import expect, should, timeout
 from refimpl.wire.status import Code
@@ -37,14 +37,14 @@ def _failure(start: Start | None) -> str:
     return start.failure if start else "it did not come that far"
 
 
-@case("CSI-PROTO-001", MUST, "CSI 1.13 Connectivity, CSI_ENDPOINT", needs=[SUPERVISED])
+@case("CSI-PROTO-001", "CSI 1.13 Connectivity, CSI_ENDPOINT", needs=[SUPERVISED])
 def test_a_started_driver_serves_at_the_endpoint_it_was_given(life: Life) -> None:
     """The supervisor names the socket in CSI_ENDPOINT and connects there; it has no other way to
     find the driver. What the command is told as {endpoint} is the same value."""
     _expect_started(life.first, "a driver creates the socket it was told and answers there")
 
 
-@case("CSI-PROTO-002", SHOULD, "robustness: killed drivers leave their socket", needs=[SUPERVISED])
+@case("CSI-PROTO-002", "robustness: killed drivers leave their socket", needs=[SUPERVISED])
 def test_a_driver_starts_over_the_socket_of_a_killed_one(life: Life) -> None:
     """After a kill nobody removes the socket file; a driver that stumbles over it stays down until
     someone logs in to the node."""
@@ -52,7 +52,7 @@ def test_a_driver_starts_over_the_socket_of_a_killed_one(life: Life) -> None:
     _expect_started(life.second, "a driver starts where a killed one has left its socket")
 
 
-@case("CSI-PROTO-003", MUST, "CSI 1.13 Filesystem", needs=[SUPERVISED])
+@case("CSI-PROTO-003", "CSI 1.13 Filesystem", needs=[SUPERVISED])
 def test_a_driver_puts_nothing_beside_its_socket(life: Life) -> None:
     """The directory belongs to the supervisor; kubelet takes what lies there for other sockets."""
     _expect_started(life.first, "a driver starts")
@@ -65,7 +65,7 @@ def test_a_driver_puts_nothing_beside_its_socket(life: Life) -> None:
     )
 
 
-@case("CSI-PROTO-014", SHOULD, "robustness: the end of a pod", needs=[SUPERVISED])
+@case("CSI-PROTO-014", "robustness: the end of a pod", needs=[SUPERVISED])
 def test_sigterm_ends_a_driver_in_good_order(life: Life) -> None:
     """Every update of a driver ends one: a call cut off at a bad moment leaves half a volume, a
     socket left behind leads callers to nobody. CANCELLED is as good as UNAVAILABLE: gRPC ends so
@@ -93,7 +93,7 @@ def test_sigterm_ends_a_driver_in_good_order(life: Life) -> None:
 
 
 @pytest.mark.looks_back
-@case("CSI-ID-008", MUST, "CSI 1.13 GetPluginCapabilities")
+@case("CSI-ID-008", "CSI 1.13 GetPluginCapabilities")
 def test_capabilities_stay_as_they_are(csi: CsiTarget, life: Life | None) -> None:
     """The sidecars ask once and never again. Asked before the first case and late in the run, which
     is the load between, and (where the suite can start the driver) before and after a restart."""
@@ -114,7 +114,7 @@ def test_capabilities_stay_as_they_are(csi: CsiTarget, life: Life | None) -> Non
         should(life.after, rule, wanted="a restart", got=_failure(life.second or life.first))
 
 
-@case("CSI-ID-015", MUST, "CSI 1.13 Probe", needs=[SUPERVISED])
+@case("CSI-ID-015", "CSI 1.13 Probe", needs=[SUPERVISED])
 def test_a_starting_driver_becomes_ready_once(life: Life) -> None:
     """The sidecars probe a starting driver each second: any error but these ends them, and one that
     was ready is sent work from then on."""

@@ -12,7 +12,7 @@ from conformance.csi import rpcs
 from conformance.csi.common import sockets
 from conformance.csi.needs import CREATE_DELETE_VOLUME
 from conformance.csi.target import CsiTarget
-from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import eventually, expect, expect_status
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.csi.api import csi_pb2_grpc
@@ -34,7 +34,7 @@ _GARBAGE = {
 }
 
 
-@case("CSI-PROTO-006", SHOULD, "robustness: methods of a later specification")
+@case("CSI-PROTO-006", "robustness: methods of a later specification")
 def test_an_unknown_method_is_unimplemented(csi: CsiTarget) -> None:
     """A newer caller tries what a later specification brings, and falls back when it is told so."""
     for service in dict.fromkeys(rpc.service for rpc in rpcs.every() if rpc.served(csi.offers)):
@@ -47,7 +47,7 @@ def test_an_unknown_method_is_unimplemented(csi: CsiTarget) -> None:
         )
 
 
-@case("CSI-PROTO-010", MUST, "CSI 1.13 Connectivity (proto3: unknown fields)")
+@case("CSI-PROTO-010", "CSI 1.13 Connectivity (proto3: unknown fields)")
 def test_unknown_fields_change_nothing(csi: CsiTarget) -> None:
     """A caller built against a later specification sends fields this driver has never heard of."""
     for name in (
@@ -83,7 +83,7 @@ def _extended(message: M) -> M:
     return type(message).FromString(message.SerializeToString() + _UNKNOWN_FIELDS)
 
 
-@case("CSI-PROTO-011", SHOULD, "robustness: kubelet connects anew for every call")
+@case("CSI-PROTO-011", "robustness: kubelet connects anew for every call")
 def test_connections_that_come_and_go_leave_nothing_behind(csi: CsiTarget) -> None:
     """Kubelet opens a connection for each of its calls and liveness probes one for each probe: a
     driver that keeps something of each runs out of descriptors after some days."""
@@ -109,7 +109,7 @@ def _probe_over_own_connection(endpoint: Endpoint) -> None:
         csi_pb2_grpc.IdentityStub(channel).Probe(pb.ProbeRequest())
 
 
-@case("CSI-PROTO-012", MUST, "CSI 1.13 Timeouts", needs=[CREATE_DELETE_VOLUME])
+@case("CSI-PROTO-012", "CSI 1.13 Timeouts", needs=[CREATE_DELETE_VOLUME])
 def test_a_call_that_timed_out_can_be_repeated(csi: CsiTarget) -> None:
     """The sidecars give up after some seconds and repeat: what the first call still does must end
     up as the same volume. Three volumes, as it is chance how far a call gets in 1 ms."""
@@ -144,7 +144,7 @@ def _unless_pending(call: Callable[[], pb.Volume]) -> pb.Volume:
     return made
 
 
-@case("CSI-PROTO-013", SHOULD, "robustness: whoever may open the socket may write to it")
+@case("CSI-PROTO-013", "robustness: whoever may open the socket may write to it")
 def test_garbage_on_one_connection_does_not_reach_others(csi: CsiTarget) -> None:
     """A probe that speaks plain HTTP, or a client killed amid its greeting, is no reason to take
     the storage of a node away."""

@@ -21,7 +21,7 @@ from conformance.csi.needs import (
     AnyOf,
 )
 from conformance.csi.target import CsiTarget
-from conformance.engine.case import MAY, MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import Broken, eventually, expect, expect_status, should
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code
@@ -34,7 +34,7 @@ _LONGEST = 128  # bytes
 _TIMES = 3
 
 
-@case("CSI-HLTH-001", MUST, _SOURCE, needs=[*_NEEDS, VOLUMES])
+@case("CSI-HLTH-001", _SOURCE, needs=[*_NEEDS, VOLUMES])
 def test_the_health_of_a_volume_is_told_under_its_id(csi: CsiTarget) -> None:
     """Whoever watches many volumes sorts the answers by id. A volume nobody has broken has nothing
     to tell, or people learn to overlook what is told."""
@@ -44,14 +44,14 @@ def test_the_health_of_a_volume_is_told_under_its_id(csi: CsiTarget) -> None:
     should(not found, rule, wanted="no entry", got=health.named(found))
 
 
-@case("CSI-HLTH-002", MUST, _SOURCE, needs=_NEEDS)
+@case("CSI-HLTH-002", _SOURCE, needs=_NEEDS)
 def test_the_health_of_no_volume_is_not_told(csi: CsiTarget) -> None:
     """An empty answer for a volume that is not there reads as good health."""
     _expect_code(csi, "", Code.INVALID_ARGUMENT, "without volume_id")
     _expect_code(csi, csi.unknown_volume_id(), Code.NOT_FOUND, "of an unknown volume")
 
 
-@case("CSI-HLTH-005", MUST, _ENTRIES, needs=[REVISION_1_13, _ANY_VOLUME, VOLUMES])
+@case("CSI-HLTH-005", _ENTRIES, needs=[REVISION_1_13, _ANY_VOLUME, VOLUMES])
 def test_the_entries_of_a_volume_can_be_told_apart(csi: CsiTarget) -> None:
     """They become conditions that are keyed by status and reason: with two of one key, or a reason
     that is a sentence, the API server refuses the whole status of the pod. Looked at in every
@@ -66,7 +66,7 @@ def test_the_entries_of_a_volume_can_be_told_apart(csi: CsiTarget) -> None:
         )
 
 
-@case("CSI-HLTH-013", MUST, _SOURCE, needs=[*_NEEDS, CREATE_DELETE_VOLUME])
+@case("CSI-HLTH-013", _SOURCE, needs=[*_NEEDS, CREATE_DELETE_VOLUME])
 def test_the_health_of_a_deleted_volume_is_not_told(csi: CsiTarget) -> None:
     """A monitor asks on for as long as it gets answers."""
     volume_id = csi.volume().volume_id
@@ -74,7 +74,7 @@ def test_the_health_of_a_deleted_volume_is_not_told(csi: CsiTarget) -> None:
     _expect_code(csi, volume_id, Code.NOT_FOUND, "of a deleted volume")
 
 
-@case("CSI-HLTH-014", MUST, _ENTRIES, needs=[*_NEEDS, CREATE_DELETE_VOLUME, BREAKABLE])
+@case("CSI-HLTH-014", _ENTRIES, needs=[*_NEEDS, CREATE_DELETE_VOLUME, BREAKABLE])
 def test_an_entry_stays_as_long_as_its_problem(csi: CsiTarget) -> None:
     """An entry that comes and goes sends people after a problem that seems solved each time; one
     that never goes hides the next problem."""
@@ -91,7 +91,7 @@ def test_an_entry_stays_as_long_as_its_problem(csi: CsiTarget) -> None:
     eventually(lambda: not found & _seen(csi, volume_id), settle_s(csi), rule)
 
 
-@case("CSI-HLTH-015", MUST, _ENTRIES, needs=[*_NEEDS, CREATE_DELETE_VOLUME, BREAKABLE_TWICE])
+@case("CSI-HLTH-015", _ENTRIES, needs=[*_NEEDS, CREATE_DELETE_VOLUME, BREAKABLE_TWICE])
 def test_each_of_two_problems_has_its_own_entry(csi: CsiTarget) -> None:
     """A driver that tells the worst one only says that all is well again when that is repaired."""
     volume_id = csi.volume().volume_id
@@ -116,7 +116,6 @@ def test_each_of_two_problems_has_its_own_entry(csi: CsiTarget) -> None:
 
 @case(
     "CSI-HLTH-016",
-    MUST,
     "CSI 1.13 Size Limits",
     needs=[
         REVISION_1_13,
@@ -143,7 +142,6 @@ def test_reasons_and_messages_are_short(csi: CsiTarget) -> None:
 
 @case(
     "CSI-HLTH-011",
-    MAY,
     _ENTRIES,
     needs=[*_NEEDS, NODE_HEALTH, CREATE_DELETE_VOLUME, BREAKABLE_ON_NODE],
 )
@@ -162,7 +160,6 @@ def test_controller_and_node_may_see_different_things(csi: CsiTarget) -> None:
 
 @case(
     "CSI-HLTH-026",
-    SHOULD,
     "robustness: the controller speaks for all nodes",
     needs=[*_NEEDS, CREATE_DELETE_VOLUME, BREAKABLE_ON_NODE],
 )
@@ -206,7 +203,6 @@ def _transitions(csi: CsiTarget) -> list[str]:
 
 @case(
     "CSI-HLTH-012",
-    SHOULD,
     "CSI 1.13 ControllerGetCapabilities, NodeGetCapabilities",
     needs=[REVISION_1_13],
 )
@@ -229,7 +225,6 @@ def test_the_condition_capability_of_older_revisions_is_gone(csi: CsiTarget) -> 
 
 @case(
     "CSI-HLTH-032",
-    SHOULD,
     "robustness: two views of one volume",
     needs=[REVISION_1_13, Transition(), CREATE_DELETE_VOLUME, BREAKABLE],
 )

@@ -16,7 +16,7 @@ from conformance.csi.common.pagination import (
 from conformance.csi.fault_injection import repair_volume
 from conformance.csi.needs import BREAKABLE, CREATE_DELETE_VOLUME, LIST_HEALTH, REVISION_1_13
 from conformance.csi.target import CsiTarget
-from conformance.engine.case import MAY, MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect, expect_status
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code
@@ -26,7 +26,7 @@ _NEEDS = (REVISION_1_13, LIST_HEALTH)
 _SICK = (*_NEEDS, CREATE_DELETE_VOLUME, BREAKABLE)
 
 
-@case("CSI-HLTH-003", MUST, "CSI 1.13 ControllerGetCapabilities", needs=_NEEDS)
+@case("CSI-HLTH-003", "CSI 1.13 ControllerGetCapabilities", needs=_NEEDS)
 def test_whoever_lists_health_can_be_asked_for_one_volume(csi: CsiTarget) -> None:
     """Entries may be missing or twice in a list that changes; a caller settles that by asking for
     the one volume, and looks for the capability first."""
@@ -38,7 +38,7 @@ def test_whoever_lists_health_can_be_asked_for_one_volume(csi: CsiTarget) -> Non
     )
 
 
-@case("CSI-HLTH-004", MUST, _SOURCE, needs=_SICK, alone=True)
+@case("CSI-HLTH-004", _SOURCE, needs=_SICK, alone=True)
 def test_the_sick_are_listed_page_by_page(csi: CsiTarget) -> None:
     """The list is long on the one day it matters: when a whole rack is down. All that holds for
     the pages and tokens of ListVolumes holds here."""
@@ -65,7 +65,7 @@ def _expect_all_in_largest(listing: Listing, ids: list[str]) -> None:
     expect(not missing, rule, wanted=len(ids), got=f"{len(missing)} missing")
 
 
-@case("CSI-HLTH-006", SHOULD, _SOURCE, needs=[*_NEEDS, CREATE_DELETE_VOLUME])
+@case("CSI-HLTH-006", _SOURCE, needs=[*_NEEDS, CREATE_DELETE_VOLUME])
 def test_the_healthy_are_left_out(csi: CsiTarget) -> None:
     """With every volume in it the list is as long as ListVolumes, and is fetched every minute."""
     volume_id, listing = csi.volume().volume_id, sick_volumes(csi)
@@ -74,7 +74,7 @@ def test_the_healthy_are_left_out(csi: CsiTarget) -> None:
     expect(entry is None, rule, wanted=f"without {volume_id}", got=entry)
 
 
-@case("CSI-HLTH-017", MUST, _SOURCE, needs=_SICK)
+@case("CSI-HLTH-017", _SOURCE, needs=_SICK)
 def test_the_list_tells_what_is_told_of_each_volume(csi: CsiTarget) -> None:
     """Some callers read the list, some ask for one volume: both have to see the same."""
     listing = sick_volumes(csi)
@@ -90,7 +90,7 @@ def test_the_list_tells_what_is_told_of_each_volume(csi: CsiTarget) -> None:
             expect(listed, "a broken volume is listed with its entries", wanted="some", got=entry)
 
 
-@case("CSI-HLTH-018", MAY, _SOURCE, needs=_SICK)
+@case("CSI-HLTH-018", _SOURCE, needs=_SICK)
 def test_a_walk_survives_that_volumes_heal_and_go(csi: CsiTarget) -> None:
     """Repairs are under way while somebody reads the list. It may miss some or start again, but
     must not end in an error that nobody knows what to do about."""
@@ -112,7 +112,7 @@ def test_a_walk_survives_that_volumes_heal_and_go(csi: CsiTarget) -> None:
             )
 
 
-@case("CSI-HLTH-019", MUST, _SOURCE, needs=_NEEDS)
+@case("CSI-HLTH-019", _SOURCE, needs=_NEEDS)
 def test_each_volume_that_is_listed_can_be_asked_for(csi: CsiTarget) -> None:
     """The list names who is sick; the next question is how that one is now. Volumes may go in
     between, and are then not listed any more."""

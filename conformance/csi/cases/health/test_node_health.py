@@ -30,7 +30,7 @@ from conformance.csi.needs import (
     AnyOf,
 )
 from conformance.csi.target import CsiTarget
-from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import eventually, expect, expect_status, timeout
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code, Refused
@@ -45,7 +45,7 @@ _HUNG_S = 3.0  # enough for any answer that does not wait
 _ASKED = 50  # questions while another call hangs: the hanging one is on its way by then
 
 
-@case("CSI-HLTH-007", MUST, _SOURCE, needs=_VOLUME)
+@case("CSI-HLTH-007", _SOURCE, needs=_VOLUME)
 def test_relative_paths_are_refused(csi: CsiTarget) -> None:
     """Relative to what? Whatever the driver finds there is not what the caller means."""
     volume_id, relative = csi.volume().volume_id, "refimpl/mount"
@@ -60,7 +60,7 @@ def test_relative_paths_are_refused(csi: CsiTarget) -> None:
         )
 
 
-@case("CSI-HLTH-008", SHOULD, _SOURCE, needs=[*_PUBLISHED, STAGE_UNSTAGE_VOLUME])
+@case("CSI-HLTH-008", _SOURCE, needs=[*_PUBLISHED, STAGE_UNSTAGE_VOLUME])
 def test_a_volume_whose_staging_failed_has_a_health(csi: CsiTarget) -> None:
     """That is when somebody wants to know. Kubelet asks as soon as it has tried, and NOT_FOUND
     hides the reason why the pod does not start."""
@@ -80,13 +80,13 @@ def test_a_volume_whose_staging_failed_has_a_health(csi: CsiTarget) -> None:
         )
 
 
-@case("CSI-HLTH-009", MUST, _SOURCE, needs=_PUBLISHED)
+@case("CSI-HLTH-009", _SOURCE, needs=_PUBLISHED)
 def test_health_is_told_without_paths(csi: CsiTarget) -> None:
     """The id says which volume is meant; both paths may be left out."""
     health.at_node(csi, csi.mount().volume.volume_id)
 
 
-@case("CSI-HLTH-020", MUST, _SOURCE, needs=_NEEDS)
+@case("CSI-HLTH-020", _SOURCE, needs=_NEEDS)
 def test_the_health_of_no_volume_is_not_told(csi: CsiTarget) -> None:
     """Any error keeps what kubelet knows of a volume, an empty answer clears it."""
     for what, volume_id, code in (
@@ -100,7 +100,7 @@ def test_the_health_of_no_volume_is_not_told(csi: CsiTarget) -> None:
         )
 
 
-@case("CSI-HLTH-021", MUST, _SOURCE, needs=_PUBLISHED)
+@case("CSI-HLTH-021", _SOURCE, needs=_PUBLISHED)
 def test_whichever_path_is_named_the_health_is_the_same(csi: CsiTarget) -> None:
     """Kubelet names what it knows: after a restart that may be one path, both or none."""
     place = csi.mount()
@@ -119,7 +119,7 @@ def test_whichever_path_is_named_the_health_is_the_same(csi: CsiTarget) -> None:
         expect(found == first, rule, wanted=health.named(first), got=health.named(found))
 
 
-@case("CSI-HLTH-022", MUST, "CSI 1.13 Size Limits", needs=[*_VOLUME, FILES])
+@case("CSI-HLTH-022", "CSI 1.13 Size Limits", needs=[*_VOLUME, FILES])
 def test_long_paths_are_taken(csi: CsiTarget) -> None:
     """Kubelet's paths are longer than 128 bytes where driver or volume have long names. The volume
     is staged and published there first, or that is tried at least."""
@@ -142,14 +142,14 @@ def test_long_paths_are_taken(csi: CsiTarget) -> None:
         )
 
 
-@case("CSI-HLTH-023", SHOULD, _KUBELET, needs=[*_PUBLISHED, Absent("node:STAGE_UNSTAGE_VOLUME")])
+@case("CSI-HLTH-023", _KUBELET, needs=[*_PUBLISHED, Absent("node:STAGE_UNSTAGE_VOLUME")])
 def test_a_staging_path_means_nothing_to_a_driver_that_does_not_stage(csi: CsiTarget) -> None:
     """Kubelet names its directory for staging whether the driver stages or not."""
     place = csi.mount()
     _expect_no_matter(csi, place.volume.volume_id, place.target_path, csi.staging_path())
 
 
-@case("CSI-HLTH-024", SHOULD, _KUBELET, needs=[*_PUBLISHED, BLOCK])
+@case("CSI-HLTH-024", _KUBELET, needs=[*_PUBLISHED, BLOCK])
 def test_a_directory_of_the_callers_own_does_not_matter_for_a_block_volume(csi: CsiTarget) -> None:
     """Of a block volume kubelet names its own map of devices as the staging path, a directory in
     which nothing was ever staged, and no publish path."""
@@ -169,7 +169,7 @@ def _expect_no_matter(csi: CsiTarget, volume_id: str, target: str, staging: str)
     expect(found == without, rule, wanted=health.named(without), got=health.named(found))
 
 
-@case("CSI-HLTH-025", SHOULD, _SOURCE, needs=[*_PUBLISHED, TWO_NODE_ENDPOINTS, BREAKABLE_ON_NODE])
+@case("CSI-HLTH-025", _SOURCE, needs=[*_PUBLISHED, TWO_NODE_ENDPOINTS, BREAKABLE_ON_NODE])
 def test_a_node_tells_what_it_has_lost_and_the_others_do_not(csi: CsiTarget) -> None:
     """With the right node named one pod moves away; with all of them the whole service does."""
     place = csi.mount()
@@ -195,7 +195,6 @@ def test_a_node_tells_what_it_has_lost_and_the_others_do_not(csi: CsiTarget) -> 
 
 @case(
     "CSI-HLTH-031",
-    SHOULD,
     "robustness: one call hangs",
     needs=[
         REVISION_1_13,

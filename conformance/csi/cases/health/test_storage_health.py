@@ -7,7 +7,7 @@ from conformance.csi.fault_injection import settle_s, sick_storage
 from conformance.csi.needs import BREAKABLE_STORAGE, NODE, REVISION_1_13, STORAGE_HEALTH, VOLUMES
 from conformance.csi.requests import Mode
 from conformance.csi.target import CsiTarget
-from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import eventually, expect
 from refimpl.csi.api import csi_pb2 as pb
 
@@ -19,7 +19,7 @@ _MODES = [mode for mode in Mode.Mode.values() if mode != Mode.UNKNOWN]
 _RPC = "NodeGetStorageHealth"
 
 
-@case("CSI-HLTH-010", MUST, _SOURCE, needs=_NEEDS, alone=True)
+@case("CSI-HLTH-010", _SOURCE, needs=_NEEDS, alone=True)
 def test_no_two_entries_of_the_storage_are_the_same(csi: CsiTarget) -> None:
     """They become a list that is keyed by status, reason and kind of volume. Broken for this where
     there is a way to, since a storage in good order has no entries."""
@@ -36,7 +36,7 @@ def test_no_two_entries_of_the_storage_are_the_same(csi: CsiTarget) -> None:
         expect(len(keys) == len(entries), rule, wanted=f"{len(keys)} entries", got=entries)
 
 
-@case("CSI-HLTH-027", MUST, _SOURCE, needs=_NEEDS, alone=True)
+@case("CSI-HLTH-027", _SOURCE, needs=_NEEDS, alone=True)
 def test_every_entry_of_the_storage_can_be_read_by_a_machine(csi: CsiTarget) -> None:
     """An entry without a status is dropped, and one whose reason is a sentence puts the update of
     the whole node at risk."""
@@ -44,7 +44,7 @@ def test_every_entry_of_the_storage_can_be_read_by_a_machine(csi: CsiTarget) -> 
         health.expect_sound(entries, _RPC)
 
 
-@case("CSI-HLTH-028", SHOULD, _SOURCE, needs=[*_NEEDS, BREAKABLE_STORAGE], alone=True)
+@case("CSI-HLTH-028", _SOURCE, needs=[*_NEEDS, BREAKABLE_STORAGE], alone=True)
 def test_a_storage_out_of_reach_is_told_until_it_is_back(csi: CsiTarget) -> None:
     """New pods are kept away from the node for as long as it is told, and not a minute longer."""
 
@@ -61,7 +61,7 @@ def test_a_storage_out_of_reach_is_told_until_it_is_back(csi: CsiTarget) -> None
     eventually(lambda: not found & seen(), settle_s(csi), rule)
 
 
-@case("CSI-HLTH-029", SHOULD, _KUBELET, needs=_NEEDS, alone=True)
+@case("CSI-HLTH-029", _KUBELET, needs=_NEEDS, alone=True)
 def test_the_kind_of_volume_of_an_entry_is_complete(csi: CsiTarget) -> None:
     """Kubelet drops the whole answer for one entry whose volume_capability lacks an access type or
     has an access mode that it does not know."""
@@ -76,7 +76,7 @@ def test_the_kind_of_volume_of_an_entry_is_complete(csi: CsiTarget) -> None:
             )
 
 
-@case("CSI-HLTH-030", SHOULD, _KUBELET, needs=[*_NEEDS, VOLUMES], alone=True)
+@case("CSI-HLTH-030", _KUBELET, needs=[*_NEEDS, VOLUMES], alone=True)
 def test_there_are_no_more_entries_than_a_caller_takes(csi: CsiTarget) -> None:
     """With more, kubelet drops what is told of the storage, and the API server refuses the status
     of the pod that uses the volume."""

@@ -16,7 +16,7 @@ from conformance.csi.needs import (
 )
 from conformance.csi.requests import Mode
 from conformance.csi.target import CsiTarget
-from conformance.engine.case import MAY, MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect, expect_status
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code
@@ -30,7 +30,7 @@ _OTHER_MODES = (
 )
 
 
-@case("CSI-PUB-001", MUST, _SOURCE, needs=[PUBLISH_UNPUBLISH_VOLUME, NODE_ID, VOLUMES])
+@case("CSI-PUB-001", _SOURCE, needs=[PUBLISH_UNPUBLISH_VOLUME, NODE_ID, VOLUMES])
 def test_a_publish_that_lacks_a_required_field_is_refused(csi: CsiTarget) -> None:
     """A driver that guesses the volume, the node or the use attaches the wrong thing."""
     request = csi.publish_request(csi.lasting_volume)
@@ -45,7 +45,7 @@ def test_a_publish_that_lacks_a_required_field_is_refused(csi: CsiTarget) -> Non
         )
 
 
-@case("CSI-PUB-002", MUST, _SOURCE, needs=[PUBLISH_UNPUBLISH_VOLUME, NODE_ID])
+@case("CSI-PUB-002", _SOURCE, needs=[PUBLISH_UNPUBLISH_VOLUME, NODE_ID])
 def test_an_unknown_volume_cannot_be_published(csi: CsiTarget) -> None:
     """The caller has to learn that the volume is gone; with another code it goes on trying."""
     nowhere = pb.Volume(volume_id=csi.unknown_volume_id())
@@ -56,7 +56,7 @@ def test_an_unknown_volume_cannot_be_published(csi: CsiTarget) -> None:
     )
 
 
-@case("CSI-PUB-003", MUST, _SOURCE, needs=[PUBLISH_UNPUBLISH_VOLUME, NODE_ID, VOLUMES])
+@case("CSI-PUB-003", _SOURCE, needs=[PUBLISH_UNPUBLISH_VOLUME, NODE_ID, VOLUMES])
 def test_a_volume_cannot_be_published_to_an_unknown_node(csi: CsiTarget) -> None:
     """A node that has left the cluster must not count as one that holds the volume."""
     volume = csi.lasting_volume
@@ -67,7 +67,7 @@ def test_a_volume_cannot_be_published_to_an_unknown_node(csi: CsiTarget) -> None
     )
 
 
-@case("CSI-PUB-004", MUST, _SOURCE, needs=[PUBLISH_UNPUBLISH_VOLUME, NODE_ID, VOLUMES])
+@case("CSI-PUB-004", _SOURCE, needs=[PUBLISH_UNPUBLISH_VOLUME, NODE_ID, VOLUMES])
 def test_a_repeated_publish_answers_the_same(csi: CsiTarget) -> None:
     """The attacher asks again after every lost answer; the node finds the disk by this context."""
     volume = csi.lasting_volume
@@ -84,7 +84,6 @@ def test_a_repeated_publish_answers_the_same(csi: CsiTarget) -> None:
 
 @case(
     "CSI-PUB-005",
-    MUST,
     _SOURCE,
     needs=[PUBLISH_UNPUBLISH_VOLUME, NODE_ID, PUBLISH_READONLY, CREATE_DELETE_VOLUME],
 )
@@ -102,7 +101,7 @@ def test_a_published_volume_does_not_change_its_readonly_flag(csi: CsiTarget) ->
         csi.controller.ControllerUnpublishVolume(csi.unpublish_request(volume.volume_id))
 
 
-@case("CSI-PUB-006", MUST, _SOURCE, needs=[PUBLISH_UNPUBLISH_VOLUME, NODE_ID, CREATE_DELETE_VOLUME])
+@case("CSI-PUB-006", _SOURCE, needs=[PUBLISH_UNPUBLISH_VOLUME, NODE_ID, CREATE_DELETE_VOLUME])
 def test_a_published_volume_does_not_change_its_use(csi: CsiTarget) -> None:
     """An OK would promise a use that the attachment was not made for.
 
@@ -126,7 +125,6 @@ def test_a_published_volume_does_not_change_its_use(csi: CsiTarget) -> None:
 
 @case(
     "CSI-PUB-011",
-    MAY,
     _SOURCE,
     needs=[PUBLISH_UNPUBLISH_VOLUME, NODE_ID, VOLUMES, Absent("controller:PUBLISH_READONLY")],
 )
@@ -142,7 +140,6 @@ def test_a_readonly_flag_nobody_offered_is_refused_or_ignored(csi: CsiTarget) ->
 
 @case(
     "CSI-PUB-012",
-    SHOULD,
     _SOURCE,
     needs=[PUBLISH_UNPUBLISH_VOLUME, NODE_ID, CREATE_DELETE_VOLUME, SINGLE_NODE_READER],
 )
@@ -161,7 +158,7 @@ def test_a_volume_for_readers_is_published_without_the_readonly_flag_or_refused(
     )
 
 
-@case("CSI-PUB-016", MAY, _SOURCE, needs=[PUBLISH_UNPUBLISH_VOLUME, NODE_ID, VOLUMES])
+@case("CSI-PUB-016", _SOURCE, needs=[PUBLISH_UNPUBLISH_VOLUME, NODE_ID, VOLUMES])
 def test_a_wrong_volume_context_is_refused_or_ignored(csi: CsiTarget) -> None:
     """A hand-written PersistentVolume with a mistyped attribute must not bring the driver down."""
     volume = csi.lasting_volume
@@ -178,7 +175,6 @@ def test_a_wrong_volume_context_is_refused_or_ignored(csi: CsiTarget) -> None:
 
 @case(
     "CSI-PUB-017",
-    SHOULD,
     "Kubernetes 1.37 external-provisioner, external-attacher",
     needs=[PUBLISH_UNPUBLISH_VOLUME, NODE_ID, VOLUMES],
 )
@@ -195,7 +191,7 @@ def test_entries_the_provisioner_adds_to_the_context_are_borne(csi: CsiTarget) -
     )
 
 
-@case("CSI-PUB-018", MUST, _SOURCE, needs=[PUBLISH_UNPUBLISH_VOLUME, NODE_ID, CREATE_DELETE_VOLUME])
+@case("CSI-PUB-018", _SOURCE, needs=[PUBLISH_UNPUBLISH_VOLUME, NODE_ID, CREATE_DELETE_VOLUME])
 def test_a_use_the_volume_was_not_made_for_is_refused(csi: CsiTarget) -> None:
     """The driver has to make sure that the volume can be used as described, or the pod fails later
     at a mount that nobody understands. OK is right only where the driver stands by it in

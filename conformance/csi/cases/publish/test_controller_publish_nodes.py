@@ -19,7 +19,7 @@ from conformance.csi.needs import (
 )
 from conformance.csi.requests import Mode
 from conformance.csi.target import CsiTarget
-from conformance.engine.case import MUST, SHOULD, Need, case
+from conformance.engine.case import Need, case
 from conformance.engine.verdict import Broken, expect, expect_status, should
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code, Refused
@@ -29,7 +29,7 @@ _SHARED: Sequence[Need] = [PUBLISH_UNPUBLISH_VOLUME, NODE_ID, CREATE_DELETE_VOLU
 _LIMITED: Sequence[Need] = [PUBLISH_UNPUBLISH_VOLUME, NODE_ID, CREATE_DELETE_VOLUME, ATTACH_LIMIT]
 
 
-@case("CSI-PUB-007", MUST, _SOURCE, needs=_SHARED)
+@case("CSI-PUB-007", _SOURCE, needs=_SHARED)
 def test_a_volume_for_one_node_is_not_published_to_a_second(csi: CsiTarget) -> None:
     """Two nodes that write to one file system destroy it. Whoever moves the pod needs to know
     which node to wait for, so the message should name it."""
@@ -56,7 +56,7 @@ def test_a_volume_for_one_node_is_not_published_to_a_second(csi: CsiTarget) -> N
         )
 
 
-@case("CSI-PUB-008", MUST, _SOURCE, needs=[*_SHARED, MULTI_NODE_READER])
+@case("CSI-PUB-008", _SOURCE, needs=[*_SHARED, MULTI_NODE_READER])
 def test_readers_on_two_nodes_share_a_volume(csi: CsiTarget) -> None:
     """ReadOnlyMany: a data set that every node reads."""
     use = csi.capability(Mode.MULTI_NODE_READER_ONLY)
@@ -71,7 +71,7 @@ def test_readers_on_two_nodes_share_a_volume(csi: CsiTarget) -> None:
         )
 
 
-@case("CSI-PUB-009", MUST, _SOURCE, needs=[*_SHARED, MULTI_NODE_WRITERS])
+@case("CSI-PUB-009", _SOURCE, needs=[*_SHARED, MULTI_NODE_WRITERS])
 def test_writers_on_two_nodes_share_a_volume(csi: CsiTarget) -> None:
     """ReadWriteMany: without it a Deployment of two replicas never becomes ready."""
     use = csi.capability(Mode.MULTI_NODE_MULTI_WRITER)
@@ -84,7 +84,7 @@ def test_writers_on_two_nodes_share_a_volume(csi: CsiTarget) -> None:
         )
 
 
-@case("CSI-PUB-010", SHOULD, _SOURCE, needs=[*_SHARED, PUBLISH_READONLY, MULTI_NODE_ONE_WRITER])
+@case("CSI-PUB-010", _SOURCE, needs=[*_SHARED, PUBLISH_READONLY, MULTI_NODE_ONE_WRITER])
 def test_of_many_nodes_only_one_writes(csi: CsiTarget) -> None:
     """MULTI_NODE_SINGLE_WRITER: the other nodes read, and a second writer is held off."""
     use = csi.capability(Mode.MULTI_NODE_SINGLE_WRITER)
@@ -103,14 +103,14 @@ def test_of_many_nodes_only_one_writes(csi: CsiTarget) -> None:
     )
 
 
-@case("CSI-PUB-013", MUST, _SOURCE, needs=_LIMITED, alone=True)
+@case("CSI-PUB-013", _SOURCE, needs=_LIMITED, alone=True)
 def test_a_node_takes_no_more_volumes_than_it_said(csi: CsiTarget) -> None:
     """The scheduler counts on max_volumes_per_node, and the attacher waits for room only after this
     code. Volumes of others count, too: the node may be full before its limit is reached here."""
     _fill(csi)
 
 
-@case("CSI-PUB-014", MUST, _SOURCE, needs=_LIMITED, alone=True)
+@case("CSI-PUB-014", _SOURCE, needs=_LIMITED, alone=True)
 def test_a_full_node_has_room_again_after_an_unpublish(csi: CsiTarget) -> None:
     """A slot that is not given back makes the node useless after some days of pods coming and
     going."""
@@ -123,7 +123,7 @@ def test_a_full_node_has_room_again_after_an_unpublish(csi: CsiTarget) -> None:
     )
 
 
-@case("CSI-PUB-015", MUST, _SOURCE, needs=_LIMITED, alone=True)
+@case("CSI-PUB-015", _SOURCE, needs=_LIMITED, alone=True)
 def test_a_repeated_publish_needs_no_room_on_a_full_node(csi: CsiTarget) -> None:
     """The last volume of a node whose answer got lost is asked for again, and is already there."""
     attached, _ = _fill(csi)

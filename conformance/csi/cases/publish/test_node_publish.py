@@ -11,7 +11,7 @@ from conformance.csi.common.uses import all_modes, described, other_type
 from conformance.csi.needs import NODE, SAME_HOST, STAGE_UNSTAGE_VOLUME, VOLUMES
 from conformance.csi.requests import Mode
 from conformance.csi.target import CsiTarget
-from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect, expect_status
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code
@@ -26,7 +26,7 @@ _REPEATS = 2
 _OTHERS = (Mode.SINGLE_NODE_READER_ONLY, Mode.MULTI_NODE_MULTI_WRITER, Mode.MULTI_NODE_READER_ONLY)
 
 
-@case("CSI-NPUB-001", MUST, _SOURCE, needs=_VOLUME)
+@case("CSI-NPUB-001", _SOURCE, needs=_VOLUME)
 def test_a_publish_without_its_fields_is_refused(csi: CsiTarget) -> None:
     """A driver that fills in what is missing mounts something, somewhere, for somebody."""
     place = csi.lasting_mount
@@ -41,7 +41,7 @@ def test_a_publish_without_its_fields_is_refused(csi: CsiTarget) -> None:
         )
 
 
-@case("CSI-NPUB-002", MUST, _SOURCE, needs=[*_VOLUME, STAGE_UNSTAGE_VOLUME])
+@case("CSI-NPUB-002", _SOURCE, needs=[*_VOLUME, STAGE_UNSTAGE_VOLUME])
 def test_a_driver_that_stages_wants_to_be_told_where(csi: CsiTarget) -> None:
     """The pod would get whatever the driver finds, or an empty directory of the node's own disk."""
     place = changed(csi.ready(), staging_target_path="")
@@ -53,7 +53,7 @@ def test_a_driver_that_stages_wants_to_be_told_where(csi: CsiTarget) -> None:
     )
 
 
-@case("CSI-NPUB-003", MUST, _SOURCE, needs=[*_VOLUME, STAGE_UNSTAGE_VOLUME])
+@case("CSI-NPUB-003", _SOURCE, needs=[*_VOLUME, STAGE_UNSTAGE_VOLUME])
 def test_a_volume_that_was_not_staged_is_not_published(csi: CsiTarget) -> None:
     """After a reboot kubelet may be wrong about what is staged; with an OK the pod writes into the
     empty staging directory of the node, and its data is gone with the next mount."""
@@ -71,7 +71,7 @@ def test_a_volume_that_was_not_staged_is_not_published(csi: CsiTarget) -> None:
     )
 
 
-@case("CSI-NPUB-004", MUST, _SOURCE, needs=_VOLUME)
+@case("CSI-NPUB-004", _SOURCE, needs=_VOLUME)
 def test_a_volume_that_does_not_exist_is_not_published(csi: CsiTarget) -> None:
     """A pod whose volume was deleted must not start with an empty directory in its place. All but
     the id is as for a volume that does exist."""
@@ -84,7 +84,7 @@ def test_a_volume_that_does_not_exist_is_not_published(csi: CsiTarget) -> None:
     )
 
 
-@case("CSI-NPUB-005", MUST, _SOURCE, needs=_VOLUME)
+@case("CSI-NPUB-005", _SOURCE, needs=_VOLUME)
 def test_a_repeated_publish_mounts_once(csi: CsiTarget) -> None:
     """Kubelet asks again after every restart. Mounts that pile up slow down the node, and the one
     unmount of the pod's end leaves the volume in use for ever."""
@@ -98,7 +98,7 @@ def test_a_repeated_publish_mounts_once(csi: CsiTarget) -> None:
         expect(seen == 1, rule, wanted=1, got=seen)
 
 
-@case("CSI-NPUB-006", MUST, _SOURCE, needs=_VOLUME)
+@case("CSI-NPUB-006", _SOURCE, needs=_VOLUME)
 def test_a_published_volume_does_not_change_its_readonly_flag(csi: CsiTarget) -> None:
     """An OK tells kubelet that the pod cannot write, or can, and neither is true."""
     for readonly in (False, True):
@@ -113,7 +113,7 @@ def test_a_published_volume_does_not_change_its_readonly_flag(csi: CsiTarget) ->
         csi.withdraw(place)
 
 
-@case("CSI-NPUB-007", MUST, _SOURCE, needs=_VOLUME)
+@case("CSI-NPUB-007", _SOURCE, needs=_VOLUME)
 def test_a_published_volume_does_not_change_its_use(csi: CsiTarget) -> None:
     """An OK would promise a use that the mount was not made for.
 
@@ -135,7 +135,7 @@ def test_a_published_volume_does_not_change_its_use(csi: CsiTarget) -> None:
         )
 
 
-@case("CSI-NPUB-008", MUST, _SOURCE, needs=_VOLUME)
+@case("CSI-NPUB-008", _SOURCE, needs=_VOLUME)
 def test_other_secrets_do_not_make_another_publish(csi: CsiTarget) -> None:
     """Secrets are rotated while pods run; they say who asks, not what is asked for."""
     place = csi.lasting_mount
@@ -148,7 +148,7 @@ def test_other_secrets_do_not_make_another_publish(csi: CsiTarget) -> None:
     )
 
 
-@case("CSI-NPUB-009", SHOULD, _KUBELET, needs=_VOLUME)
+@case("CSI-NPUB-009", _KUBELET, needs=_VOLUME)
 def test_a_repeated_publish_may_bring_fresh_tokens(csi: CsiTarget) -> None:
     """For a driver with requiresRepublish, kubelet sends a new token of the pod to the same target
     every few minutes; with a refusal the pod goes on with one that expires."""
@@ -166,7 +166,7 @@ def test_a_repeated_publish_may_bring_fresh_tokens(csi: CsiTarget) -> None:
         )
 
 
-@case("CSI-NPUB-025", SHOULD, _KUBELET, needs=_VOLUME)
+@case("CSI-NPUB-025", _KUBELET, needs=_VOLUME)
 def test_entries_that_kubernetes_adds_to_the_context_are_borne(csi: CsiTarget) -> None:
     """Provisioner and kubelet write their own entries beside the driver's; a driver that insists
     on its own set alone can mount nothing in a cluster."""
@@ -188,7 +188,7 @@ def test_entries_that_kubernetes_adds_to_the_context_are_borne(csi: CsiTarget) -
     )
 
 
-@case("CSI-NPUB-027", MUST, _SOURCE, needs=_VOLUME)
+@case("CSI-NPUB-027", _SOURCE, needs=_VOLUME)
 def test_a_volume_is_not_published_as_the_other_access_type(csi: CsiTarget) -> None:
     """A pod that wants a disk must not get a directory, nor one that wants files a raw device."""
     for block in access_types(csi):

@@ -9,14 +9,14 @@ from conformance.csi.common.published import expect_gone, publish
 from conformance.csi.needs import EPHEMERAL, KINDS, NODE
 from conformance.csi.steps import Mounted
 from conformance.csi.target import CsiTarget
-from conformance.engine.case import SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from refimpl.csi.api import csi_pb2 as pb
 
 _K8S = "csi.storage.k8s.io"
 
 
-@case("CSI-NPUB-026", SHOULD, "Kubernetes 1.37 kubelet", needs=[NODE, KINDS, EPHEMERAL])
+@case("CSI-NPUB-026", "Kubernetes 1.37 kubelet", needs=[NODE, KINDS, EPHEMERAL])
 def test_an_inline_volume_lives_as_long_as_it_is_published(csi: CsiTarget) -> None:
     """Nobody else ever deletes such a volume: what the driver leaves behind fills the node, and a
     pod that gets the leftovers of another reads its secrets."""

@@ -13,7 +13,7 @@ from conformance.csi.common.refusals import code_of, expect_refusal
 from conformance.csi.needs import BLOCK, DATA, FILES, KINDS, MOUNT, NODE, SAME_HOST, VOLUMES
 from conformance.csi.steps import Mounted
 from conformance.csi.target import CsiTarget
-from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect, expect_status, should
 from refimpl.wire.status import Code
 
@@ -24,7 +24,7 @@ _LENGTHS = (_LEAST, 200, 255, 4000)
 _COMPONENT = 200
 
 
-@case("CSI-NPUB-017", MUST, _SOURCE, needs=[NODE, MOUNT, VOLUMES, KINDS])
+@case("CSI-NPUB-017", _SOURCE, needs=[NODE, MOUNT, VOLUMES, KINDS])
 def test_a_mount_volume_appears_as_a_directory_that_the_driver_makes(csi: CsiTarget) -> None:
     """Kubelet makes the parent only; a pod is started on whatever lies at the path then."""
     visible = not csi.no_mounts
@@ -38,7 +38,7 @@ def test_a_mount_volume_appears_as_a_directory_that_the_driver_makes(csi: CsiTar
         expect(seen == 1, "the volume is mounted there", wanted="one mount", got=seen)
 
 
-@case("CSI-NPUB-018", MUST, _SOURCE, needs=[NODE, BLOCK, VOLUMES, FILES, DATA])
+@case("CSI-NPUB-018", _SOURCE, needs=[NODE, BLOCK, VOLUMES, FILES, DATA])
 def test_a_block_volume_appears_as_a_device_of_its_size(csi: CsiTarget) -> None:
     """A database on a raw device asks the device for its size, and writes up to its end."""
     place = publish(csi, block_volume(csi))
@@ -53,7 +53,7 @@ def test_a_block_volume_appears_as_a_device_of_its_size(csi: CsiTarget) -> None:
         expect(seen == told, rule, wanted=f"{told} bytes", got=seen)
 
 
-@case("CSI-NPUB-019", SHOULD, "robustness: something at the target", needs=[NODE, VOLUMES, FILES])
+@case("CSI-NPUB-019", "robustness: something at the target", needs=[NODE, VOLUMES, FILES])
 def test_what_lies_at_a_target_already_is_left_alone(csi: CsiTarget) -> None:
     """A node after a crash is full of leftovers. Publish and the unpublish that follows may fail,
     but must not delete files of others, nor be led away by a link."""
@@ -63,7 +63,7 @@ def test_what_lies_at_a_target_already_is_left_alone(csi: CsiTarget) -> None:
     expect(not harmed, rule, wanted="every file as it was", got="; ".join(harmed))
 
 
-@case("CSI-NPUB-020", SHOULD, "robustness: no parent", needs=[NODE, VOLUMES, FILES])
+@case("CSI-NPUB-020", "robustness: no parent", needs=[NODE, VOLUMES, FILES])
 def test_a_missing_parent_is_not_made(csi: CsiTarget) -> None:
     """The parent belongs to the caller. A driver that makes it mounts at paths where nobody looks,
     after the pod was forgotten, and nobody ever unmounts there."""
@@ -78,7 +78,7 @@ def test_a_missing_parent_is_not_made(csi: CsiTarget) -> None:
     expect(not left, rule, wanted=f"nothing at {parent}", got=_listed(parent) if left else "")
 
 
-@case("CSI-NPUB-021", MUST, _SOURCE, needs=[NODE, VOLUMES, SAME_HOST])
+@case("CSI-NPUB-021", _SOURCE, needs=[NODE, VOLUMES, SAME_HOST])
 def test_a_target_that_is_not_absolute_is_refused(csi: CsiTarget) -> None:
     """Relative to what? The driver would mount in its own directory, where nobody finds it. A path
     with `..` says less than it seems to, and is better not taken either."""
@@ -100,7 +100,7 @@ def test_a_target_that_is_not_absolute_is_refused(csi: CsiTarget) -> None:
     )
 
 
-@case("CSI-NPUB-022", MUST, _SIZES, needs=[NODE, VOLUMES, FILES])
+@case("CSI-NPUB-022", _SIZES, needs=[NODE, VOLUMES, FILES])
 def test_long_target_paths_are_taken(csi: CsiTarget) -> None:
     """Kubelet's own paths have some 190 bytes. Every driver takes 128, whatever the characters; it
     should take as many as the system takes."""

@@ -23,7 +23,7 @@ from conformance.csi.needs import (
 from conformance.csi.requests import Mode
 from conformance.csi.steps import Mounted
 from conformance.csi.target import CsiTarget
-from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect_status
 from refimpl.wire.status import Code
 
@@ -62,25 +62,25 @@ def _expect_many_targets(csi: CsiTarget, mode: Mode.Mode.ValueType, *flags: bool
         )
 
 
-@case("CSI-NPUB-010", SHOULD, _SOURCE, needs=[NODE, VOLUMES, SAME_HOST, SINGLE_NODE_WRITER])
+@case("CSI-NPUB-010", _SOURCE, needs=[NODE, VOLUMES, SAME_HOST, SINGLE_NODE_WRITER])
 def test_a_volume_for_one_writer_is_published_once_on_a_node(csi: CsiTarget) -> None:
     """Two pods that each believe to be the only writer ruin each other's files."""
     _expect_one_target(csi, Mode.SINGLE_NODE_WRITER)
 
 
-@case("CSI-NPUB-011", SHOULD, _SOURCE, needs=[NODE, SAME_HOST, *_FINER, ONE_WRITER])
+@case("CSI-NPUB-011", _SOURCE, needs=[NODE, SAME_HOST, *_FINER, ONE_WRITER])
 def test_a_volume_for_a_single_writer_is_published_once_on_a_node(csi: CsiTarget) -> None:
     """ReadWriteOncePod is this mode: the claim's promise of one pod hangs on the refusal."""
     _expect_one_target(csi, Mode.SINGLE_NODE_SINGLE_WRITER)
 
 
-@case("CSI-NPUB-012", SHOULD, _SOURCE, needs=[NODE, SAME_HOST, *_FINER, WRITERS])
+@case("CSI-NPUB-012", _SOURCE, needs=[NODE, SAME_HOST, *_FINER, WRITERS])
 def test_a_volume_for_several_writers_is_published_for_each(csi: CsiTarget) -> None:
     """ReadWriteOnce is this mode: pods of one claim that land on one node all have to start."""
     _expect_many_targets(csi, Mode.SINGLE_NODE_MULTI_WRITER, False)
 
 
-@case("CSI-NPUB-013", SHOULD, _SOURCE, needs=[NODE, VOLUMES, SAME_HOST])
+@case("CSI-NPUB-013", _SOURCE, needs=[NODE, VOLUMES, SAME_HOST])
 def test_a_volume_for_several_nodes_is_published_for_several_pods_of_one(csi: CsiTarget) -> None:
     """A shared claim is there for many pods, and some of them land on one node. Writers and
     readers mix, but for the mode that knows readers only."""
@@ -92,7 +92,7 @@ def test_a_volume_for_several_nodes_is_published_for_several_pods_of_one(csi: Cs
         _expect_many_targets(csi, mode, *flags)
 
 
-@case("CSI-NPUB-024", MUST, _SOURCE, needs=[NODE, VOLUMES, DATA])
+@case("CSI-NPUB-024", _SOURCE, needs=[NODE, VOLUMES, DATA])
 def test_what_was_written_is_there_at_the_next_publish(csi: CsiTarget) -> None:
     """A pod that moves or restarts has to find its files again, at whatever path. Where a volume
     can be at two targets at once, both show the same."""
@@ -112,7 +112,7 @@ def test_what_was_written_is_there_at_the_next_publish(csi: CsiTarget) -> None:
         content.expect_content(place, written, "what is written at one target is seen at the other")
 
 
-@case("CSI-NUNP-008", MUST, "CSI 1.13 NodeUnpublishVolume", needs=[NODE, SHARING, DATA])
+@case("CSI-NUNP-008", "CSI 1.13 NodeUnpublishVolume", needs=[NODE, SHARING, DATA])
 def test_the_end_of_one_publication_leaves_the_other(csi: CsiTarget) -> None:
     """One pod of a shared claim ends; the others must not lose their files under their feet."""
     place = csi.mount(capability=csi.capability(csi.sharing_mode()))

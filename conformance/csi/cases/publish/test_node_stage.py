@@ -20,7 +20,7 @@ from conformance.csi.needs import (
 )
 from conformance.csi.requests import Mode
 from conformance.csi.target import CsiTarget
-from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect, expect_status, should
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code
@@ -33,7 +33,7 @@ _REPEATS = 2
 _OTHERS = (Mode.SINGLE_NODE_READER_ONLY, Mode.MULTI_NODE_MULTI_WRITER, Mode.MULTI_NODE_READER_ONLY)
 
 
-@case("CSI-STG-001", MUST, _SOURCE, needs=_VOLUME)
+@case("CSI-STG-001", _SOURCE, needs=_VOLUME)
 def test_a_stage_without_its_fields_is_refused(csi: CsiTarget) -> None:
     """A driver that fills in what is missing mounts something, somewhere, in some way."""
     place = csi.lasting_mount
@@ -50,7 +50,7 @@ def test_a_stage_without_its_fields_is_refused(csi: CsiTarget) -> None:
         )
 
 
-@case("CSI-STG-002", MUST, _SOURCE, needs=_VOLUME)
+@case("CSI-STG-002", _SOURCE, needs=_VOLUME)
 def test_a_volume_that_does_not_exist_is_not_staged(csi: CsiTarget) -> None:
     """An OK leads to a pod that writes to the disk of the node. Everything but the id is that of a
     volume which exists, so that there is no other reason to refuse it."""
@@ -66,7 +66,7 @@ def test_a_volume_that_does_not_exist_is_not_staged(csi: CsiTarget) -> None:
     )
 
 
-@case("CSI-STG-003", MUST, _SOURCE, needs=_VOLUME)
+@case("CSI-STG-003", _SOURCE, needs=_VOLUME)
 def test_a_repeated_stage_changes_nothing(csi: CsiTarget) -> None:
     """Kubelet stages again after each of its restarts. Mounts that pile up keep the volume in use
     after the one unstage that follows."""
@@ -86,7 +86,7 @@ def test_a_repeated_stage_changes_nothing(csi: CsiTarget) -> None:
         expect(seen <= 1, rule, wanted="0 or 1", got=seen)
 
 
-@case("CSI-STG-004", MUST, _SOURCE, needs=_VOLUME)
+@case("CSI-STG-004", _SOURCE, needs=_VOLUME)
 def test_a_staged_volume_does_not_change_its_use(csi: CsiTarget) -> None:
     """An OK would promise a use that the mount was not made for.
 
@@ -109,7 +109,7 @@ def test_a_staged_volume_does_not_change_its_use(csi: CsiTarget) -> None:
         )
 
 
-@case("CSI-STG-005", SHOULD, "robustness: a second staging path", needs=_VOLUME)
+@case("CSI-STG-005", "robustness: a second staging path", needs=_VOLUME)
 def test_a_second_staging_path_does_no_harm(csi: CsiTarget) -> None:
     """A file system that is mounted twice as two is destroyed by the second writer. The second path
     is refused, or leads to the same volume, and the first goes on as it was."""
@@ -130,7 +130,7 @@ def test_a_second_staging_path_does_no_harm(csi: CsiTarget) -> None:
     )
 
 
-@case("CSI-STG-006", MUST, _SOURCE, needs=_VOLUME)
+@case("CSI-STG-006", _SOURCE, needs=_VOLUME)
 def test_a_volume_is_not_staged_as_the_other_access_type(csi: CsiTarget) -> None:
     """What is staged as a file system is formatted on the way: the database on the raw device is
     gone then."""
@@ -144,7 +144,7 @@ def test_a_volume_is_not_staged_as_the_other_access_type(csi: CsiTarget) -> None
         )
 
 
-@case("CSI-STG-007", SHOULD, "robustness: wrong staging paths", needs=[*_NEEDS, VOLUMES, FILES])
+@case("CSI-STG-007", "robustness: wrong staging paths", needs=[*_NEEDS, VOLUMES, FILES])
 def test_a_staging_path_that_is_no_directory_is_refused(csi: CsiTarget) -> None:
     """The caller makes the directory. A driver that makes one itself mounts where nobody looks,
     after the volume was forgotten, and nobody ever unmounts there."""
@@ -168,7 +168,7 @@ def test_a_staging_path_that_is_no_directory_is_refused(csi: CsiTarget) -> None:
     expect(not harm, rule, wanted=f"{file.path} as it was", got=harm)
 
 
-@case("CSI-STG-008", MUST, "CSI 1.13 Size Limits", needs=[*_NEEDS, VOLUMES, FILES])
+@case("CSI-STG-008", "CSI 1.13 Size Limits", needs=[*_NEEDS, VOLUMES, FILES])
 def test_long_staging_paths_are_taken(csi: CsiTarget) -> None:
     """Kubelet's own paths have some 190 bytes. Every driver takes 128; it should take what the
     system takes, and any character."""
@@ -184,7 +184,7 @@ def test_long_staging_paths_are_taken(csi: CsiTarget) -> None:
         csi.node.NodeUnstageVolume(staged.back(at))
 
 
-@case("CSI-STG-009", SHOULD, _SOURCE, needs=[*_VOLUME, PUBLISH_UNPUBLISH_VOLUME, NODE_ID])
+@case("CSI-STG-009", _SOURCE, needs=[*_VOLUME, PUBLISH_UNPUBLISH_VOLUME, NODE_ID])
 def test_a_volume_that_is_not_on_the_node_yet_is_refused_cleanly(csi: CsiTarget) -> None:
     """After a failure of the attacher kubelet may come too early, or without what the controller
     told. INTERNAL tells nobody what to do, and a half-made stage stands in the way of the next."""

@@ -21,7 +21,7 @@ from conformance.csi.needs import (
 )
 from conformance.csi.steps import Mounted
 from conformance.csi.target import CsiTarget
-from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect, expect_status, should
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code, Refused
@@ -35,7 +35,7 @@ _GROUP = 54321  # nobody's
 _MOST_FLAGS = 4096  # bytes (CSI, MountVolume)
 
 
-@case("CSI-STG-010", SHOULD, _SOURCE, needs=[*_NEEDS, FILE_SYSTEMS, CREATE_DELETE_VOLUME])
+@case("CSI-STG-010", _SOURCE, needs=[*_NEEDS, FILE_SYSTEMS, CREATE_DELETE_VOLUME])
 def test_the_file_system_is_the_one_asked_for(csi: CsiTarget) -> None:
     """A storage class says xfs for a reason: quotas, sizes, speed. Without a wish the driver
     chooses; what it does not know or have it refuses, and does not replace."""
@@ -63,7 +63,7 @@ def _mounted_as(csi: CsiTarget, fs_type: str) -> str | Refused:
     return mounts.fs_type(place.target_path)
 
 
-@case("CSI-STG-011", MUST, _SOURCE, needs=[*_NEEDS, DATA])
+@case("CSI-STG-011", _SOURCE, needs=[*_NEEDS, DATA])
 def test_what_is_on_a_volume_survives_every_further_stage(csi: CsiTarget) -> None:
     """A driver that cannot read what is on a device, for once, and formats it has deleted the data
     of somebody. Staged again while in use, and again after it was gone from the node."""
@@ -90,7 +90,7 @@ def _restage(csi: CsiTarget, place: Mounted) -> pb.NodeStageVolumeRequest:
     )
 
 
-@case("CSI-STG-012", SHOULD, _SOURCE, needs=_NEEDS)
+@case("CSI-STG-012", _SOURCE, needs=_NEEDS)
 def test_mount_flags_hold_where_a_volume_is_staged(csi: CsiTarget) -> None:
     """Some flags belong to the file system and can be given here only. As many as the specification
     lets a caller send are taken or refused, not stumbled over."""
@@ -110,7 +110,7 @@ def test_mount_flags_hold_where_a_volume_is_staged(csi: CsiTarget) -> None:
     )
 
 
-@case("CSI-STG-016", MUST, "CSI 1.13 NodeUnstageVolume", needs=_NEEDS)
+@case("CSI-STG-016", "CSI 1.13 NodeUnstageVolume", needs=_NEEDS)
 def test_an_unstage_unmounts_and_leaves_the_directory(csi: CsiTarget) -> None:
     """The directory is the caller's, who removes it. With a mount left in it that removal would
     delete what is on the volume."""
@@ -124,7 +124,7 @@ def test_an_unstage_unmounts_and_leaves_the_directory(csi: CsiTarget) -> None:
     expect(os.path.isdir(path), rule, wanted=f"a directory at {path}", got="nothing")
 
 
-@case("CSI-STG-018", MUST, _SOURCE, needs=[*_NEEDS, VOLUME_MOUNT_GROUP, DATA])
+@case("CSI-STG-018", _SOURCE, needs=[*_NEEDS, VOLUME_MOUNT_GROUP, DATA])
 def test_a_volume_belongs_to_the_group_of_the_pod(csi: CsiTarget) -> None:
     """With this capability kubelet does not change the owner itself: without the group a pod that
     is not root can read and write nothing. The group has to be there, as an option of the mount

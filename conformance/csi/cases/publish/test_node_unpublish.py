@@ -12,7 +12,7 @@ from conformance.csi.common.published import block_volume, expect_gone, publish
 from conformance.csi.common.refusals import code_of
 from conformance.csi.needs import FILES, KINDS, MOUNTS, NODE, ROOT, SAME_HOST, VOLUMES
 from conformance.csi.target import CsiTarget
-from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect, expect_status
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code
@@ -24,7 +24,7 @@ _VOLUME = (NODE, VOLUMES, SAME_HOST)
 _RETRIABLE = {Code.ABORTED, Code.UNAVAILABLE, Code.FAILED_PRECONDITION, Code.INTERNAL}
 
 
-@case("CSI-NUNP-001", MUST, _SOURCE, needs=_VOLUME)
+@case("CSI-NUNP-001", _SOURCE, needs=_VOLUME)
 def test_an_unpublish_without_its_fields_is_refused(csi: CsiTarget) -> None:
     """A driver that fills in what is missing unmounts what somebody else is using."""
     volume_id, target = csi.lasting_volume.volume_id, csi.target_path()
@@ -39,7 +39,7 @@ def test_an_unpublish_without_its_fields_is_refused(csi: CsiTarget) -> None:
         )
 
 
-@case("CSI-NUNP-002", MUST, _SOURCE, needs=[NODE, VOLUMES, KINDS])
+@case("CSI-NUNP-002", _SOURCE, needs=[NODE, VOLUMES, KINDS])
 def test_an_unpublish_leaves_nothing_at_the_target(csi: CsiTarget) -> None:
     """Kubelet does not let a pod go while something lies at its volume's path."""
     for block in access_types(csi):
@@ -51,7 +51,7 @@ def test_an_unpublish_leaves_nothing_at_the_target(csi: CsiTarget) -> None:
         expect_gone(csi, place.target_path, rule)
 
 
-@case("CSI-NUNP-003", MUST, _SOURCE, needs=_VOLUME)
+@case("CSI-NUNP-003", _SOURCE, needs=_VOLUME)
 def test_an_unpublish_of_what_is_not_published_is_done(csi: CsiTarget) -> None:
     """Kubelet asks after every attempt, also one that never came to anything, and asks again when
     the answer was lost; an error keeps the pod terminating for ever."""
@@ -68,7 +68,7 @@ def test_an_unpublish_of_what_is_not_published_is_done(csi: CsiTarget) -> None:
         )
 
 
-@case("CSI-NUNP-004", MUST, _SOURCE, needs=[NODE, SAME_HOST])
+@case("CSI-NUNP-004", _SOURCE, needs=[NODE, SAME_HOST])
 def test_an_unpublish_of_an_unknown_volume_is_done_or_not_found(csi: CsiTarget) -> None:
     """After a node was set up anew its pods still have to go; any other error holds them."""
     request = pb.NodeUnpublishVolumeRequest(
@@ -81,7 +81,7 @@ def test_an_unpublish_of_an_unknown_volume_is_done_or_not_found(csi: CsiTarget) 
     )
 
 
-@case("CSI-NUNP-005", SHOULD, _BEHIND, needs=[NODE, VOLUMES, FILES])
+@case("CSI-NUNP-005", _BEHIND, needs=[NODE, VOLUMES, FILES])
 def test_an_unpublish_is_done_where_the_target_is_gone(csi: CsiTarget) -> None:
     """An administrator who cleaned up by hand must not have made the pod undeletable."""
     place = csi.mount()
@@ -95,7 +95,7 @@ def test_an_unpublish_is_done_where_the_target_is_gone(csi: CsiTarget) -> None:
     )
 
 
-@case("CSI-NUNP-006", SHOULD, _BEHIND, needs=[NODE, VOLUMES, MOUNTS, ROOT])
+@case("CSI-NUNP-006", _BEHIND, needs=[NODE, VOLUMES, MOUNTS, ROOT])
 def test_an_unpublish_removes_a_target_that_is_unmounted_already(csi: CsiTarget) -> None:
     """A node that was rebooted has the directories and not the mounts."""
     place = csi.mount()
@@ -109,7 +109,7 @@ def test_an_unpublish_removes_a_target_that_is_unmounted_already(csi: CsiTarget)
     expect_gone(csi, place.target_path, rule)
 
 
-@case("CSI-NUNP-010", SHOULD, "robustness: a busy target", needs=[NODE, VOLUMES, MOUNTS, ROOT])
+@case("CSI-NUNP-010", "robustness: a busy target", needs=[NODE, VOLUMES, MOUNTS, ROOT])
 def test_a_target_in_use_is_unpublished_once_it_is_free(csi: CsiTarget) -> None:
     """A process that has not ended yet holds the volume; the next attempt must not find a driver
     that believes to be done, or one that has given up."""

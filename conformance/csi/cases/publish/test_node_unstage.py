@@ -8,7 +8,7 @@ from conformance.csi.common import content, mounts, staged
 from conformance.csi.common.refusals import expect_refusal
 from conformance.csi.needs import NODE, SAME_HOST, STAGE_UNSTAGE_VOLUME, VOLUMES
 from conformance.csi.target import CsiTarget
-from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect_status
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code
@@ -18,7 +18,7 @@ _NEEDS = (NODE, STAGE_UNSTAGE_VOLUME)
 _VOLUME = (*_NEEDS, VOLUMES, SAME_HOST)
 
 
-@case("CSI-STG-013", MUST, _SOURCE, needs=_VOLUME)
+@case("CSI-STG-013", _SOURCE, needs=_VOLUME)
 def test_an_unstage_without_its_fields_is_refused(csi: CsiTarget) -> None:
     """An OK makes kubelet remove a directory in which the volume is still mounted."""
     place = csi.lasting_mount
@@ -34,7 +34,7 @@ def test_an_unstage_without_its_fields_is_refused(csi: CsiTarget) -> None:
         )
 
 
-@case("CSI-STG-014", MUST, _SOURCE, needs=_VOLUME)
+@case("CSI-STG-014", _SOURCE, needs=_VOLUME)
 def test_what_is_not_staged_is_unstaged_with_success(csi: CsiTarget) -> None:
     """Kubelet unstages what it is not sure of: after a stage that timed out, after a crash, after
     somebody has tidied up by hand. An error there is repeated for ever, and the volume stays
@@ -59,7 +59,7 @@ def _expect_done(csi: CsiTarget, request: pb.NodeStageVolumeRequest, what: str) 
     )
 
 
-@case("CSI-STG-015", MUST, _SOURCE, needs=[*_NEEDS, SAME_HOST])
+@case("CSI-STG-015", _SOURCE, needs=[*_NEEDS, SAME_HOST])
 def test_an_unknown_volume_is_unstaged_or_not_found(csi: CsiTarget) -> None:
     """A volume may be deleted while a node still has to clean up after it; both answers let the
     node go on."""
@@ -73,7 +73,7 @@ def test_an_unknown_volume_is_unstaged_or_not_found(csi: CsiTarget) -> None:
     )
 
 
-@case("CSI-STG-017", SHOULD, "robustness: unstaged while published", needs=_VOLUME)
+@case("CSI-STG-017", "robustness: unstaged while published", needs=_VOLUME)
 def test_a_volume_is_not_unstaged_under_a_pod(csi: CsiTarget) -> None:
     """Kubelet can lose count of the pods that use a volume. With an OK it goes on to detach, and
     the pod writes into nothing."""

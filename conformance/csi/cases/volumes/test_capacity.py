@@ -18,7 +18,7 @@ from conformance.csi.needs import (
 )
 from conformance.csi.requests import Mode
 from conformance.csi.target import CsiTarget
-from conformance.engine.case import MAY, MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import Broken, expect, expect_status, should
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code, Refused
@@ -28,7 +28,7 @@ _TRIES = 5
 _LARGEST = 2**63 - 1
 
 
-@case("CSI-CAP-001", MUST, _SOURCE, needs=[GET_CAPACITY])
+@case("CSI-CAP-001", _SOURCE, needs=[GET_CAPACITY])
 def test_capacity_is_told_in_numbers_that_make_sense(csi: CsiTarget) -> None:
     """The scheduler sorts nodes by these numbers; a negative one is a node that never gets a pod,
     or always."""
@@ -50,7 +50,7 @@ def test_capacity_is_told_in_numbers_that_make_sense(csi: CsiTarget) -> None:
         )
 
 
-@case("CSI-CAP-002", SHOULD, _SOURCE, needs=[GET_CAPACITY, CREATE_DELETE_VOLUME], alone=True)
+@case("CSI-CAP-002", _SOURCE, needs=[GET_CAPACITY, CREATE_DELETE_VOLUME], alone=True)
 def test_a_volume_takes_room_and_gives_it_back(csi: CsiTarget) -> None:
     """Room that is never given back ends in nodes that look full for ever. A thin driver may tell
     the same number all the time; no driver has more room after a creation, or less after a
@@ -70,7 +70,7 @@ def test_a_volume_takes_room_and_gives_it_back(csi: CsiTarget) -> None:
     )
 
 
-@case("CSI-CAP-003", MUST, _SOURCE, needs=[GET_CAPACITY, OTHER_PARAMETERS])
+@case("CSI-CAP-003", _SOURCE, needs=[GET_CAPACITY, OTHER_PARAMETERS])
 def test_capacity_is_that_for_the_given_parameters(csi: CsiTarget) -> None:
     """Each StorageClass has a pool of its own, and the scheduler asks for each. Equal numbers are
     possible where two classes share a pool, hence only a warning."""
@@ -85,7 +85,7 @@ def test_capacity_is_that_for_the_given_parameters(csi: CsiTarget) -> None:
     )
 
 
-@case("CSI-CAP-004", MUST, _SOURCE, needs=[GET_CAPACITY, TOPOLOGY, PLACE])
+@case("CSI-CAP-004", _SOURCE, needs=[GET_CAPACITY, TOPOLOGY, PLACE])
 def test_capacity_is_that_of_the_given_place(csi: CsiTarget) -> None:
     """The scheduler sends a pod to the place that has room: none where the driver is not."""
     for segments, there in ((csi.place, True), (nowhere(csi.place), False)):
@@ -100,7 +100,7 @@ def test_capacity_is_that_of_the_given_place(csi: CsiTarget) -> None:
         )
 
 
-@case("CSI-CAP-005", MUST, _SOURCE, needs=[GET_CAPACITY])
+@case("CSI-CAP-005", _SOURCE, needs=[GET_CAPACITY])
 def test_there_is_no_room_for_volumes_the_driver_does_not_make(csi: CsiTarget) -> None:
     """What CreateVolume refuses must not be offered: the pod would be sent to this node again and
     again."""
@@ -124,7 +124,6 @@ def test_there_is_no_room_for_volumes_the_driver_does_not_make(csi: CsiTarget) -
 
 @case(
     "CSI-CAP-006",
-    SHOULD,
     _SOURCE,
     needs=[GET_CAPACITY, CREATE_DELETE_VOLUME, MAXIMUM_SIZE],
 )
@@ -148,7 +147,7 @@ def test_the_largest_volume_can_be_made_and_no_larger_one(csi: CsiTarget) -> Non
     )
 
 
-@case("CSI-CAP-007", MUST, _SOURCE, needs=[GET_CAPACITY, CREATE_DELETE_VOLUME, EXPAND_VOLUME])
+@case("CSI-CAP-007", _SOURCE, needs=[GET_CAPACITY, CREATE_DELETE_VOLUME, EXPAND_VOLUME])
 def test_capacity_is_not_negative_after_an_expansion_beyond_the_pool(csi: CsiTarget) -> None:
     """Whether a driver lets a volume outgrow its pool or not: less than nothing cannot be left."""
     volume = csi.volume()
@@ -169,7 +168,7 @@ def test_capacity_is_not_negative_after_an_expansion_beyond_the_pool(csi: CsiTar
     expect(left >= 0, rule, wanted="0 or more", got=left)
 
 
-@case("CSI-CAP-008", MAY, _SOURCE, needs=[GET_CAPACITY, Absent(TOPOLOGY.capability)])
+@case("CSI-CAP-008", _SOURCE, needs=[GET_CAPACITY, Absent(TOPOLOGY.capability)])
 def test_a_place_nobody_offered_is_refused_or_ignored(csi: CsiTarget) -> None:
     """Callers must not send one to a driver without topology; it need not understand it."""
     request = pb.GetCapacityRequest()

@@ -15,7 +15,7 @@ from conformance.csi.needs import (
     MINIMUM_SIZE,
 )
 from conformance.csi.target import CsiTarget
-from conformance.engine.case import MAY, MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect, expect_status
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code
@@ -25,7 +25,7 @@ ODD = 1_136_234_735  # bytes that no allocation unit divides
 _MOST = 64  # volumes made to fill a pool
 
 
-@case("CSI-CTRL-009", MAY, "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
+@case("CSI-CTRL-009", "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
 def test_a_size_can_be_left_to_the_driver(csi: CsiTarget) -> None:
     """A driver may choose a size, or turn the request down, but it must not stumble over it."""
     request = csi.volume_request(required=0)
@@ -38,7 +38,7 @@ def test_a_size_can_be_left_to_the_driver(csi: CsiTarget) -> None:
         _expect_size(made.volume, "a volume of the driver's size", required=0)
 
 
-@case("CSI-CTRL-010", MUST, "CSI 1.13 CapacityRange", needs=[CREATE_DELETE_VOLUME])
+@case("CSI-CTRL-010", "CSI 1.13 CapacityRange", needs=[CREATE_DELETE_VOLUME])
 def test_a_volume_is_at_least_as_large_as_required(csi: CsiTarget) -> None:
     """A claim that binds to a smaller volume runs full earlier than anybody planned."""
     size = csi.settings.volume_size
@@ -46,28 +46,28 @@ def test_a_volume_is_at_least_as_large_as_required(csi: CsiTarget) -> None:
     _expect_size(volume, "a volume with required_bytes", required=size)
 
 
-@case("CSI-CTRL-011", MUST, "CSI 1.13 CapacityRange", needs=[CREATE_DELETE_VOLUME])
+@case("CSI-CTRL-011", "CSI 1.13 CapacityRange", needs=[CREATE_DELETE_VOLUME])
 def test_a_volume_is_not_larger_than_its_limit(csi: CsiTarget) -> None:
     """A limit is a quota: what a driver adds on top is paid for by somebody."""
     limit = csi.settings.volume_size
     _create_sized(csi, "a volume with limit_bytes", required=0, limit=limit)
 
 
-@case("CSI-CTRL-012", MUST, "CSI 1.13 CapacityRange", needs=[CREATE_DELETE_VOLUME])
+@case("CSI-CTRL-012", "CSI 1.13 CapacityRange", needs=[CREATE_DELETE_VOLUME])
 def test_an_exact_size_is_met_exactly(csi: CsiTarget) -> None:
     """Copies of a disk and pre-made images are planned byte by byte."""
     size = csi.settings.volume_size
     _create_sized(csi, "a volume with required_bytes = limit_bytes", required=size, limit=size)
 
 
-@case("CSI-CTRL-013", MUST, "CSI 1.13 CapacityRange", needs=[CREATE_DELETE_VOLUME])
+@case("CSI-CTRL-013", "CSI 1.13 CapacityRange", needs=[CREATE_DELETE_VOLUME])
 def test_a_size_between_two_units_is_not_rounded_past_its_limit(csi: CsiTarget) -> None:
     """Back ends have units of MiB or GiB; rounding up must not break the limit unseen."""
     size = csi.settings.volume_size + 1
     _create_sized(csi, "a volume of an odd number of bytes", required=size, limit=size)
 
 
-@case("CSI-CTRL-014", MUST, "CSI 1.13 CapacityRange", needs=[CREATE_DELETE_VOLUME])
+@case("CSI-CTRL-014", "CSI 1.13 CapacityRange", needs=[CREATE_DELETE_VOLUME])
 def test_an_empty_range_of_sizes_is_refused(csi: CsiTarget) -> None:
     """No volume can be that large and that small; one that is made breaks one of the bounds."""
     size = csi.settings.volume_size
@@ -79,7 +79,7 @@ def test_an_empty_range_of_sizes_is_refused(csi: CsiTarget) -> None:
     )
 
 
-@case("CSI-CTRL-015", MUST, "CSI 1.13 CapacityRange", needs=[CREATE_DELETE_VOLUME])
+@case("CSI-CTRL-015", "CSI 1.13 CapacityRange", needs=[CREATE_DELETE_VOLUME])
 def test_a_negative_size_is_refused(csi: CsiTarget) -> None:
     """Read as an unsigned number it asks for all there is, read as unset it bounds nothing."""
     for what, request in (
@@ -93,7 +93,7 @@ def test_a_negative_size_is_refused(csi: CsiTarget) -> None:
         )
 
 
-@case("CSI-CTRL-016", MUST, "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
+@case("CSI-CTRL-016", "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
 def test_the_largest_number_of_bytes_is_refused(csi: CsiTarget) -> None:
     """Rounding it up to a unit overflows: drivers have died of it, or made a tiny volume."""
     request = csi.volume_request(required=LARGEST)
@@ -106,7 +106,6 @@ def test_the_largest_number_of_bytes_is_refused(csi: CsiTarget) -> None:
 
 @case(
     "CSI-CTRL-017",
-    MUST,
     "CSI 1.13 GetCapacity",
     needs=[CREATE_DELETE_VOLUME, GET_CAPACITY, MAXIMUM_SIZE],
 )
@@ -125,7 +124,6 @@ def test_a_volume_above_the_maximum_is_refused(csi: CsiTarget) -> None:
 
 @case(
     "CSI-CTRL-018",
-    MUST,
     "CSI 1.13 GetCapacity",
     needs=[CREATE_DELETE_VOLUME, GET_CAPACITY, MINIMUM_SIZE],
 )
@@ -140,7 +138,7 @@ def test_a_limit_below_the_minimum_is_refused(csi: CsiTarget) -> None:
     )
 
 
-@case("CSI-CTRL-020", MUST, "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
+@case("CSI-CTRL-020", "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
 def test_a_repeated_create_of_another_size_is_refused(csi: CsiTarget) -> None:
     """Answering with the volume that exists would bind a claim to the wrong size for good."""
     first = csi.volume_request()
@@ -153,7 +151,7 @@ def test_a_repeated_create_of_another_size_is_refused(csi: CsiTarget) -> None:
         expect_taken(csi, request, rule)
 
 
-@case("CSI-CTRL-021", MUST, "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
+@case("CSI-CTRL-021", "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
 def test_a_repeated_create_takes_any_range_that_fits(csi: CsiTarget) -> None:
     """A claim may have been edited between two tries; what exists already still serves it."""
     first, volume = csi.lasting_request, csi.lasting_volume
@@ -166,7 +164,6 @@ def test_a_repeated_create_takes_any_range_that_fits(csi: CsiTarget) -> None:
 
 @case(
     "CSI-CTRL-069",
-    SHOULD,
     "CSI 1.13 CreateVolume",
     needs=[CREATE_DELETE_VOLUME, GET_CAPACITY],
     heavy=True,
@@ -196,7 +193,6 @@ def test_a_full_pool_says_so_and_recovers(csi: CsiTarget) -> None:
 
 @case(
     "CSI-CTRL-081",
-    MUST,
     "CSI 1.13 CreateSnapshot",
     needs=[CREATE_DELETE_VOLUME, CREATE_DELETE_SNAPSHOT],
 )

@@ -20,7 +20,7 @@ from conformance.csi.needs import (
 )
 from conformance.csi.requests import Mode, from_snapshot, from_volume
 from conformance.csi.target import CsiTarget
-from conformance.engine.case import MAY, MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import eventually, expect, expect_status
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code, Refused
@@ -29,7 +29,7 @@ UNDEFINED = Mode.Mode.ValueType(99)
 MODES = [mode for mode in Mode.Mode.values() if mode != Mode.UNKNOWN]
 
 
-@case("CSI-CTRL-001", MUST, "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
+@case("CSI-CTRL-001", "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
 def test_a_volume_without_a_name_is_refused(csi: CsiTarget) -> None:
     """The name is what makes a retry safe; a volume without one could never be asked for again."""
     request = csi.volume_request(name="")
@@ -40,7 +40,7 @@ def test_a_volume_without_a_name_is_refused(csi: CsiTarget) -> None:
     )
 
 
-@case("CSI-CTRL-002", MUST, "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
+@case("CSI-CTRL-002", "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
 def test_a_volume_without_capabilities_is_refused(csi: CsiTarget) -> None:
     """Nobody could say how such a volume may be used, so a claim would bind to what may not fit."""
     request = csi.volume_request(capabilities=[])
@@ -51,7 +51,7 @@ def test_a_volume_without_capabilities_is_refused(csi: CsiTarget) -> None:
     )
 
 
-@case("CSI-CTRL-003", MUST, "CSI 1.13 VolumeCapability", needs=[CREATE_DELETE_VOLUME])
+@case("CSI-CTRL-003", "CSI 1.13 VolumeCapability", needs=[CREATE_DELETE_VOLUME])
 def test_a_capability_without_an_access_mode_is_refused(csi: CsiTarget) -> None:
     """A driver that guesses one node gives a shared claim a volume that only one pod can mount."""
     capability = csi.capability()
@@ -64,7 +64,7 @@ def test_a_capability_without_an_access_mode_is_refused(csi: CsiTarget) -> None:
     )
 
 
-@case("CSI-CTRL-004", MUST, "CSI 1.13 VolumeCapability", needs=[CREATE_DELETE_VOLUME])
+@case("CSI-CTRL-004", "CSI 1.13 VolumeCapability", needs=[CREATE_DELETE_VOLUME])
 def test_an_access_mode_that_does_not_exist_is_refused(csi: CsiTarget) -> None:
     """A mode of a later revision must not be taken for one that the driver happens to know."""
     for mode in (Mode.UNKNOWN, UNDEFINED):
@@ -76,7 +76,7 @@ def test_an_access_mode_that_does_not_exist_is_refused(csi: CsiTarget) -> None:
         )
 
 
-@case("CSI-CTRL-005", MUST, "CSI 1.13 VolumeCapability", needs=[CREATE_DELETE_VOLUME])
+@case("CSI-CTRL-005", "CSI 1.13 VolumeCapability", needs=[CREATE_DELETE_VOLUME])
 def test_a_capability_without_an_access_type_is_refused(csi: CsiTarget) -> None:
     """Block device or file system decides what a pod finds at its path; it is not to be guessed."""
     capability = pb.VolumeCapability(access_mode=Mode(mode=csi.usual_mode))
@@ -88,7 +88,7 @@ def test_a_capability_without_an_access_type_is_refused(csi: CsiTarget) -> None:
     )
 
 
-@case("CSI-CTRL-006", MUST, "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
+@case("CSI-CTRL-006", "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
 def test_one_unsupported_capability_refuses_the_whole_list(csi: CsiTarget) -> None:
     """A volume that serves only some of the modes asked for binds a claim whose pods then hang."""
     unsupported = [mode for mode in MODES if not csi.makes(mode)]
@@ -101,7 +101,7 @@ def test_one_unsupported_capability_refuses_the_whole_list(csi: CsiTarget) -> No
             )
 
 
-@case("CSI-CTRL-007", MUST, "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
+@case("CSI-CTRL-007", "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
 def test_a_volume_made_for_several_modes_serves_each(csi: CsiTarget) -> None:
     """A claim may name several access modes, and a pod uses whichever it likes."""
     modes = [mode for mode in MODES if csi.makes(mode)]
@@ -112,7 +112,7 @@ def test_a_volume_made_for_several_modes_serves_each(csi: CsiTarget) -> None:
     _expect_confirmed(csi, volume, capabilities)
 
 
-@case("CSI-CTRL-008", MUST, "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
+@case("CSI-CTRL-008", "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
 def test_mount_and_block_in_one_list_are_both_served_or_refused(csi: CsiTarget) -> None:
     """A driver that quietly takes the first type hands a block device to a pod that wants files."""
     capabilities = [csi.capability(block=False), csi.capability(block=True)]
@@ -140,14 +140,14 @@ def _expect_confirmed(
         )
 
 
-@case("CSI-CTRL-019", MUST, "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
+@case("CSI-CTRL-019", "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
 def test_a_repeated_create_returns_the_same_volume(csi: CsiTarget) -> None:
     """An orchestrator that lost the first answer asks again; a second volume would leak."""
     request, made = csi.lasting_request, csi.lasting_volume
     expect_same(csi, request, made, "the same request makes the same volume")
 
 
-@case("CSI-CTRL-034", MAY, "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
+@case("CSI-CTRL-034", "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
 def test_parameters_as_large_as_allowed_are_taken_or_refused(csi: CsiTarget) -> None:
     """A storage class is free text; a driver may turn it down, but not stumble over it."""
     room = 4096 - sum(len(key) + len(value) for key, value in csi.settings.parameters.items())
@@ -161,7 +161,7 @@ def test_parameters_as_large_as_allowed_are_taken_or_refused(csi: CsiTarget) -> 
         )
 
 
-@case("CSI-CTRL-035", SHOULD, "robustness: no parameters", needs=[CREATE_DELETE_VOLUME])
+@case("CSI-CTRL-035", "robustness: no parameters", needs=[CREATE_DELETE_VOLUME])
 def test_parameters_can_be_left_out(csi: CsiTarget) -> None:
     """A storage class without parameters is the first one everybody tries."""
     request = csi.volume_request(parameters={})
@@ -172,7 +172,7 @@ def test_parameters_can_be_left_out(csi: CsiTarget) -> None:
     )
 
 
-@case("CSI-CTRL-036", MUST, "CSI 1.13 Volume", needs=[CREATE_DELETE_VOLUME])
+@case("CSI-CTRL-036", "CSI 1.13 Volume", needs=[CREATE_DELETE_VOLUME])
 def test_every_volume_has_an_id_of_its_own(csi: CsiTarget) -> None:
     """Two claims with one id share one disk, and the first deleted takes the other's data along.
 
@@ -191,7 +191,6 @@ def test_every_volume_has_an_id_of_its_own(csi: CsiTarget) -> None:
 
 @case(
     "CSI-CTRL-067",
-    MUST,
     "CSI 1.13 Secrets Requirements",
     needs=[CREATE_DELETE_VOLUME, CREATE_SECRETS],
 )
@@ -216,7 +215,6 @@ def test_secrets_are_checked(csi: CsiTarget) -> None:
 
 @case(
     "CSI-CTRL-068",
-    SHOULD,
     "CSI 1.13 CreateVolume",
     needs=[CREATE_DELETE_VOLUME, AnyOf((LIST_VOLUMES, GET_CAPACITY))],
     alone=True,

@@ -20,13 +20,13 @@ from conformance.csi.needs import (
 )
 from conformance.csi.requests import from_snapshot, from_volume
 from conformance.csi.target import CsiTarget
-from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import eventually, expect, expect_status
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code
 
 
-@case("CSI-CTRL-070", MUST, "CSI 1.13 DeleteVolume", needs=[CREATE_DELETE_VOLUME])
+@case("CSI-CTRL-070", "CSI 1.13 DeleteVolume", needs=[CREATE_DELETE_VOLUME])
 def test_a_deletion_without_an_id_is_refused(csi: CsiTarget) -> None:
     """A caller that lost the id must hear of it; a driver must not take it for all or for none."""
     expect_status(
@@ -36,7 +36,7 @@ def test_a_deletion_without_an_id_is_refused(csi: CsiTarget) -> None:
     )
 
 
-@case("CSI-CTRL-071", MUST, "CSI 1.13 DeleteVolume", needs=[CREATE_DELETE_VOLUME])
+@case("CSI-CTRL-071", "CSI 1.13 DeleteVolume", needs=[CREATE_DELETE_VOLUME])
 def test_a_volume_that_does_not_exist_is_deleted(csi: CsiTarget) -> None:
     """Somebody cleaned up by hand, and the PersistentVolume would never go away otherwise."""
     volume = csi.volume()
@@ -49,7 +49,7 @@ def test_a_volume_that_does_not_exist_is_deleted(csi: CsiTarget) -> None:
     )
 
 
-@case("CSI-CTRL-072", MUST, "CSI 1.13 DeleteVolume", needs=[CREATE_DELETE_VOLUME])
+@case("CSI-CTRL-072", "CSI 1.13 DeleteVolume", needs=[CREATE_DELETE_VOLUME])
 def test_a_repeated_deletion_succeeds(csi: CsiTarget) -> None:
     """The provisioner that lost the first answer asks again, and needs an answer to end with."""
     volume = csi.volume()
@@ -59,7 +59,6 @@ def test_a_repeated_deletion_succeeds(csi: CsiTarget) -> None:
 
 @case(
     "CSI-CTRL-073",
-    MUST,
     "CSI 1.13 DeleteVolume",
     needs=[CREATE_DELETE_VOLUME, PUBLISH_UNPUBLISH_VOLUME, NODE_ID],
 )
@@ -70,7 +69,7 @@ def test_a_volume_attached_to_a_node_is_not_deleted(csi: CsiTarget) -> None:
     _expect_refused(csi, volume, "a volume that is published to a node")
 
 
-@case("CSI-CTRL-074", MUST, "CSI 1.13 DeleteVolume", needs=[CREATE_DELETE_VOLUME, DATA])
+@case("CSI-CTRL-074", "CSI 1.13 DeleteVolume", needs=[CREATE_DELETE_VOLUME, DATA])
 def test_a_volume_in_use_by_a_pod_keeps_its_data(csi: CsiTarget) -> None:
     """The last line of defence when everything above it has lost track of who uses what."""
     written = content.fresh()
@@ -84,7 +83,6 @@ def test_a_volume_in_use_by_a_pod_keeps_its_data(csi: CsiTarget) -> None:
 
 @case(
     "CSI-CTRL-075",
-    MUST,
     "CSI 1.13 DeleteVolume",
     needs=[CREATE_DELETE_VOLUME, CREATE_DELETE_SNAPSHOT],
 )
@@ -104,7 +102,7 @@ def test_a_snapshot_survives_its_volume_or_keeps_it(csi: CsiTarget) -> None:
     csi.volume(csi.volume_request(source=source))
 
 
-@case("CSI-CTRL-076", SHOULD, "CSI 1.13 DeleteVolume", needs=[CREATE_DELETE_VOLUME, CLONE_VOLUME])
+@case("CSI-CTRL-076", "CSI 1.13 DeleteVolume", needs=[CREATE_DELETE_VOLUME, CLONE_VOLUME])
 def test_a_clone_and_its_source_are_deleted_apart(csi: CsiTarget) -> None:
     """Neither owner knows of the other: what one deletes must not pull the other's data away."""
     for first in ("source", "clone"):
@@ -115,7 +113,7 @@ def test_a_clone_and_its_source_are_deleted_apart(csi: CsiTarget) -> None:
         _expect_there(csi, other, f"deleting the {first} leaves the other volume")
 
 
-@case("CSI-CTRL-077", SHOULD, "CSI 1.13 DeleteVolume", needs=[CREATE_DELETE_VOLUME, DATA, BACKING])
+@case("CSI-CTRL-077", "CSI 1.13 DeleteVolume", needs=[CREATE_DELETE_VOLUME, DATA, BACKING])
 def test_nothing_is_left_of_a_deleted_volume(csi: CsiTarget) -> None:
     """Files and images that stay fill the back end up, and hold data somebody wanted gone."""
     before = _backing(csi)
@@ -130,7 +128,7 @@ def test_nothing_is_left_of_a_deleted_volume(csi: CsiTarget) -> None:
     eventually(lambda: not made & _backing(csi), 5.0, "all that was made of a volume goes with it")
 
 
-@case("CSI-CTRL-078", SHOULD, "robustness: ids that are none", needs=[CREATE_DELETE_VOLUME])
+@case("CSI-CTRL-078", "robustness: ids that are none", needs=[CREATE_DELETE_VOLUME])
 def test_an_id_that_names_no_volume_deletes_nothing_else(csi: CsiTarget) -> None:
     """Ids become paths and names in a back end; one of another kind must not hit what is near."""
     volume = csi.volume()

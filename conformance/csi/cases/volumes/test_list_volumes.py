@@ -17,7 +17,7 @@ from conformance.csi.common.pagination import (
 )
 from conformance.csi.needs import CREATE_DELETE_VOLUME, LIST_VOLUMES
 from conformance.csi.target import CsiTarget
-from conformance.engine.case import MAY, MUST, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect, expect_status
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code
@@ -26,7 +26,7 @@ _SOURCE = "CSI 1.13 ListVolumes"
 _OWN = [LIST_VOLUMES, CREATE_DELETE_VOLUME]
 
 
-@case("CSI-LV-001", MUST, _SOURCE, needs=[LIST_VOLUMES])
+@case("CSI-LV-001", _SOURCE, needs=[LIST_VOLUMES])
 def test_listed_volumes_have_ids_of_their_own(csi: CsiTarget) -> None:
     """Reconcilers key what they see by id; an empty or doubled one mixes two volumes up."""
     assert csi.lasting_volume.volume_id  # one, and another where the driver makes any
@@ -39,7 +39,7 @@ def test_listed_volumes_have_ids_of_their_own(csi: CsiTarget) -> None:
         expect(not twice, "no answer lists a volume twice", wanted="unique ids", got=twice)
 
 
-@case("CSI-LV-002", MUST, _SOURCE, needs=_OWN)
+@case("CSI-LV-002", _SOURCE, needs=_OWN)
 def test_a_volume_is_listed_from_its_creation_to_its_deletion(csi: CsiTarget) -> None:
     """Whoever lost the answer to CreateVolume finds the volume here, or pays for it for ever."""
     listing, volume = volumes(csi), csi.volume()
@@ -59,7 +59,7 @@ def test_a_volume_is_listed_from_its_creation_to_its_deletion(csi: CsiTarget) ->
     )
 
 
-@case("CSI-LV-003", MUST, _SOURCE, needs=_OWN, alone=True)
+@case("CSI-LV-003", _SOURCE, needs=_OWN, alone=True)
 def test_a_walk_in_pages_of_one_shows_every_volume_once(csi: CsiTarget) -> None:
     """The smallest pages show every mistake at the edge of one: an entry lost, an entry twice, a
     token too many. A list of more than 200 volumes is walked in larger pages."""
@@ -68,7 +68,7 @@ def test_a_walk_in_pages_of_one_shows_every_volume_once(csi: CsiTarget) -> None:
     expect_whole(listing, smallest_pages(known), known=known)
 
 
-@case("CSI-LV-004", MUST, _SOURCE, needs=_OWN, alone=True)
+@case("CSI-LV-004", _SOURCE, needs=_OWN, alone=True)
 def test_there_is_a_next_token_while_more_follows(csi: CsiTarget) -> None:
     """Whatever the size of a page is to the length of the list. A missing token hides volumes from
     the attacher, which then detaches them by force."""
@@ -80,7 +80,7 @@ def test_there_is_a_next_token_while_more_follows(csi: CsiTarget) -> None:
         known = expect_whole(listing, size, known=known)
 
 
-@case("CSI-LV-005", MAY, _SOURCE, needs=_OWN, alone=True)
+@case("CSI-LV-005", _SOURCE, needs=_OWN, alone=True)
 def test_max_entries_may_change_from_page_to_page(csi: CsiTarget) -> None:
     """A token says where to go on; how many entries fit is a matter of each call."""
     _make(csi, 5)
@@ -89,13 +89,13 @@ def test_max_entries_may_change_from_page_to_page(csi: CsiTarget) -> None:
     expect_whole(listing, small, 3 * small, 2 * small, known=known)
 
 
-@case("CSI-LV-006", MUST, _SOURCE, needs=[LIST_VOLUMES])
+@case("CSI-LV-006", _SOURCE, needs=[LIST_VOLUMES])
 def test_a_negative_max_entries_is_refused(csi: CsiTarget) -> None:
     """Used as the size of a buffer it ends the process, and with it every mount under way."""
     expect_no_negative(volumes(csi))
 
 
-@case("CSI-LV-007", MUST, _SOURCE, needs=_OWN)
+@case("CSI-LV-007", _SOURCE, needs=_OWN)
 def test_the_largest_max_entries_is_served(csi: CsiTarget) -> None:
     """A caller that wants all in one page says so with the largest number there is."""
     listing, volume = volumes(csi), csi.lasting_volume
@@ -111,7 +111,7 @@ def test_the_largest_max_entries_is_served(csi: CsiTarget) -> None:
     )
 
 
-@case("CSI-LV-008", MUST, _SOURCE, needs=[LIST_VOLUMES])
+@case("CSI-LV-008", _SOURCE, needs=[LIST_VOLUMES])
 def test_a_token_the_list_never_gave_is_refused(csi: CsiTarget) -> None:
     """Tokens outlive the list they were given for: a restarted driver, another version, a mix-up
     with snapshots. What looks like a token of this list may get a page; nothing may crash."""
@@ -123,7 +123,7 @@ def test_a_token_the_list_never_gave_is_refused(csi: CsiTarget) -> None:
         expect_token_borne(listing, token)
 
 
-@case("CSI-LV-009", MAY, _SOURCE, needs=_OWN, alone=True)
+@case("CSI-LV-009", _SOURCE, needs=_OWN, alone=True)
 def test_a_token_can_be_used_again(csi: CsiTarget) -> None:
     """A caller whose page got lost asks for it once more: the same page, or to start again."""
     _make(csi, 3)
@@ -147,7 +147,7 @@ def test_a_token_can_be_used_again(csi: CsiTarget) -> None:
     listing.settled(twice)
 
 
-@case("CSI-LV-010", MAY, _SOURCE, needs=_OWN)
+@case("CSI-LV-010", _SOURCE, needs=_OWN)
 def test_a_walk_survives_that_what_it_showed_is_deleted(csi: CsiTarget) -> None:
     """A cleaner deletes as it walks. The walk goes on, though it may miss some (CSI allows that),
     or has to start again; what was not deleted is still there afterwards."""
@@ -164,7 +164,7 @@ def test_a_walk_survives_that_what_it_showed_is_deleted(csi: CsiTarget) -> None:
     expect(left == own - seen, "only what was deleted is gone", wanted=own - seen, got=left)
 
 
-@case("CSI-LV-011", MAY, _SOURCE, needs=_OWN)
+@case("CSI-LV-011", _SOURCE, needs=_OWN)
 def test_a_walk_survives_that_a_volume_is_created(csi: CsiTarget) -> None:
     """In a busy cluster something is always being created; a walk that each of them stops would
     never end."""

@@ -17,7 +17,7 @@ from conformance.csi.needs import (
 )
 from conformance.csi.requests import Mode
 from conformance.csi.target import CsiTarget
-from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import Broken, expect, should
 from refimpl.csi.api import csi_pb2 as pb
 
@@ -26,7 +26,7 @@ _OWN = [LIST_VOLUMES, CREATE_DELETE_VOLUME]
 _DEFAULT_LIMIT = 4 << 20  # of a message, for a gRPC client that sets none
 
 
-@case("CSI-LV-012", SHOULD, "robustness: size of messages", needs=_OWN, heavy=True)
+@case("CSI-LV-012", "robustness: size of messages", needs=_OWN, heavy=True)
 def test_a_long_list_fits_into_the_messages_of_an_ordinary_client(csi: CsiTarget) -> None:
     """An answer of 4 MiB or more never reaches a client of default settings, which sees an error
     instead of its volumes; the driver can page by itself. 5000 volumes are what a large cluster
@@ -52,7 +52,6 @@ def test_a_long_list_fits_into_the_messages_of_an_ordinary_client(csi: CsiTarget
 
 @case(
     "CSI-LV-013",
-    MUST,
     _SOURCE,
     needs=[
         LIST_PUBLISHED_NODES,
@@ -83,7 +82,7 @@ def test_the_nodes_that_have_a_volume_are_listed(csi: CsiTarget) -> None:
     should(first not in nodes, rule, wanted=f"without {first}", got=nodes)
 
 
-@case("CSI-LV-014", MUST, _SOURCE, needs=[LIST_PUBLISHED_NODES, *_OWN])
+@case("CSI-LV-014", _SOURCE, needs=[LIST_PUBLISHED_NODES, *_OWN])
 def test_every_entry_has_a_status(csi: CsiTarget) -> None:
     """Without one, "published nowhere" cannot be told from "nobody knows"."""
     assert csi.lasting_volume.volume_id  # so that there is one
@@ -97,7 +96,7 @@ def test_every_entry_has_a_status(csi: CsiTarget) -> None:
             )
 
 
-@case("CSI-LV-015", SHOULD, _SOURCE, needs=[*_OWN, EXPAND_VOLUME])
+@case("CSI-LV-015", _SOURCE, needs=[*_OWN, EXPAND_VOLUME])
 def test_an_expanded_volume_is_listed_with_its_new_size(csi: CsiTarget) -> None:
     """Otherwise whoever reads the list sees a volume smaller than its claim."""
     volume = csi.volume()
@@ -118,7 +117,7 @@ def test_an_expanded_volume_is_listed_with_its_new_size(csi: CsiTarget) -> None:
     )
 
 
-@case("CSI-LV-016", MUST, _SOURCE, needs=_OWN)
+@case("CSI-LV-016", _SOURCE, needs=_OWN)
 def test_a_listed_volume_is_the_one_that_was_created(csi: CsiTarget) -> None:
     """volume_context cannot change, and a volume does not move: two versions of either would make
     the same volume two things."""
@@ -136,7 +135,6 @@ def test_a_listed_volume_is_the_one_that_was_created(csi: CsiTarget) -> None:
 
 @case(
     "CSI-LV-017",
-    MUST,
     "CSI 1.12 ListVolumes",
     needs=[REVISION_1_12, *_OWN, CONTROLLER_CONDITION],
 )

@@ -11,14 +11,14 @@ from conformance.csi.needs import (
     OTHER_MUTABLE_PARAMETERS,
 )
 from conformance.csi.target import CsiTarget
-from conformance.engine.case import MUST, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect, expect_status
 from refimpl.wire.status import Code
 
 _SOURCE = "CSI 1.13 ControllerModifyVolume"
 
 
-@case("CSI-MOD-001", MUST, _SOURCE, needs=[MODIFY_VOLUME, CREATE_DELETE_VOLUME, MUTABLE_PARAMETERS])
+@case("CSI-MOD-001", _SOURCE, needs=[MODIFY_VOLUME, CREATE_DELETE_VOLUME, MUTABLE_PARAMETERS])
 def test_a_modification_that_lacks_a_required_field_is_refused(csi: CsiTarget) -> None:
     """Answered OK, a class that was never applied counts as applied for ever."""
     wanted = csi.settings.mutable_parameters
@@ -33,7 +33,7 @@ def test_a_modification_that_lacks_a_required_field_is_refused(csi: CsiTarget) -
         )
 
 
-@case("CSI-MOD-002", MUST, _SOURCE, needs=[MODIFY_VOLUME, MUTABLE_PARAMETERS])
+@case("CSI-MOD-002", _SOURCE, needs=[MODIFY_VOLUME, MUTABLE_PARAMETERS])
 def test_a_volume_that_does_not_exist_is_not_modified(csi: CsiTarget) -> None:
     """The resizer would record a class for a volume that is gone."""
     request = csi.modify_request(csi.unknown_volume_id(), csi.settings.mutable_parameters)
@@ -44,7 +44,7 @@ def test_a_volume_that_does_not_exist_is_not_modified(csi: CsiTarget) -> None:
     )
 
 
-@case("CSI-MOD-003", MUST, _SOURCE, needs=[MODIFY_VOLUME, CREATE_DELETE_VOLUME])
+@case("CSI-MOD-003", _SOURCE, needs=[MODIFY_VOLUME, CREATE_DELETE_VOLUME])
 def test_an_unsupported_mutable_parameter_is_refused(csi: CsiTarget) -> None:
     """Kubernetes calls a modification infeasible by this one code; OK hides a misspelt class."""
     request = csi.modify_request(csi.lasting_volume.volume_id, {"refimpl-unknown": "1"})
@@ -55,7 +55,7 @@ def test_an_unsupported_mutable_parameter_is_refused(csi: CsiTarget) -> None:
     )
 
 
-@case("CSI-MOD-006", MUST, _SOURCE, needs=[MODIFY_VOLUME, CREATE_DELETE_VOLUME, MUTABLE_PARAMETERS])
+@case("CSI-MOD-006", _SOURCE, needs=[MODIFY_VOLUME, CREATE_DELETE_VOLUME, MUTABLE_PARAMETERS])
 def test_a_repeated_modification_is_done(csi: CsiTarget) -> None:
     """The resizer asks again after every answer it lost."""
     request = csi.modify_request(csi.volume().volume_id, csi.settings.mutable_parameters)
@@ -69,7 +69,6 @@ def test_a_repeated_modification_is_done(csi: CsiTarget) -> None:
 
 @case(
     "CSI-MOD-008",
-    MUST,
     _SOURCE,
     needs=[MODIFY_VOLUME, CREATE_DELETE_VOLUME, MUTABLE_PARAMETERS, OTHER_MUTABLE_PARAMETERS],
 )

@@ -16,7 +16,7 @@ from conformance.csi.needs import (
     Absent,
 )
 from conformance.csi.target import CsiTarget
-from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect, expect_status
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code
@@ -24,13 +24,13 @@ from refimpl.wire.status import Code
 NEEDS = [CREATE_DELETE_VOLUME, MODIFY_VOLUME]
 
 
-@case("CSI-CTRL-062", MUST, "CSI 1.13 CreateVolume", needs=[*NEEDS, MUTABLE_PARAMETERS])
+@case("CSI-CTRL-062", "CSI 1.13 CreateVolume", needs=[*NEEDS, MUTABLE_PARAMETERS])
 def test_a_volume_is_made_with_mutable_parameters(csi: CsiTarget) -> None:
     """A claim with a VolumeAttributesClass gets its first values here, not by a later change."""
     csi.volume(_request(csi, csi.settings.mutable_parameters))
 
 
-@case("CSI-CTRL-063", MUST, "CSI 1.13 CreateVolume", needs=NEEDS)
+@case("CSI-CTRL-063", "CSI 1.13 CreateVolume", needs=NEEDS)
 def test_an_unknown_mutable_parameter_is_refused(csi: CsiTarget) -> None:
     """Ignored, a misspelt class promises a speed that nobody delivers and nobody can find out."""
     request = _request(csi, {"refimpl-unknown": "1"})
@@ -44,7 +44,6 @@ def test_an_unknown_mutable_parameter_is_refused(csi: CsiTarget) -> None:
 
 @case(
     "CSI-CTRL-064",
-    MUST,
     "CSI 1.13 CreateVolume",
     needs=[*NEEDS, MUTABLE_PARAMETERS, OTHER_MUTABLE_PARAMETERS],
 )
@@ -73,7 +72,6 @@ def test_mutable_parameters_win_over_parameters(csi: CsiTarget) -> None:
 
 @case(
     "CSI-CTRL-065",
-    SHOULD,
     "CSI 1.13 CreateVolume",
     needs=[*NEEDS, MUTABLE_PARAMETERS, OTHER_MUTABLE_PARAMETERS],
 )
@@ -92,7 +90,6 @@ def test_a_repeated_create_with_other_mutable_parameters_is_refused(csi: CsiTarg
 
 @case(
     "CSI-CTRL-066",
-    MUST,
     "CSI 1.13 CreateVolume",
     needs=[CREATE_DELETE_VOLUME, Absent(MODIFY_VOLUME.capability)],
 )

@@ -9,13 +9,13 @@ from conformance.csi.common.repeats import expect_taken
 from conformance.csi.needs import BLOCK, CREATE_DELETE_VOLUME, MOUNT, OTHER_PARAMETERS
 from conformance.csi.requests import Mode
 from conformance.csi.target import CsiTarget
-from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect, expect_status
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code
 
 
-@case("CSI-CTRL-022", MUST, "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME, BLOCK, MOUNT])
+@case("CSI-CTRL-022", "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME, BLOCK, MOUNT])
 def test_a_repeated_create_with_another_access_type_is_refused(csi: CsiTarget) -> None:
     """A pod that wants a device would get a directory, and learn of it only when it starts."""
     size, mount, block = csi.data_size, csi.capability(block=False), csi.capability(block=True)
@@ -25,7 +25,7 @@ def test_a_repeated_create_with_another_access_type_is_refused(csi: CsiTarget) -
     expect_taken(csi, other, "the name of a mount volume, asked for as block, is refused")
 
 
-@case("CSI-CTRL-023", MUST, "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
+@case("CSI-CTRL-023", "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
 def test_a_repeated_create_with_a_mode_the_volume_lacks_is_refused(csi: CsiTarget) -> None:
     """A claim made shared between two tries must not bind to a volume for one node."""
     first, volume = csi.lasting_request, csi.lasting_volume
@@ -46,7 +46,7 @@ def _serves(csi: CsiTarget, volume: pb.Volume, mode: Mode.Mode.ValueType) -> boo
     return csi.controller.ValidateVolumeCapabilities(request).HasField("confirmed")
 
 
-@case("CSI-CTRL-024", MUST, "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME, OTHER_PARAMETERS])
+@case("CSI-CTRL-024", "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME, OTHER_PARAMETERS])
 def test_a_repeated_create_with_other_parameters_is_refused(csi: CsiTarget) -> None:
     """A storage class made anew under its old name would hand out what the old one meant."""
     first = csi.volume_request()
@@ -55,7 +55,7 @@ def test_a_repeated_create_with_other_parameters_is_refused(csi: CsiTarget) -> N
     expect_taken(csi, other, "the name of a volume, asked for with other parameters, is refused")
 
 
-@case("CSI-CTRL-025", SHOULD, "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
+@case("CSI-CTRL-025", "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
 def test_other_secrets_do_not_make_another_volume(csi: CsiTarget) -> None:
     """Passwords are changed while claims are being served; they say who asks, not for what."""
     request, volume = csi.lasting_request, csi.lasting_volume
@@ -73,7 +73,7 @@ def test_other_secrets_do_not_make_another_volume(csi: CsiTarget) -> None:
     )
 
 
-@case("CSI-CTRL-026", MUST, "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
+@case("CSI-CTRL-026", "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
 def test_the_name_of_a_deleted_volume_makes_a_new_one(csi: CsiTarget) -> None:
     """A driver that answers from memory binds a claim to a disk that is no longer there."""
     request = csi.volume_request()
@@ -93,7 +93,7 @@ def test_the_name_of_a_deleted_volume_makes_a_new_one(csi: CsiTarget) -> None:
     )
 
 
-@case("CSI-CTRL-037", MUST, "CSI 1.13 Volume", needs=[CREATE_DELETE_VOLUME])
+@case("CSI-CTRL-037", "CSI 1.13 Volume", needs=[CREATE_DELETE_VOLUME])
 def test_the_context_of_a_volume_never_changes(csi: CsiTarget) -> None:
     """It is written into a PersistentVolume once; what changes later no node ever hears of.
 

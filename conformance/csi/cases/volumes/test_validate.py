@@ -14,7 +14,7 @@ from conformance.csi.needs import (
 )
 from conformance.csi.requests import Mode
 from conformance.csi.target import CsiTarget
-from conformance.engine.case import MUST, case
+from conformance.engine.case import case
 from conformance.engine.verdict import Broken, expect, expect_status, should
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code
@@ -25,7 +25,7 @@ _SOURCE = "CSI 1.13 ValidateVolumeCapabilities"
 _FOREIGN = {"refimpl.example/unknown": "x"}
 
 
-@case("CSI-VAL-001", MUST, _SOURCE, needs=[CONTROLLER, VOLUMES])
+@case("CSI-VAL-001", _SOURCE, needs=[CONTROLLER, VOLUMES])
 def test_a_validation_that_lacks_a_required_field_is_refused(csi: CsiTarget) -> None:
     """Whoever asks about nothing must not be told that it is fine."""
     volume = csi.lasting_volume
@@ -42,7 +42,7 @@ def test_a_validation_that_lacks_a_required_field_is_refused(csi: CsiTarget) -> 
         )
 
 
-@case("CSI-VAL-002", MUST, _SOURCE, needs=[CONTROLLER])
+@case("CSI-VAL-002", _SOURCE, needs=[CONTROLLER])
 def test_an_unknown_volume_is_not_validated(csi: CsiTarget) -> None:
     """It is the call that finds a mistyped volume handle before a pod waits for it."""
     request = csi.validate_request(pb.Volume(volume_id=csi.unknown_volume_id()))
@@ -53,7 +53,7 @@ def test_an_unknown_volume_is_not_validated(csi: CsiTarget) -> None:
     )
 
 
-@case("CSI-VAL-003", MUST, _SOURCE, needs=[CONTROLLER, VOLUMES])
+@case("CSI-VAL-003", _SOURCE, needs=[CONTROLLER, VOLUMES])
 def test_what_a_volume_supports_is_confirmed_in_full(csi: CsiTarget) -> None:
     """The caller compares the list with its own: what is missing in it counts as unsupported."""
     both = csi.makes(Mode.SINGLE_NODE_WRITER, Mode.MULTI_NODE_MULTI_WRITER)
@@ -68,7 +68,7 @@ def test_what_a_volume_supports_is_confirmed_in_full(csi: CsiTarget) -> None:
     )
 
 
-@case("CSI-VAL-004", MUST, _SOURCE, needs=[CONTROLLER, VOLUMES])
+@case("CSI-VAL-004", _SOURCE, needs=[CONTROLLER, VOLUMES])
 def test_what_is_confirmed_can_be_published_and_nothing_else(csi: CsiTarget) -> None:
     """Every access mode and access type gets a clear answer, and ControllerPublishVolume, where
     there is one, stands by it: two opinions in one driver mean pods that never start."""
@@ -87,7 +87,7 @@ def test_what_is_confirmed_can_be_published_and_nothing_else(csi: CsiTarget) -> 
                 _expect_publish(csi, volume, use, as_confirmed=bool(listed))
 
 
-@case("CSI-VAL-005", MUST, _SOURCE, needs=[CONTROLLER, VOLUMES])
+@case("CSI-VAL-005", _SOURCE, needs=[CONTROLLER, VOLUMES])
 def test_one_unsupported_capability_leaves_all_unconfirmed(csi: CsiTarget) -> None:
     """Confirmed as a whole or not at all; no is an answer, not an error, and should say why."""
     volume, usual = csi.lasting_volume, csi.capability()
@@ -109,7 +109,7 @@ def test_one_unsupported_capability_leaves_all_unconfirmed(csi: CsiTarget) -> No
         )
 
 
-@case("CSI-VAL-006", MUST, _SOURCE, needs=[CONTROLLER, VOLUMES])
+@case("CSI-VAL-006", _SOURCE, needs=[CONTROLLER, VOLUMES])
 def test_a_volume_context_is_confirmed_only_if_it_is_the_volumes_own(csi: CsiTarget) -> None:
     """An echoed context counts as checked. A driver that does not check leaves it out."""
     volume = csi.lasting_volume
@@ -124,7 +124,7 @@ def test_a_volume_context_is_confirmed_only_if_it_is_the_volumes_own(csi: CsiTar
         _expect_unconfirmed(csi, request, "volume_context", wrong)
 
 
-@case("CSI-VAL-007", MUST, _SOURCE, needs=[CONTROLLER, VOLUMES])
+@case("CSI-VAL-007", _SOURCE, needs=[CONTROLLER, VOLUMES])
 def test_unknown_parameters_are_not_confirmed(csi: CsiTarget) -> None:
     """Parameters that come back count as those the volume was made with."""
     volume = csi.lasting_volume
@@ -137,7 +137,7 @@ def test_unknown_parameters_are_not_confirmed(csi: CsiTarget) -> None:
         _expect_unconfirmed(csi, request, "mutable_parameters", _FOREIGN)
 
 
-@case("CSI-VAL-008", MUST, _SOURCE, needs=[CONTROLLER, VOLUMES])
+@case("CSI-VAL-008", _SOURCE, needs=[CONTROLLER, VOLUMES])
 def test_a_repeated_validation_answers_the_same(csi: CsiTarget) -> None:
     """To ask changes nothing. Three times are enough to see it."""
     request = csi.validate_request(csi.lasting_volume)
@@ -152,7 +152,7 @@ def test_a_repeated_validation_answers_the_same(csi: CsiTarget) -> None:
         )
 
 
-@case("CSI-VAL-009", MUST, _SOURCE, needs=[CONTROLLER, VOLUMES])
+@case("CSI-VAL-009", _SOURCE, needs=[CONTROLLER, VOLUMES])
 def test_an_unfinished_capability_is_refused(csi: CsiTarget) -> None:
     """Access mode and access type are required fields; without one there is no question."""
     volume = csi.lasting_volume
@@ -169,7 +169,6 @@ def test_an_unfinished_capability_is_refused(csi: CsiTarget) -> None:
 
 @case(
     "CSI-VAL-010",
-    MUST,
     "CSI 1.13 ControllerServiceCapability, SINGLE_NODE_MULTI_WRITER",
     needs=[SINGLE_NODE_MULTI_WRITER, CREATE_DELETE_VOLUME],
 )

@@ -22,14 +22,14 @@ from conformance.csi.needs import (
 )
 from conformance.csi.requests import from_snapshot
 from conformance.csi.target import CsiTarget
-from conformance.engine.case import MAY, MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect, expect_status
 from refimpl.wire.status import Code
 
 NEEDS = [CREATE_DELETE_VOLUME, CREATE_DELETE_SNAPSHOT]
 
 
-@case("CSI-CTRL-038", MUST, "CSI 1.13 VolumeContentSource", needs=NEEDS)
+@case("CSI-CTRL-038", "CSI 1.13 VolumeContentSource", needs=NEEDS)
 def test_a_snapshot_can_be_restored(csi: CsiTarget) -> None:
     """A driver that takes snapshots but gives nothing back is found out on the worst day."""
     snapshot = csi.snapshot(csi.lasting_volume)
@@ -38,7 +38,7 @@ def test_a_snapshot_can_be_restored(csi: CsiTarget) -> None:
     expect_copied(restored, source, snapshot.size_bytes)
 
 
-@case("CSI-CTRL-039", MUST, "CSI 1.13 CreateVolume", needs=NEEDS)
+@case("CSI-CTRL-039", "CSI 1.13 CreateVolume", needs=NEEDS)
 def test_a_snapshot_that_does_not_exist_is_not_found(csi: CsiTarget) -> None:
     """An empty volume instead would look like a restore that lost everything."""
     source = from_snapshot(csi.unknown_snapshot_id())
@@ -49,7 +49,7 @@ def test_a_snapshot_that_does_not_exist_is_not_found(csi: CsiTarget) -> None:
     )
 
 
-@case("CSI-CTRL-040", MUST, "CSI 1.13 CreateVolume", needs=NEEDS)
+@case("CSI-CTRL-040", "CSI 1.13 CreateVolume", needs=NEEDS)
 def test_a_restore_smaller_than_its_snapshot_is_refused(csi: CsiTarget) -> None:
     """Part of the data would be missing, and with it the file system's last blocks."""
     volume = csi.lasting_volume
@@ -58,7 +58,7 @@ def test_a_restore_smaller_than_its_snapshot_is_refused(csi: CsiTarget) -> None:
     expect_not_smaller(csi, size, from_snapshot(snapshot.snapshot_id))
 
 
-@case("CSI-CTRL-041", MUST, "CSI 1.13 CreateVolume", needs=[*NEEDS, MOUNTS, DATA, ROOT])
+@case("CSI-CTRL-041", "CSI 1.13 CreateVolume", needs=[*NEEDS, MOUNTS, DATA, ROOT])
 def test_a_restore_larger_than_its_snapshot_has_data_and_size(csi: CsiTarget) -> None:
     """A claim that asks for more gets more: a file system left at its old size hides the rest."""
     for block in access_types(csi):
@@ -67,7 +67,7 @@ def test_a_restore_larger_than_its_snapshot_has_data_and_size(csi: CsiTarget) ->
         )
 
 
-@case("CSI-CTRL-042", MUST, "CSI 1.13 CreateVolume", needs=NEEDS)
+@case("CSI-CTRL-042", "CSI 1.13 CreateVolume", needs=NEEDS)
 def test_a_repeated_restore_returns_the_same_volume(csi: CsiTarget) -> None:
     """Restores take long and are asked for again; each repeat must not copy anew."""
     source = from_snapshot(csi.snapshot(csi.lasting_volume).snapshot_id)
@@ -75,7 +75,7 @@ def test_a_repeated_restore_returns_the_same_volume(csi: CsiTarget) -> None:
     expect_same(csi, request, csi.volume(request), "the same restore gives the same volume")
 
 
-@case("CSI-CTRL-043", MUST, "CSI 1.13 CreateVolume", needs=NEEDS)
+@case("CSI-CTRL-043", "CSI 1.13 CreateVolume", needs=NEEDS)
 def test_a_repeated_create_with_another_source_is_refused(csi: CsiTarget) -> None:
     """A claim restored from Monday must not be answered with Sunday, or with nothing at all."""
     volume = csi.lasting_volume
@@ -91,7 +91,7 @@ def test_a_repeated_create_with_another_source_is_refused(csi: CsiTarget) -> Non
         expect_taken(csi, request, f"the name of a volume, asked for with {what}, is refused")
 
 
-@case("CSI-CTRL-044", SHOULD, "robustness: a snapshot that is not ready", needs=NEEDS)
+@case("CSI-CTRL-044", "robustness: a snapshot that is not ready", needs=NEEDS)
 def test_a_snapshot_that_is_not_ready_is_refused_for_now(csi: CsiTarget) -> None:
     """The provisioner asks again after these codes; others give the claim up, or lose its data."""
     request = csi.snapshot_request(csi.lasting_volume.volume_id)
@@ -112,7 +112,7 @@ def test_a_snapshot_that_is_not_ready_is_refused_for_now(csi: CsiTarget) -> None
     )
 
 
-@case("CSI-CTRL-053", MAY, "CSI 1.13 CreateVolume", needs=[*NEEDS, BLOCK, MOUNT])
+@case("CSI-CTRL-053", "CSI 1.13 CreateVolume", needs=[*NEEDS, BLOCK, MOUNT])
 def test_a_restore_as_another_access_type_is_taken_or_refused(csi: CsiTarget) -> None:
     """A file system on what was a raw device is rarely meant; the answer has to stay the same."""
     size = csi.data_size

@@ -7,7 +7,7 @@ from functools import partial
 from conformance.csi.common import content
 from conformance.csi.needs import BLOCK, CREATE_DELETE_VOLUME, MOUNT, MOUNTS, ROOT
 from conformance.csi.target import CsiTarget
-from conformance.engine.case import MAY, MUST, Need, case
+from conformance.engine.case import Need, case
 from conformance.engine.verdict import expect, expect_status, should
 from refimpl.wire.status import Code
 
@@ -15,14 +15,14 @@ GIB = 1 << 30
 NEEDS: list[Need] = [CREATE_DELETE_VOLUME, MOUNTS, ROOT]
 
 
-@case("CSI-CTRL-079", MUST, "CSI 1.13 CreateVolume", needs=[*NEEDS, BLOCK])
+@case("CSI-CTRL-079", "CSI 1.13 CreateVolume", needs=[*NEEDS, BLOCK])
 def test_a_block_device_has_the_size_of_its_volume(csi: CsiTarget) -> None:
     """Databases and virtual machines take the device as it is; a few bytes less break a copy.
 
     The text is new in 1.13, so a driver of 1.12 is only warned.
     """
     rule = "a block device lies in the range its volume was asked for with"
-    judge = expect if csi.revision == "1.13" else should
+    judge = expect if csi.revision.since("1.13") else should
     size, block = csi.data_size, csi.capability(block=True)
     for required, limit in ((size, 0), (size + 5, 0), (0, size), (size, size)):
         request = csi.volume_request(required=required, limit=limit, capabilities=[block])
@@ -51,7 +51,7 @@ def test_a_block_device_has_the_size_of_its_volume(csi: CsiTarget) -> None:
         )
 
 
-@case("CSI-CTRL-080", MAY, "CSI 1.13 CreateVolume", needs=[*NEEDS, MOUNT])
+@case("CSI-CTRL-080", "CSI 1.13 CreateVolume", needs=[*NEEDS, MOUNT])
 def test_a_file_system_takes_little_of_its_volume(csi: CsiTarget) -> None:
     """Sizes are those of the raw volume, but users plan with them: a tenth is a lot to lose."""
     mount = csi.capability(block=False)

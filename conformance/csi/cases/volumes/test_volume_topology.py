@@ -9,7 +9,7 @@ from conformance.csi.common.places import Place
 from conformance.csi.common.repeats import expect_taken
 from conformance.csi.needs import CREATE_DELETE_VOLUME, PLACE, TOPOLOGY, Absent
 from conformance.csi.target import CsiTarget
-from conformance.engine.case import MAY, MUST, Need, case
+from conformance.engine.case import Need, case
 from conformance.engine.verdict import expect, expect_status
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code
@@ -17,7 +17,7 @@ from refimpl.wire.status import Code
 NEEDS: list[Need] = [CREATE_DELETE_VOLUME, TOPOLOGY, PLACE]
 
 
-@case("CSI-CTRL-054", MUST, "CSI 1.13 TopologyRequirement", needs=NEEDS)
+@case("CSI-CTRL-054", "CSI 1.13 TopologyRequirement", needs=NEEDS)
 def test_a_volume_can_be_used_where_it_is_required(csi: CsiTarget) -> None:
     """The pod is bound to that node already; a volume elsewhere leaves it pending for ever."""
     here = csi.place
@@ -25,7 +25,7 @@ def test_a_volume_can_be_used_where_it_is_required(csi: CsiTarget) -> None:
     _expect_usable(volume, here, "a volume can be used at the only requisite place")
 
 
-@case("CSI-CTRL-055", MUST, "CSI 1.13 CreateVolume", needs=NEEDS)
+@case("CSI-CTRL-055", "CSI 1.13 CreateVolume", needs=NEEDS)
 def test_a_place_that_cannot_be_reached_is_exhausted(csi: CsiTarget) -> None:
     """On RESOURCE_EXHAUSTED the scheduler looks for another node; a volume made elsewhere, or
     another code, leaves the pod waiting."""
@@ -37,7 +37,7 @@ def test_a_place_that_cannot_be_reached_is_exhausted(csi: CsiTarget) -> None:
     )
 
 
-@case("CSI-CTRL-056", MUST, "CSI 1.13 TopologyRequirement", needs=NEEDS)
+@case("CSI-CTRL-056", "CSI 1.13 TopologyRequirement", needs=NEEDS)
 def test_the_first_preferred_place_that_is_possible_is_taken(csi: CsiTarget) -> None:
     """The first one is the node the pod is to run on. Where a second node tells another place,
     both orders are tried; else one place is preferred that does not exist."""
@@ -49,7 +49,7 @@ def test_the_first_preferred_place_that_is_possible_is_taken(csi: CsiTarget) -> 
         _expect_usable(csi.volume(request), first, "a volume goes to the place preferred first")
 
 
-@case("CSI-CTRL-057", MUST, "CSI 1.13 TopologyRequirement", needs=NEEDS)
+@case("CSI-CTRL-057", "CSI 1.13 TopologyRequirement", needs=NEEDS)
 def test_a_preferred_place_outside_of_the_requisite_is_refused(csi: CsiTarget) -> None:
     """The two lists contradict each other; following one of them breaks what the other asks."""
     here = csi.place
@@ -61,7 +61,7 @@ def test_a_preferred_place_outside_of_the_requisite_is_refused(csi: CsiTarget) -
     )
 
 
-@case("CSI-CTRL-058", MAY, "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME, TOPOLOGY])
+@case("CSI-CTRL-058", "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME, TOPOLOGY])
 def test_a_volume_without_a_required_place_is_put_somewhere(csi: CsiTarget) -> None:
     """Clusters without topology ask like that; the answer names real places, or all by silence."""
     volume = csi.volume(_placed(csi))
@@ -74,7 +74,7 @@ def test_a_volume_without_a_required_place_is_put_somewhere(csi: CsiTarget) -> N
     )
 
 
-@case("CSI-CTRL-059", MUST, "CSI 1.13 CreateVolume", needs=NEEDS)
+@case("CSI-CTRL-059", "CSI 1.13 CreateVolume", needs=NEEDS)
 def test_a_repeated_create_for_another_place_is_refused(csi: CsiTarget) -> None:
     """Answered with what exists, the claim binds to a volume its pod can never reach."""
     here = csi.place
@@ -85,7 +85,7 @@ def test_a_repeated_create_for_another_place_is_refused(csi: CsiTarget) -> None:
     expect_taken(csi, other, "the name of a volume, required where it is not, is refused")
 
 
-@case("CSI-CTRL-060", MUST, "CSI 1.13 Topology", needs=NEEDS)
+@case("CSI-CTRL-060", "CSI 1.13 Topology", needs=NEEDS)
 def test_places_are_written_by_one_grammar(csi: CsiTarget) -> None:
     """They become labels of nodes and terms of volumes; a misfit refuses a node or a pod."""
     volume = csi.volume(_placed(csi, requisite=[csi.place]))
@@ -108,7 +108,6 @@ def test_places_are_written_by_one_grammar(csi: CsiTarget) -> None:
 
 @case(
     "CSI-CTRL-061",
-    MUST,
     "CSI 1.13 Volume",
     needs=[CREATE_DELETE_VOLUME, Absent(TOPOLOGY.capability)],
 )

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.deviceplugin.watching import Watching
-from conformance.engine.case import MAY, MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from conformance.kubelet.needs import Able
 from conformance.kubelet.node import NodeUnderTest
@@ -20,7 +20,7 @@ RESTART, COUNTED, SAVED = Able("restart"), Able("capacity"), Able("checkpoint")
 START, SAVING = "kubelet: start", "kubelet: checkpoint of devices"
 
 
-@case("DP-KUB-052", MUST, START, needs=[RESTART])
+@case("DP-KUB-052", START, needs=[RESTART])
 def test_a_start_clears_away_sockets_and_nothing_else(node: NodeUnderTest) -> None:
     """That its socket is gone tells a plugin to register again. Others keep files there, and the
     checkpoint has to outlive the kubelet that wrote it."""
@@ -48,7 +48,7 @@ def test_a_start_clears_away_sockets_and_nothing_else(node: NodeUnderTest) -> No
     )
 
 
-@case("DP-KUB-053", MUST, START, needs=[RESTART])
+@case("DP-KUB-053", START, needs=[RESTART])
 def test_a_start_shows_first_the_end_of_sockets_and_then_kubelets_own(node: NodeUnderTest) -> None:
     """Some plugins wait for their socket to go, others for kubelet.sock to be created. The second
     kind registers at once: its socket must not be removed afterwards."""
@@ -69,7 +69,7 @@ def test_a_start_shows_first_the_end_of_sockets_and_then_kubelets_own(node: Node
     )
 
 
-@case("DP-KUB-057", MUST, SAVING, needs=[RESTART, SAVED, Able("pods"), Able("pod-resources")])
+@case("DP-KUB-057", SAVING, needs=[RESTART, SAVED, Able("pods"), Able("pod-resources")])
 def test_a_checkpoint_that_is_broken_is_started_without(node: NodeUnderTest) -> None:
     """A node with a torn file has to come back. What the file says cannot be trusted in part, and
     is not: the pod that runs holds nothing any more."""
@@ -94,7 +94,7 @@ def test_a_checkpoint_that_is_broken_is_started_without(node: NodeUnderTest) -> 
         node.join(node.plugin(plugin.resource), "a", "b")
 
 
-@case("DP-KUB-058", SHOULD, SAVING, needs=[SAVED, Able("pods")])
+@case("DP-KUB-058", SAVING, needs=[SAVED, Able("pods")])
 def test_a_checkpoint_that_cannot_be_written_fails_pods_and_not_lists(node: NodeUnderTest) -> None:
     """A full disk must not hide a device that broke. A pod whose devices are not on record would
     lose them with the next restart. Root may write anywhere, so a folder takes the file's place."""
@@ -120,7 +120,7 @@ def _blocked(file: Path) -> bool:
     return True
 
 
-@case("DP-KUB-059", MAY, SAVING, needs=[RESTART, SAVED, COUNTED])
+@case("DP-KUB-059", SAVING, needs=[RESTART, SAVED, COUNTED])
 def test_without_a_checkpoint_the_resources_of_the_node_are_none(node: NodeUnderTest) -> None:
     """The node is taken for a new one of that name; what the old one offered is not there. A new
     node's folder is empty: to kubelet, any file in it could be a checkpoint."""
@@ -133,7 +133,7 @@ def test_without_a_checkpoint_the_resources_of_the_node_are_none(node: NodeUnder
     node.counted(plugin.resource, (0, 0), "a node that is taken for new offers no device")
 
 
-@case("DP-KUB-064", MAY, START, needs=[RESTART])
+@case("DP-KUB-064", START, needs=[RESTART])
 def test_a_client_whose_socket_was_deleted_goes_on_with_those_it_knows(node: NodeUnderTest) -> None:
     """Somebody cleans the folder. To listen again would be better; kubelet does not, and is
     unreachable for new plugins until it restarts."""
@@ -155,7 +155,7 @@ def test_a_client_whose_socket_was_deleted_goes_on_with_those_it_knows(node: Nod
     node.joined("d")
 
 
-@case("DP-KUB-074", MAY, "kubelet: end", needs=[RESTART])
+@case("DP-KUB-074", "kubelet: end", needs=[RESTART])
 def test_a_client_that_is_told_to_end_leaves_all_sockets_where_they_are(
     node: NodeUnderTest,
 ) -> None:
@@ -174,7 +174,7 @@ def test_a_client_that_is_told_to_end_leaves_all_sockets_where_they_are(
     )
 
 
-@case("DP-KUB-075", MAY, START, needs=[RESTART, Able("root-dir"), Able("watcher")])
+@case("DP-KUB-075", START, needs=[RESTART, Able("root-dir"), Able("watcher")])
 def test_the_root_directory_moves_all_but_the_folder_of_device_plugins(node: NodeUnderTest) -> None:
     """Device plugins have the path in their code, whatever --root-dir says; who looks for the other
     sockets has to be told."""

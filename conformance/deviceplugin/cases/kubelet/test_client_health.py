@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.engine.case import MAY, MUST, Need, case
+from conformance.engine.case import Need, case
 from conformance.engine.verdict import expect
 from conformance.kubelet.needs import Able, From
 from conformance.kubelet.node import NodeUnderTest
@@ -14,7 +14,7 @@ _STATUS: list[Need] = [Able("pods"), From("1.36")]
 _SOURCE = "kubelet: allocatedResourcesStatus of a pod"
 
 
-@case("DP-KUB-060", MUST, _SOURCE, needs=_STATUS)
+@case("DP-KUB-060", _SOURCE, needs=_STATUS)
 def test_a_device_that_fails_is_told_in_the_status_of_its_pod(node: NodeUnderTest) -> None:
     """Who looks for the reason of a crash finds it there; to end the pod is up to others."""
     plugin = node.joined("a")
@@ -28,7 +28,7 @@ def test_a_device_that_fails_is_told_in_the_status_of_its_pod(node: NodeUnderTes
     _expect_undisturbed(node, pod)
 
 
-@case("DP-KUB-061", MAY, _SOURCE, needs=_STATUS)
+@case("DP-KUB-061", _SOURCE, needs=_STATUS)
 def test_a_device_that_leaves_the_list_is_not_told_to_be_broken(node: NodeUnderTest) -> None:
     """Nobody knows how it is. 1.37.2 goes on saying Healthy, Unknown would be better."""
     plugin = node.joined("a", "b")
@@ -48,7 +48,7 @@ def test_a_device_that_leaves_the_list_is_not_told_to_be_broken(node: NodeUnderT
     _expect_undisturbed(node, pod)
 
 
-@case("DP-KUB-069", MUST, _SOURCE, needs=_STATUS)
+@case("DP-KUB-069", _SOURCE, needs=_STATUS)
 def test_a_device_id_is_of_one_resource(node: NodeUnderTest) -> None:
     """Plugins number their devices: 0 of one resource has nothing to do with 0 of another."""
     plugins = [node.joined("0") for _ in range(2)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.engine.case import MAY, MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect, timeout
 from conformance.kubelet.needs import Able
 from conformance.kubelet.node import NodeUnderTest
@@ -18,14 +18,14 @@ def device(id: str, health: str = "Unhealthy") -> pb.Device:
     return pb.Device(ID=id, health=health)
 
 
-@case("DP-KUB-011", MUST, COUNTS, needs=[COUNTED])
+@case("DP-KUB-011", COUNTS, needs=[COUNTED])
 def test_unhealthy_devices_count_for_capacity_and_not_for_allocatable(node: NodeUnderTest) -> None:
     """A scheduler that counts a broken device places a pod that can never start."""
     plugin = node.joined("a", "b", "c", device("d"))
     node.counted(plugin.resource, (4, 3), "of four devices, one unhealthy, three can be had")
 
 
-@case("DP-KUB-012", MUST, INTAKE, needs=[COUNTED])
+@case("DP-KUB-012", INTAKE, needs=[COUNTED])
 def test_whatever_is_not_exactly_healthy_is_unhealthy(node: NodeUnderTest) -> None:
     """A word that the client does not know says nothing good of a device."""
     strange = [device(f"d{number}", word) for number, word in enumerate(("healthy", "", "Unknown"))]
@@ -33,7 +33,7 @@ def test_whatever_is_not_exactly_healthy_is_unhealthy(node: NodeUnderTest) -> No
     node.counted(plugin.resource, (4, 1), "only the word Healthy makes a device healthy")
 
 
-@case("DP-KUB-013", MUST, INTAKE, needs=[COUNTED])
+@case("DP-KUB-013", INTAKE, needs=[COUNTED])
 def test_an_empty_list_is_a_list(node: NodeUnderTest) -> None:
     """A plugin whose hardware was unplugged is still there, and says so when it is back."""
     plugin = node.joined("a", "b")
@@ -49,7 +49,7 @@ def test_an_empty_list_is_a_list(node: NodeUnderTest) -> None:
     )
 
 
-@case("DP-KUB-014", MUST, INTAKE, needs=[COUNTED])
+@case("DP-KUB-014", INTAKE, needs=[COUNTED])
 def test_a_list_replaces_all_that_was_known(node: NodeUnderTest) -> None:
     """There is no message that takes a device away: one that is missing is gone (kubernetes
     55179)."""
@@ -64,21 +64,21 @@ def test_a_list_replaces_all_that_was_known(node: NodeUnderTest) -> None:
     )
 
 
-@case("DP-KUB-015", MUST, INTAKE, needs=[COUNTED])
+@case("DP-KUB-015", INTAKE, needs=[COUNTED])
 def test_a_device_that_is_listed_twice_counts_once(node: NodeUnderTest) -> None:
     """Else two pods could be placed for the one device."""
     plugin = node.joined("a", "a", "b")
     node.counted(plugin.resource, (2, 2), "an id is one device, however often it is listed")
 
 
-@case("DP-KUB-016", MAY, COUNTS, needs=[COUNTED])
+@case("DP-KUB-016", COUNTS, needs=[COUNTED])
 def test_a_device_listed_as_healthy_and_as_unhealthy_counts_for_both(node: NodeUnderTest) -> None:
     """A quirk of kubelet, which keeps a set of each; who compares capacities should know of it."""
     plugin = node.joined("a", device("a"))
     node.counted(plugin.resource, (2, 1), "an id in both states is in both sets")
 
 
-@case("DP-KUB-017", MAY, INTAKE)
+@case("DP-KUB-017", INTAKE)
 def test_ids_of_any_length_and_script_are_taken(node: NodeUnderTest) -> None:
     """The API speaks of 63 characters, and nobody checks: plugins put UUIDs and paths together."""
     lengths = [letter * length for letter, length in zip("abc", (63, 64, 300), strict=True)]
@@ -91,7 +91,7 @@ def test_ids_of_any_length_and_script_are_taken(node: NodeUnderTest) -> None:
     )
 
 
-@case("DP-KUB-018", SHOULD, "robustness: many devices", needs=[COUNTED, Able("pods")])
+@case("DP-KUB-018", "robustness: many devices", needs=[COUNTED, Able("pods")])
 def test_ten_thousand_devices_are_taken_in_and_do_not_slow_pods_down(node: NodeUnderTest) -> None:
     """Shares of memory or of time slices are devices, too, and a node has many; within a second
     of its coming a pod's device is to be asked for."""
@@ -109,7 +109,7 @@ def test_ten_thousand_devices_are_taken_in_and_do_not_slow_pods_down(node: NodeU
     node.pods.running(pod)
 
 
-@case("DP-KUB-019", MUST, "gRPC: limit of a message", needs=[COUNTED])
+@case("DP-KUB-019", "gRPC: limit of a message", needs=[COUNTED])
 def test_a_list_above_four_mebibytes_ends_that_plugin_alone(node: NodeUnderTest) -> None:
     """gRPC's limit cuts the stream off. It must not be half a list, nor take other plugins along.
     A few ids of a mebibyte stand for tens of thousands."""
@@ -129,7 +129,7 @@ def test_a_list_above_four_mebibytes_ends_that_plugin_alone(node: NodeUnderTest)
     )
 
 
-@case("DP-KUB-020", MUST, "robustness: many lists")
+@case("DP-KUB-020", "robustness: many lists")
 def test_of_a_storm_of_lists_the_last_one_holds(node: NodeUnderTest) -> None:
     """A device that flaps has its plugin send without pause, and each list is written to the
     checkpoint. A thousand lists as fast as they go stand for ten seconds of it."""

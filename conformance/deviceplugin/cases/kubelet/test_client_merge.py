@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from conformance.engine.case import MUST, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from conformance.kubelet.needs import Able, From
 from conformance.kubelet.node import NodeUnderTest
@@ -17,7 +17,7 @@ _SOURCE = "kubelet: what plugins add to a container"
 _KEPT_BY_KUBELET = "io.kubernetes.container.restartCount"
 
 
-@case("DP-KUB-047", MUST, _SOURCE, needs=_CONFIGS)
+@case("DP-KUB-047", _SOURCE, needs=_CONFIGS)
 def test_a_variable_that_two_plugins_set_is_there_once(node: NodeUnderTest) -> None:
     """Which of two values a process sees would depend on its runtime and its language. Resources
     have no order, so that either plugin may be the first."""
@@ -33,7 +33,7 @@ def test_a_variable_that_two_plugins_set_is_there_once(node: NodeUnderTest) -> N
     )
 
 
-@case("DP-KUB-048", MUST, _SOURCE, needs=_CONFIGS)
+@case("DP-KUB-048", _SOURCE, needs=_CONFIGS)
 def test_a_path_that_two_plugins_fill_is_filled_once(node: NodeUnderTest) -> None:
     """Runtimes refuse two devices at one path, or mount one over the other."""
     device, mount = "/dev/of-both", "/mnt/of-both"
@@ -55,7 +55,7 @@ def test_a_path_that_two_plugins_fill_is_filled_once(node: NodeUnderTest) -> Non
     )
 
 
-@case("DP-KUB-049", MUST, _SOURCE, needs=_CONFIGS)
+@case("DP-KUB-049", _SOURCE, needs=_CONFIGS)
 def test_variables_of_a_plugin_stand_before_those_of_the_pod(node: NodeUnderTest) -> None:
     """With runtimes the last one wins: whoever writes a pod can override what a plugin suggests."""
     plugin = _answering(node, envs={"SHARED": "plugin"})
@@ -69,7 +69,7 @@ def test_variables_of_a_plugin_stand_before_those_of_the_pod(node: NodeUnderTest
     )
 
 
-@case("DP-KUB-050", MUST, _SOURCE, needs=[*_CONFIGS, From("1.29")])
+@case("DP-KUB-050", _SOURCE, needs=[*_CONFIGS, From("1.29")])
 def test_cdi_devices_reach_the_runtime_each_once(node: NodeUnderTest) -> None:
     """The runtime looks them up by these names; all edits of a name that comes twice would be made
     twice."""
@@ -86,7 +86,7 @@ def test_cdi_devices_reach_the_runtime_each_once(node: NodeUnderTest) -> None:
     )
 
 
-@case("DP-KUB-051", MUST, _SOURCE, needs=_CONFIGS)
+@case("DP-KUB-051", _SOURCE, needs=_CONFIGS)
 def test_annotations_of_a_plugin_do_not_replace_those_of_kubelet(node: NodeUnderTest) -> None:
     """Kubelet finds its containers again by its annotations; after a restart it would believe what
     a plugin had written there."""

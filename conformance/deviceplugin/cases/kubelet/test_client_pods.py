@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 
-from conformance.engine.case import MAY, MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from conformance.kubelet.needs import Able, From
 from conformance.kubelet.node import NodeUnderTest
@@ -17,7 +17,7 @@ _PODS = [Able("pods")]
 _ALLOCATION = "kubelet: allocation at admission"
 
 
-@case("DP-KUB-032", MUST, "device plugin API v1beta1: AllocateRequest", needs=_PODS)
+@case("DP-KUB-032", "device plugin API v1beta1: AllocateRequest", needs=_PODS)
 def test_each_allocate_asks_for_one_container(node: NodeUnderTest) -> None:
     """Many plugins answer for the first container of a request only; a second one in it would start
     without its devices."""
@@ -37,7 +37,7 @@ def test_each_allocate_asks_for_one_container(node: NodeUnderTest) -> None:
     )
 
 
-@case("DP-KUB-033", MUST, _ALLOCATION, needs=_PODS)
+@case("DP-KUB-033", _ALLOCATION, needs=_PODS)
 def test_two_containers_of_a_pod_get_different_devices(node: NodeUnderTest) -> None:
     """A device is exclusive, within a pod as well: two processes on one GPU break each other."""
     plugin = node.joined("a", "b", "c")
@@ -52,7 +52,7 @@ def test_two_containers_of_a_pod_get_different_devices(node: NodeUnderTest) -> N
     )
 
 
-@case("DP-KUB-034", MUST, _ALLOCATION, needs=_PODS)
+@case("DP-KUB-034", _ALLOCATION, needs=_PODS)
 def test_a_container_with_two_resources_asks_both_plugins(node: NodeUnderTest) -> None:
     """A plugin that is not asked prepares nothing: the container sees half of its hardware."""
     first, second = node.joined("a", "b"), node.joined("c", "d")
@@ -66,7 +66,7 @@ def test_a_container_with_two_resources_asks_both_plugins(node: NodeUnderTest) -
     )
 
 
-@case("DP-KUB-035", MUST, _ALLOCATION, needs=_PODS)
+@case("DP-KUB-035", _ALLOCATION, needs=_PODS)
 def test_a_failed_allocate_refuses_the_pod_and_frees_the_device(node: NodeUnderTest) -> None:
     """Devices that stay marked after a failure are lost to the node until kubelet restarts."""
     plugin = node.joined("a")
@@ -76,7 +76,7 @@ def test_a_failed_allocate_refuses_the_pod_and_frees_the_device(node: NodeUnderT
     node.pods.running(limits={plugin.resource: 1})
 
 
-@case("DP-KUB-036", SHOULD, _ALLOCATION, needs=_PODS)
+@case("DP-KUB-036", _ALLOCATION, needs=_PODS)
 def test_an_answer_without_a_container_refuses_the_pod_and_frees_the_device(
     node: NodeUnderTest,
 ) -> None:
@@ -91,7 +91,7 @@ def test_an_answer_without_a_container_refuses_the_pod_and_frees_the_device(
     node.pods.running(limits={plugin.resource: 1})
 
 
-@case("DP-KUB-037", MUST, _ALLOCATION, needs=[*_PODS, Able("configs")])
+@case("DP-KUB-037", _ALLOCATION, needs=[*_PODS, Able("configs")])
 def test_of_two_answers_for_one_container_the_first_counts(node: NodeUnderTest) -> None:
     """The second is of nobody: its devices and variables belong in no container."""
     plugin = node.joined("a")
@@ -108,7 +108,7 @@ def test_of_two_answers_for_one_container_the_first_counts(node: NodeUnderTest) 
     )
 
 
-@case("DP-KUB-038", MUST, _ALLOCATION, needs=_PODS)
+@case("DP-KUB-038", _ALLOCATION, needs=_PODS)
 def test_a_pod_that_fails_half_way_gives_back_what_it_got(node: NodeUnderTest) -> None:
     """Otherwise a plugin that is broken eats up the devices of the others, pod by pod."""
     good, bad = node.joined("a"), node.joined("b")
@@ -124,7 +124,7 @@ def test_a_pod_that_fails_half_way_gives_back_what_it_got(node: NodeUnderTest) -
     node.pods.running(limits={good.resource: 1})
 
 
-@case("DP-KUB-046", MUST, "kubelet: devices of pods that are gone", needs=_PODS)
+@case("DP-KUB-046", "kubelet: devices of pods that are gone", needs=_PODS)
 def test_devices_of_a_deleted_pod_can_be_had_again(node: NodeUnderTest) -> None:
     """There is no call that frees a device: the client has to notice by itself."""
     plugin = node.joined("a")
@@ -138,7 +138,7 @@ def test_devices_of_a_deleted_pod_can_be_had_again(node: NodeUnderTest) -> None:
     )
 
 
-@case("DP-KUB-062", MAY, "kubelet: admission with unhealthy devices", needs=_PODS)
+@case("DP-KUB-062", "kubelet: admission with unhealthy devices", needs=_PODS)
 def test_a_limit_of_none_is_refused_while_no_device_is_healthy(node: NodeUnderTest) -> None:
     """What 1.37.2 does: the health of a resource is judged before the number that is asked for."""
     plugin = node.joined("a")
@@ -150,13 +150,13 @@ def test_a_limit_of_none_is_refused_while_no_device_is_healthy(node: NodeUnderTe
     node.pods.refused(node.pods.run({plugin.resource: 0}))
 
 
-@case("DP-KUB-063", MAY, "kubelet: admission of unknown resources", needs=_PODS)
+@case("DP-KUB-063", "kubelet: admission of unknown resources", needs=_PODS)
 def test_a_resource_that_nobody_registered_is_no_obstacle(node: NodeUnderTest) -> None:
     """What 1.37.2 does: nothing of the resource is on the node, so that nothing of it is judged."""
     node.pods.running(limits={node.resource(): 1})
 
 
-@case("DP-KUB-065", MUST, "kubelet: allocation to a pod it knows", needs=[*_PODS, Able("restart")])
+@case("DP-KUB-065", "kubelet: allocation to a pod it knows", needs=[*_PODS, Able("restart")])
 def test_a_pod_cannot_ask_for_another_number_later(node: NodeUnderTest) -> None:
     """What was allocated stays for the life of a pod; another count of it cannot be met."""
     plugin = node.joined("a", "b", "c")
@@ -170,7 +170,7 @@ def test_a_pod_cannot_ask_for_another_number_later(node: NodeUnderTest) -> None:
     _expect_unexpected(node.pods.state(pod))
 
 
-@case("DP-KUB-068", MUST, _ALLOCATION, needs=_PODS)
+@case("DP-KUB-068", _ALLOCATION, needs=_PODS)
 def test_a_device_that_vanishes_during_its_allocate_harms_nobody(node: NodeUnderTest) -> None:
     """A plugin cannot know what is asked of it next when it drops a device. Kubelet 1.37.2 ends
     over it, and with it the admission of every pod on the node."""
@@ -200,9 +200,7 @@ def test_a_device_that_vanishes_during_its_allocate_harms_nobody(node: NodeUnder
     _expect_serving(node, plugin, other)
 
 
-@case(
-    "DP-KUB-073", MUST, "kubelet: resources backed by claims", needs=[Able("claims"), From("1.36")]
-)
+@case("DP-KUB-073", "kubelet: resources backed by claims", needs=[Able("claims"), From("1.36")])
 def test_a_resource_that_a_claim_backs_is_not_asked_of_a_plugin(node: NodeUnderTest) -> None:
     """The devices come from a DRA driver; a plugin of the same resource would give others on top,
     and they would be lost to everybody else."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from conformance.engine.case import MUST, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from conformance.kubelet.needs import Able
 from conformance.kubelet.node import NodeUnderTest
@@ -29,7 +29,7 @@ _ANSWERS: Mapping[str, Answer] = {
 }
 
 
-@case("DP-KUB-039", MUST, _SOURCE, needs=_PODS)
+@case("DP-KUB-039", _SOURCE, needs=_PODS)
 def test_a_preference_is_followed_as_far_as_it_makes_sense(node: NodeUnderTest) -> None:
     """What a plugin prefers is advice, and plugins err: whatever they say, the container gets as
     many devices as it asked for, all of them known and free."""
@@ -51,7 +51,7 @@ def test_a_preference_is_followed_as_far_as_it_makes_sense(node: NodeUnderTest) 
     )
 
 
-@case("DP-KUB-040", MUST, _SOURCE, needs=_PODS)
+@case("DP-KUB-040", _SOURCE, needs=_PODS)
 def test_a_failed_preference_refuses_the_pod(node: NodeUnderTest) -> None:
     """An error says that something is wrong with the devices, which no opinion does not: nothing is
     allocated then."""
@@ -66,7 +66,7 @@ def test_a_failed_preference_refuses_the_pod(node: NodeUnderTest) -> None:
     )
 
 
-@case("DP-KUB-041", MUST, _SOURCE, needs=_PODS)
+@case("DP-KUB-041", _SOURCE, needs=_PODS)
 def test_a_plugin_that_offers_no_preference_is_not_asked(node: NodeUnderTest) -> None:
     """It need not serve the call at all: an error would refuse every pod."""
     plugin = node.joined("a", "b", "c")

@@ -6,7 +6,7 @@ import math
 import threading
 
 from conformance.deviceplugin.attempts import Attempt, refusal
-from conformance.engine.case import MAY, MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from conformance.kubelet.needs import Able
 from conformance.kubelet.node import NodeUnderTest
@@ -19,7 +19,7 @@ DIAL_S = 10.0
 ASK, WATCH = "GetDevicePluginOptions", "ListAndWatch"
 
 
-@case("DP-KUB-001", MUST, "device plugin API v1beta1: registration")
+@case("DP-KUB-001", "device plugin API v1beta1: registration")
 def test_a_plugin_is_asked_for_its_options_and_then_watched_once(node: NodeUnderTest) -> None:
     """Options come first because they say how to allocate; a second stream would have a plugin
     send every change twice."""
@@ -34,7 +34,7 @@ def test_a_plugin_is_asked_for_its_options_and_then_watched_once(node: NodeUnder
     )
 
 
-@case("DP-KUB-002", MUST, "kubelet: checks of Register")
+@case("DP-KUB-002", "kubelet: checks of Register")
 def test_a_strange_version_is_refused_with_the_versions_named(node: NodeUnderTest) -> None:
     """The error is all that the author of a plugin for another API version gets to see."""
     plugin = node.plugin().serve()
@@ -48,7 +48,7 @@ def test_a_strange_version_is_refused_with_the_versions_named(node: NodeUnderTes
         )
 
 
-@case("DP-KUB-003", MUST, "kubelet: checks of Register")
+@case("DP-KUB-003", "kubelet: checks of Register")
 def test_a_name_that_is_no_extended_resource_is_refused(node: NodeUnderTest) -> None:
     """A resource of such a name could take the place of CPU and memory, or be none that a pod may
     ask for."""
@@ -59,7 +59,7 @@ def test_a_name_that_is_no_extended_resource_is_refused(node: NodeUnderTest) -> 
         refusal(node, plugin, "the name of an extended resource", resource_name=name)
 
 
-@case("DP-KUB-004", MUST, "kubelet: checks of Register")
+@case("DP-KUB-004", "kubelet: checks of Register")
 def test_every_good_name_is_accepted(node: NodeUnderTest) -> None:
     """The longest ones, capitals and underscores behind the slash included: vendors have them."""
     unusual = ("a/b", "smarter-devices/net_tun", "x.io/GPU.v1")
@@ -67,7 +67,7 @@ def test_every_good_name_is_accepted(node: NodeUnderTest) -> None:
         node.join(node.plugin(name), "a")
 
 
-@case("DP-KUB-005", MUST, "kubelet: dial of a plugin", needs=[Able("capacity")])
+@case("DP-KUB-005", "kubelet: dial of a plugin", needs=[Able("capacity")])
 def test_a_plugin_that_does_not_listen_hears_so_within_the_time_of_a_dial(
     node: NodeUnderTest,
 ) -> None:
@@ -84,7 +84,7 @@ def test_a_plugin_that_does_not_listen_hears_so_within_the_time_of_a_dial(
     )
 
 
-@case("DP-KUB-006", MAY, "kubelet: place of a plugin's socket")
+@case("DP-KUB-006", "kubelet: place of a plugin's socket")
 def test_the_endpoint_is_a_path_below_the_folder_that_is_not_checked(node: NodeUnderTest) -> None:
     """A file name is meant. What kubelet joins to its folder unseen still has to lead somewhere,
     or to an error: for an empty endpoint after the time of a dial, which a client with a clock does
@@ -105,7 +105,7 @@ def test_the_endpoint_is_a_path_below_the_folder_that_is_not_checked(node: NodeU
     expect(found, what, wanted="an error", got="success")
 
 
-@case("DP-KUB-007", MUST, "kubelet: options of a plugin")
+@case("DP-KUB-007", "kubelet: options of a plugin")
 def test_a_plugin_whose_options_fail_is_refused_and_hung_up_on(node: NodeUnderTest) -> None:
     """It tries again and again; a client that keeps each connection runs out of descriptors
     (kubernetes 124716)."""
@@ -121,7 +121,7 @@ def test_a_plugin_whose_options_fail_is_refused_and_hung_up_on(node: NodeUnderTe
     )
 
 
-@case("DP-KUB-008", SHOULD, "robustness: a plugin that does not answer")
+@case("DP-KUB-008", "robustness: a plugin that does not answer")
 def test_a_plugin_that_hangs_does_not_hold_up_its_registration_for_ever(
     node: NodeUnderTest,
 ) -> None:
@@ -140,7 +140,7 @@ def test_a_plugin_that_hangs_does_not_hold_up_its_registration_for_ever(
     )
 
 
-@case("DP-KUB-009", MUST, "kubelet: options of a plugin", needs=[Able("pods")])
+@case("DP-KUB-009", "kubelet: options of a plugin", needs=[Able("pods")])
 def test_options_are_those_that_the_plugin_answers(node: NodeUnderTest) -> None:
     """Since 1.25 those of Register mean nothing; a plugin asked for what it does not serve fails
     its pods."""
@@ -161,7 +161,7 @@ def test_options_are_those_that_the_plugin_answers(node: NodeUnderTest) -> None:
     )
 
 
-@case("DP-KUB-010", MUST, "device plugin API v1beta1: ListAndWatch", needs=[Able("capacity")])
+@case("DP-KUB-010", "device plugin API v1beta1: ListAndWatch", needs=[Able("capacity")])
 def test_register_does_not_wait_for_the_first_list(node: NodeUnderTest) -> None:
     """Some plugins look for their hardware first; the list may come much later. The five minutes
     pass on the clock of a client that has one, and are a moment for others."""
@@ -178,7 +178,7 @@ def test_register_does_not_wait_for_the_first_list(node: NodeUnderTest) -> None:
     node.counted(plugin.resource, (1, 1), "the first list is taken in whenever it comes")
 
 
-@case("DP-KUB-031", MUST, "robustness: registrations at the same time")
+@case("DP-KUB-031", "robustness: registrations at the same time")
 def test_plugins_that_register_at_the_same_time_are_all_taken_in(node: NodeUnderTest) -> None:
     """After a restart of kubelet all plugins of a node come at once (kubernetes 55884)."""
     plugins = [node.plugin().serve() for _ in range(3)]
@@ -201,7 +201,7 @@ def test_plugins_that_register_at_the_same_time_are_all_taken_in(node: NodeUnder
         )
 
 
-@case("DP-KUB-072", MAY, "kubelet: options of a plugin")
+@case("DP-KUB-072", "kubelet: options of a plugin")
 def test_the_call_for_options_has_what_is_left_of_registers_deadline(node: NodeUnderTest) -> None:
     """A plugin that gives its own Register up should not go on being asked by it."""
     plugin = node.plugin().serve()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.engine.case import MUST, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from conformance.kubelet.needs import Able
 from conformance.kubelet.node import NodeUnderTest
@@ -14,7 +14,7 @@ _RESTART = [Able("pods"), Able("restart"), Able("pod-resources")]
 _SOURCE = "kubelet: restart"
 
 
-@case("DP-KUB-054", MUST, _SOURCE, needs=[*_RESTART, Able("capacity")])
+@case("DP-KUB-054", _SOURCE, needs=[*_RESTART, Able("capacity")])
 def test_devices_that_pods_hold_are_not_given_away_after_a_restart(node: NodeUnderTest) -> None:
     """The pods go on running meanwhile. What the node can offer is not known before the plugin is
     back, so that the scheduler must see none."""
@@ -37,7 +37,7 @@ def test_devices_that_pods_hold_are_not_given_away_after_a_restart(node: NodeUnd
     )
 
 
-@case("DP-KUB-055", MUST, _SOURCE, needs=_RESTART)
+@case("DP-KUB-055", _SOURCE, needs=_RESTART)
 def test_a_pod_that_does_not_run_needs_its_devices_healthy_after_a_restart(
     node: NodeUnderTest,
 ) -> None:
@@ -65,7 +65,7 @@ def test_a_pod_that_does_not_run_needs_its_devices_healthy_after_a_restart(
     )
 
 
-@case("DP-KUB-056", MUST, _SOURCE, needs=_RESTART)
+@case("DP-KUB-056", _SOURCE, needs=_RESTART)
 def test_a_pod_that_runs_is_left_alone_however_late_the_plugin_comes(node: NodeUnderTest) -> None:
     """An update of kubelet must not end the work of a whole node, and plugins take their time."""
     plugin = node.joined("a", "b")
@@ -78,7 +78,7 @@ def test_a_pod_that_runs_is_left_alone_however_late_the_plugin_comes(node: NodeU
     _expect_nothing_new(node, pod, again, held)
 
 
-@case("DP-KUB-076", MUST, _SOURCE, needs=_RESTART)
+@case("DP-KUB-076", _SOURCE, needs=_RESTART)
 def test_an_init_container_that_is_done_does_not_end_its_pod_after_a_restart(
     node: NodeUnderTest,
 ) -> None:

@@ -7,7 +7,7 @@ at odds. Cases that could meet this accept it, or a client without the quirk, an
 from __future__ import annotations
 
 from conformance.deviceplugin.attempts import refused
-from conformance.engine.case import MAY, MUST, case
+from conformance.engine.case import case
 from conformance.engine.verdict import Broken, expect
 from conformance.kubelet.needs import Able, From
 from conformance.kubelet.node import NodeUnderTest
@@ -20,7 +20,7 @@ OTHER, SAME = "kubelet: several sockets of a resource", "kubelet: one socket twi
 ASK, WATCH = "GetDevicePluginOptions", "ListAndWatch"
 
 
-@case("DP-KUB-026", MUST, OTHER, needs=[Able("capacity")])
+@case("DP-KUB-026", OTHER, needs=[Able("capacity")])
 def test_when_a_replaced_plugin_ends_its_successor_is_not_lost(node: NodeUnderTest) -> None:
     """An update starts the new plugin before the old one ends. Kubelets from 1.25 to 1.36 take the
     end of the old stream for the new plugin's (kubernetes 121994), and are held to that."""
@@ -40,7 +40,7 @@ def test_when_a_replaced_plugin_ends_its_successor_is_not_lost(node: NodeUnderTe
     )
 
 
-@case("DP-KUB-027", MAY, SAME, needs=[MULTI])
+@case("DP-KUB-027", SAME, needs=[MULTI])
 def test_a_socket_that_is_in_use_is_refused_or_known_already(node: NodeUnderTest) -> None:
     """A plugin may register twice, by two triggers or after an answer that was lost. Kubelet dials
     it, asks, and refuses; to be content without a dial is as good."""
@@ -55,7 +55,7 @@ def test_a_socket_that_is_in_use_is_refused_or_known_already(node: NodeUnderTest
     )
 
 
-@case("DP-KUB-028", MAY, SAME)
+@case("DP-KUB-028", SAME)
 def test_a_plugin_that_restarts_before_its_end_was_seen_is_not_shut_out_unseen(
     node: NodeUnderTest,
 ) -> None:
@@ -84,7 +84,7 @@ def test_a_plugin_that_restarts_before_its_end_was_seen_is_not_shut_out_unseen(
         )
 
 
-@case("DP-KUB-029", MUST, OTHER, needs=[MULTI, Able("pods")])
+@case("DP-KUB-029", OTHER, needs=[MULTI, Able("pods")])
 def test_when_one_of_two_plugins_ends_the_other_one_is_called(node: NodeUnderTest) -> None:
     """A new version that is taken back leaves the old one in charge, without a gap."""
     first = node.joined("a", "b")
@@ -104,7 +104,7 @@ def test_when_one_of_two_plugins_ends_the_other_one_is_called(node: NodeUnderTes
     )
 
 
-@case("DP-KUB-030", MAY, OTHER)
+@case("DP-KUB-030", OTHER)
 def test_of_two_plugins_the_list_that_came_last_holds(node: NodeUnderTest) -> None:
     """The lists of a resource are not merged: two plugins that share one have to agree."""
     first = node.joined("a", "b")
@@ -117,7 +117,7 @@ def test_of_two_plugins_the_list_that_came_last_holds(node: NodeUnderTest) -> No
         )
 
 
-@case("DP-KUB-066", MAY, SAME, needs=[MULTI, Able("restart")])
+@case("DP-KUB-066", SAME, needs=[MULTI, Able("restart")])
 def test_after_a_doubled_register_the_resource_recovers_or_waits_for_a_restart(
     node: NodeUnderTest,
 ) -> None:
@@ -157,7 +157,7 @@ def _renewed(node: NodeUnderTest, plugin: ScriptedPlugin) -> None:
     )
 
 
-@case("DP-KUB-067", MAY, SAME, needs=[MULTI, Able("pods")])
+@case("DP-KUB-067", SAME, needs=[MULTI, Able("pods")])
 def test_after_a_doubled_register_an_heir_of_the_socket_is_called(node: NodeUnderTest) -> None:
     """Where 1.37.2 refuses the heir, it still calls it: the connection that it never closed comes
     to life again. Its lists it never hears. Elsewhere the heir can register."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.engine.case import MAY, MUST, Need, case
+from conformance.engine.case import Need, case
 from conformance.engine.verdict import expect, timeout
 from conformance.kubelet.needs import Able, From
 from conformance.kubelet.node import NodeUnderTest
@@ -18,7 +18,7 @@ _LATE_NEEDS: list[Need] = [Able("pods"), Able("gates"), Able("restart"), From("1
 _RPC = "PreStartContainer"
 
 
-@case("DP-KUB-042", MUST, _PREPARE, needs=_PODS)
+@case("DP-KUB-042", _PREPARE, needs=_PODS)
 def test_a_plugin_prepares_the_devices_before_every_start(node: NodeUnderTest) -> None:
     """Devices are reset there. A container that starts without it, even for the second time, works
     with what its predecessor left behind."""
@@ -43,7 +43,7 @@ def test_a_plugin_prepares_the_devices_before_every_start(node: NodeUnderTest) -
     )
 
 
-@case("DP-KUB-043", MUST, _PREPARE, needs=_PODS)
+@case("DP-KUB-043", _PREPARE, needs=_PODS)
 def test_a_plugin_has_30_s_to_prepare_and_is_asked_again_after_that(node: NodeUnderTest) -> None:
     """A reset that hangs must neither start the container on devices in an unknown state, nor keep
     it from starting for ever. The plugin looks at the deadline instead of taking 31 s."""
@@ -70,7 +70,7 @@ def test_a_plugin_has_30_s_to_prepare_and_is_asked_again_after_that(node: NodeUn
     node.until(lambda: node.pods.state(pod).phase == "Running", "the start is tried again")
 
 
-@case("DP-KUB-044", MUST, _PREPARE, needs=_PODS)
+@case("DP-KUB-044", _PREPARE, needs=_PODS)
 def test_a_plugin_that_prepares_nothing_is_not_asked_to(node: NodeUnderTest) -> None:
     """It need not serve the call at all: an error would keep every container from starting."""
     plugin = node.joined("a", "b")
@@ -85,7 +85,7 @@ def test_a_plugin_that_prepares_nothing_is_not_asked_to(node: NodeUnderTest) -> 
     )
 
 
-@case("DP-KUB-045", MUST, "kubelet: allocation at admission", needs=_PODS)
+@case("DP-KUB-045", "kubelet: allocation at admission", needs=_PODS)
 def test_a_container_that_starts_again_keeps_its_devices(node: NodeUnderTest) -> None:
     """Allocate has effects on the host; a container that crashes must not repeat them."""
     plugin = node.joined("a", "b")
@@ -100,7 +100,7 @@ def test_a_container_that_starts_again_keeps_its_devices(node: NodeUnderTest) ->
     )
 
 
-@case("DP-KUB-070", MAY, _LATE, needs=_LATE_NEEDS)
+@case("DP-KUB-070", _LATE, needs=_LATE_NEEDS)
 def test_devices_of_a_pod_with_resources_of_its_own_are_allocated_at_the_start(
     node: NodeUnderTest,
 ) -> None:
@@ -125,7 +125,7 @@ def test_devices_of_a_pod_with_resources_of_its_own_are_allocated_at_the_start(
     )
 
 
-@case("DP-KUB-071", MAY, _LATE, needs=_LATE_NEEDS)
+@case("DP-KUB-071", _LATE, needs=_LATE_NEEDS)
 def test_an_allocate_that_fails_at_the_start_is_tried_again(node: NodeUnderTest) -> None:
     """The pod has been admitted by then: it waits for the plugin, and does not fail for it."""
     plugin = _late(node)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.engine.case import MAY, MUST, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from conformance.kubelet.needs import Able
 from conformance.kubelet.node import NodeUnderTest
@@ -15,7 +15,7 @@ GRACE_S = 300.0
 """How long a resource outlives its plugin."""
 
 
-@case("DP-KUB-021", MUST, ENDS, needs=[COUNTED])
+@case("DP-KUB-021", ENDS, needs=[COUNTED])
 def test_a_stream_that_fails_takes_the_devices_and_leaves_the_capacity(node: NodeUnderTest) -> None:
     """No pod may be placed for devices that nobody vouches for; the capacity tells that they are
     missed. The plugin has to come back by itself."""
@@ -24,7 +24,7 @@ def test_a_stream_that_fails_takes_the_devices_and_leaves_the_capacity(node: Nod
     _lost(node, plugin)
 
 
-@case("DP-KUB-022", MUST, ENDS, needs=[COUNTED])
+@case("DP-KUB-022", ENDS, needs=[COUNTED])
 def test_a_stream_that_ends_well_takes_the_devices_all_the_same(node: NodeUnderTest) -> None:
     """A ListAndWatch that returns is the most common bug of plugins: who goes on as if it were
     open has devices that never change again."""
@@ -42,7 +42,7 @@ def _lost(node: NodeUnderTest, plugin: ScriptedPlugin) -> None:
     )
 
 
-@case("DP-KUB-023", MUST, GRACE, needs=[COUNTED, CLOCK])
+@case("DP-KUB-023", GRACE, needs=[COUNTED, CLOCK])
 def test_after_five_minutes_a_resource_without_a_plugin_is_gone(node: NodeUnderTest) -> None:
     """A vendor's software that was taken off a node should not be missed for ever."""
     plugin = node.joined("a", "b")
@@ -62,7 +62,7 @@ def test_after_five_minutes_a_resource_without_a_plugin_is_gone(node: NodeUnderT
     )
 
 
-@case("DP-KUB-024", MUST, GRACE, needs=[COUNTED, CLOCK])
+@case("DP-KUB-024", GRACE, needs=[COUNTED, CLOCK])
 def test_a_plugin_that_returns_within_five_minutes_was_never_gone(node: NodeUnderTest) -> None:
     """An update of the plugin must not end what runs. It returns after 4 min 55 s rather than 59,
     so that a slow machine does not make it late."""
@@ -80,7 +80,7 @@ def test_a_plugin_that_returns_within_five_minutes_was_never_gone(node: NodeUnde
     )
 
 
-@case("DP-KUB-025", MAY, ENDS, needs=[Able("pods")])
+@case("DP-KUB-025", ENDS, needs=[Able("pods")])
 def test_a_frozen_plugin_keeps_its_devices_and_holds_up_its_pods(node: NodeUnderTest) -> None:
     """Its connection is open, so nobody notices (kubernetes 117435). Whether Allocate is waited for
     or given up in the end, no pod may run without its answer."""

@@ -13,14 +13,14 @@ from conformance.deviceplugin.plugins.capabilities import (
     unhealthy,
 )
 from conformance.deviceplugin.plugins.refusals import answered, refused, survives
-from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import Broken, expect
 
 ALLOCATE = "device plugin v1beta1, Allocate"
 NEVER_LISTED = "refimpl-never-listed"
 
 
-@case("DP-PLG-029", MUST, ALLOCATE, needs=[ONE_DEVICE])
+@case("DP-PLG-029", ALLOCATE, needs=[ONE_DEVICE])
 def test_one_id_is_answered_for_one_container(plugin: Plugin) -> None:
     """Kubelet asks so for nearly every container, and waits without a deadline of its own while no
     other pod of the node is admitted. 10 s are generous."""
@@ -29,7 +29,7 @@ def test_one_id_is_answered_for_one_container(plugin: Plugin) -> None:
     expect(got == 1, "one answer for the one container", wanted=1, got=got)
 
 
-@case("DP-PLG-030", MUST, ALLOCATE, needs=[TWO_DEVICES])
+@case("DP-PLG-030", ALLOCATE, needs=[TWO_DEVICES])
 def test_the_answer_covers_all_ids_of_a_container(plugin: Plugin) -> None:
     """The pod was promised so many devices and gets what this one answer has. Up to eight of them:
     what the plugin answers for each alone has to be in it."""
@@ -46,7 +46,7 @@ def test_the_answer_covers_all_ids_of_a_container(plugin: Plugin) -> None:
     )
 
 
-@case("DP-PLG-031", MUST, ALLOCATE, needs=[TWO_DEVICES])
+@case("DP-PLG-031", ALLOCATE, needs=[TWO_DEVICES])
 def test_two_containers_get_two_answers_in_their_order(plugin: Plugin) -> None:
     """No kubelet has sent two so far, but the message has room for them; swapped answers would give
     a container the devices of its neighbour."""
@@ -62,7 +62,7 @@ def test_two_containers_get_two_answers_in_their_order(plugin: Plugin) -> None:
     expect(not wrong, "answers are in the order of the containers", wanted=ids, got=wrong)
 
 
-@case("DP-PLG-032", MUST, ALLOCATE, needs=[ONE_DEVICE])
+@case("DP-PLG-032", ALLOCATE, needs=[ONE_DEVICE])
 def test_all_ids_can_be_had_at_once(plugin: Plugin) -> None:
     """A pod may ask for the whole node; what is listed as healthy is on offer."""
     ids = plugin.ids()
@@ -71,7 +71,7 @@ def test_all_ids_can_be_had_at_once(plugin: Plugin) -> None:
     expect(len(answers) == 1, rule, wanted=1, got=len(answers))
 
 
-@case("DP-PLG-033", MUST, ALLOCATE)
+@case("DP-PLG-033", ALLOCATE)
 def test_an_id_that_was_never_listed_is_refused(plugin: Plugin) -> None:
     """Kubelet may ask for a device of an earlier list. With an empty success the container starts
     without the device, and nobody knows why it does not work."""
@@ -84,7 +84,7 @@ def test_an_id_that_was_never_listed_is_refused(plugin: Plugin) -> None:
     survives(plugin, "Allocate of an unknown id")
 
 
-@case("DP-PLG-034", SHOULD, ALLOCATE, needs=[UNHEALTHY])
+@case("DP-PLG-034", ALLOCATE, needs=[UNHEALTHY])
 def test_an_unhealthy_id_is_refused(plugin: Plugin) -> None:
     """Its list may still be on the way while kubelet asks for the device: the pod is better off
     failing now. A plugin that gives it all the same should say so in its documentation."""
@@ -92,7 +92,7 @@ def test_an_unhealthy_id_is_refused(plugin: Plugin) -> None:
         refused(lambda: plugin.allocate([id]), f"Allocate of {id}, which is unhealthy, fails")
 
 
-@case("DP-PLG-035", SHOULD, ALLOCATE, needs=[ONE_DEVICE])
+@case("DP-PLG-035", ALLOCATE, needs=[ONE_DEVICE])
 def test_an_id_given_twice_is_given_once(plugin: Plugin) -> None:
     """A runtime may refuse a container that has the same path twice. To refuse the request is
     fine."""
@@ -108,7 +108,7 @@ def test_an_id_given_twice_is_given_once(plugin: Plugin) -> None:
     survives(plugin, "Allocate of an id given twice")
 
 
-@case("DP-PLG-036", SHOULD, ALLOCATE)
+@case("DP-PLG-036", ALLOCATE)
 def test_no_ids_give_no_devices(plugin: Plugin) -> None:
     """Nothing was asked for, so nothing is handed out, least of all everything."""
     answer = answered(
@@ -127,7 +127,7 @@ def test_no_ids_give_no_devices(plugin: Plugin) -> None:
     survives(plugin, "Allocate without ids")
 
 
-@case("DP-PLG-037", SHOULD, ALLOCATE)
+@case("DP-PLG-037", ALLOCATE)
 def test_no_containers_give_no_answers(plugin: Plugin) -> None:
     """The shape of request and reply is the same: one for one, none for none."""
     answer = answered(plugin.allocate, "Allocate without containers is answered")
@@ -136,7 +136,7 @@ def test_no_containers_give_no_answers(plugin: Plugin) -> None:
     survives(plugin, "Allocate without containers")
 
 
-@case("DP-PLG-038", MUST, ALLOCATE, needs=[ONE_DEVICE])
+@case("DP-PLG-038", ALLOCATE, needs=[ONE_DEVICE])
 def test_an_id_can_be_allocated_again_and_again(plugin: Plugin) -> None:
     """Nobody tells a plugin that a pod has ended: the next one asks for the same device. Who counts
     places that are taken runs out of them, so it is asked for more often than there are devices."""

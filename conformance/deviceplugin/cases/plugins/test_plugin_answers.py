@@ -17,7 +17,7 @@ from conformance.deviceplugin.plugins.capabilities import (
     GIVES_MOUNTS,
     ONE_DEVICE,
 )
-from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from refimpl.cdi import AnnotationError, BadName, Cache, QualifiedName
 from refimpl.cdi.annotations import PREFIX, key_problem
@@ -33,7 +33,7 @@ _PERMISSIONS = frozenset("rwm")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-@case("DP-PLG-039", MUST, f"{ANSWER}.devices", needs=[GIVES_DEVICES])
+@case("DP-PLG-039", f"{ANSWER}.devices", needs=[GIVES_DEVICES])
 def test_device_files_have_absolute_paths_and_permissions(plugin: Plugin) -> None:
     """They go into the runtime's configuration as they are, and the container does not start, or
     its device cannot be opened."""
@@ -56,7 +56,7 @@ def _device_faults(id: str, given: pb.ContainerAllocateResponse) -> Iterator[str
             yield f"{id}: permissions {letters!r}"
 
 
-@case("DP-PLG-040", SHOULD, f"{ANSWER}.devices and mounts", needs=[ONE_DEVICE])
+@case("DP-PLG-040", f"{ANSWER}.devices and mounts", needs=[ONE_DEVICE])
 def test_paths_of_the_host_exist(plugin: Plugin) -> None:
     """What is missing is found out by the runtime, and the pod hangs in ContainerCreating."""
     missing = [
@@ -88,7 +88,7 @@ def _on_host(plugin: Plugin, path: str) -> bool:
     )
 
 
-@case("DP-PLG-041", MUST, f"{ANSWER}.mounts", needs=[GIVES_MOUNTS])
+@case("DP-PLG-041", f"{ANSWER}.mounts", needs=[GIVES_MOUNTS])
 def test_mounts_have_absolute_paths_each_at_a_place_of_its_own(plugin: Plugin) -> None:
     """Of two mounts at one place kubelet takes one, and a path with .. leaves the folder that it
     seems to lie in. Asked for up to eight devices alone and all at once."""
@@ -112,7 +112,7 @@ def _mount_faults(id: str, given: pb.ContainerAllocateResponse) -> Iterator[str]
         yield f"{id}: {path} twice"
 
 
-@case("DP-PLG-042", MUST, f"{ANSWER}.envs", needs=[GIVES_ENVS])
+@case("DP-PLG-042", f"{ANSWER}.envs", needs=[GIVES_ENVS])
 def test_variables_can_be_set_in_every_process(plugin: Plugin) -> None:
     """A shell in the container cannot read a name with a dash or a dot, and a NUL ends the value:
     the runtime refuses the container."""
@@ -130,7 +130,7 @@ def test_variables_can_be_set_in_every_process(plugin: Plugin) -> None:
     )
 
 
-@case("DP-PLG-043", MUST, f"{ANSWER}.annotations", needs=[GIVES_ANNOTATIONS])
+@case("DP-PLG-043", f"{ANSWER}.annotations", needs=[GIVES_ANNOTATIONS])
 def test_annotations_have_qualified_keys(plugin: Plugin) -> None:
     """Runtimes look devices up that cdi.k8s.io annotations name, and one name that is none spoils
     the container."""
@@ -152,7 +152,7 @@ def _annotation_faults(id: str, given: pb.ContainerAllocateResponse) -> Iterator
         yield f"{id}: {error}"
 
 
-@case("DP-PLG-044", MUST, f"{ANSWER}.cdi_devices", needs=[GIVES_CDI])
+@case("DP-PLG-044", f"{ANSWER}.cdi_devices", needs=[GIVES_CDI])
 def test_cdi_devices_are_defined_when_the_answer_comes(plugin: Plugin) -> None:
     """The runtime looks them up at once and fails on a name that no CDI file has yet; it does not
     try again."""
@@ -183,7 +183,7 @@ def _cdi_faults(plugin: Plugin, names: list[str]) -> Iterator[str]:
                 yield why
 
 
-@case("DP-PLG-045", SHOULD, f"{ANSWER}.cdi_devices", needs=[GIVES_CDI])
+@case("DP-PLG-045", f"{ANSWER}.cdi_devices", needs=[GIVES_CDI])
 def test_a_cdi_device_is_named_in_one_way(plugin: Plugin) -> None:
     """Named in an annotation as well, it is injected by a runtime that reads both, perhaps twice;
     the annotation is for kubelets that do not know the field."""
@@ -200,7 +200,7 @@ def test_a_cdi_device_is_named_in_one_way(plugin: Plugin) -> None:
     )
 
 
-@case("DP-PLG-046", SHOULD, "Kubernetes 1.37 kubelet, checkpoint", needs=[ONE_DEVICE])
+@case("DP-PLG-046", "Kubernetes 1.37 kubelet, checkpoint", needs=[ONE_DEVICE])
 def test_an_answer_is_not_large(plugin: Plugin) -> None:
     """Kubelet keeps it in its checkpoint for as long as the pod lives, and writes all of it anew
     with every list and every pod."""

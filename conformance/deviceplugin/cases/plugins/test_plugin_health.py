@@ -12,7 +12,7 @@ from conformance.deviceplugin.plugins.needs import (
     SOURCE,
     UNPLUGGABLE,
 )
-from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect, should
 
 NOTICE_S, RECOVER_S, AGAIN_S = 30.0, 60.0, 60.0
@@ -24,7 +24,7 @@ SPARE = 20
 """Threads or descriptors more than before that are no leak of one a cycle."""
 
 
-@case("DP-PLG-020", MUST, "device plugin v1beta1, ListAndWatch", needs=[BREAKABLE])
+@case("DP-PLG-020", "device plugin v1beta1, ListAndWatch", needs=[BREAKABLE])
 def test_the_loss_of_a_device_is_told_in_a_whole_list(plugin: Plugin) -> None:
     """A pod that gets a dead device fails where it runs; a short list takes devices away that are
     well."""
@@ -41,7 +41,7 @@ def test_the_loss_of_a_device_is_told_in_a_whole_list(plugin: Plugin) -> None:
         expect(found == wanted, "only that device is Unhealthy", wanted=wanted, got=found)
 
 
-@case("DP-PLG-021", SHOULD, "device plugin v1beta1, ListAndWatch", needs=[BREAKABLE, MENDABLE])
+@case("DP-PLG-021", "device plugin v1beta1, ListAndWatch", needs=[BREAKABLE, MENDABLE])
 def test_the_recovery_of_a_device_is_told(plugin: Plugin) -> None:
     """Else it is lost to the node until somebody restarts the plugin."""
     watch = plugin.watch()
@@ -58,7 +58,7 @@ def test_the_recovery_of_a_device_is_told(plugin: Plugin) -> None:
     expect(not watch.ended, "by the same stream", wanted="an open stream", got=watch.ended)
 
 
-@case("DP-PLG-022", MUST, "device plugin v1beta1, ListAndWatch", needs=[UNPLUGGABLE])
+@case("DP-PLG-022", "device plugin v1beta1, ListAndWatch", needs=[UNPLUGGABLE])
 def test_a_device_that_is_gone_is_not_healthy_any_more(plugin: Plugin) -> None:
     """It may be listed as Unhealthy, which kubelet bears better, or not at all."""
     watch = plugin.watch()
@@ -73,7 +73,7 @@ def test_a_device_that_is_gone_is_not_healthy_any_more(plugin: Plugin) -> None:
     plugin.hook_if_any("add_device", gone)
 
 
-@case("DP-PLG-023", SHOULD, "robustness: a device is added", needs=[PLUGGABLE])
+@case("DP-PLG-023", "robustness: a device is added", needs=[PLUGGABLE])
 def test_a_device_that_is_new_is_listed(plugin: Plugin) -> None:
     """Without a restart of the plugin, which would cost the others a moment."""
     watch = plugin.watch()
@@ -84,7 +84,7 @@ def test_a_device_that_is_new_is_listed(plugin: Plugin) -> None:
     plugin.hook_if_any("remove_device", NEW)
 
 
-@case("DP-PLG-025", SHOULD, "robustness: ListAndWatch is cancelled", needs=[MEASURABLE])
+@case("DP-PLG-025", "robustness: ListAndWatch is cancelled", needs=[MEASURABLE])
 def test_cancelled_streams_leave_nothing_behind(plugin: Plugin) -> None:
     """Each restart of kubelet leaves one: handlers that never end fill the plugin up."""
     plugin.watch().cancel()
@@ -107,7 +107,7 @@ def test_cancelled_streams_leave_nothing_behind(plugin: Plugin) -> None:
     )
 
 
-@case("DP-PLG-026", SHOULD, "robustness: several streams", needs=[BREAKABLE])
+@case("DP-PLG-026", "robustness: several streams", needs=[BREAKABLE])
 def test_every_open_stream_is_told_of_a_change(plugin: Plugin) -> None:
     """The stream of a kubelet that is gone may be open still; where one of them takes the news,
     the other never hears it."""
@@ -126,7 +126,7 @@ def test_every_open_stream_is_told_of_a_change(plugin: Plugin) -> None:
         )
 
 
-@case("DP-PLG-027", SHOULD, "Kubernetes 1.37 kubelet, ListAndWatch", needs=[PUSHES])
+@case("DP-PLG-027", "Kubernetes 1.37 kubelet, ListAndWatch", needs=[PUSHES])
 def test_a_plugin_whose_stream_is_dropped_registers_again(plugin: Plugin) -> None:
     """Kubelet has forgotten it then, though its socket is there and kubelet.sock is the same."""
     first = plugin.link()
@@ -141,7 +141,7 @@ def test_a_plugin_whose_stream_is_dropped_registers_again(plugin: Plugin) -> Non
     )
 
 
-@case("DP-PLG-028", MUST, "robustness: no list can be had", needs=[SOURCE])
+@case("DP-PLG-028", "robustness: no list can be had", needs=[SOURCE])
 def test_a_plugin_that_cannot_list_says_so(plugin: Plugin) -> None:
     """Where only the stream ends, the devices are gone for kubelet and nobody brings them back."""
     first = plugin.link()

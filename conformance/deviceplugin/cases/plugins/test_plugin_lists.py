@@ -5,7 +5,7 @@ from __future__ import annotations
 from conformance.deviceplugin.plugin import Plugin
 from conformance.deviceplugin.plugins.needs import EMPTY
 from conformance.deviceplugin.plugins.watch import listed
-from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect, should
 from refimpl.deviceplugin.devicemanager.links import RECEIVE_BYTES
 
@@ -14,7 +14,7 @@ HEALTH = ("Healthy", "Unhealthy")
 MUCH = 1024 * 1024
 
 
-@case("DP-PLG-013", MUST, "device plugin v1beta1, ListAndWatch")
+@case("DP-PLG-013", "device plugin v1beta1, ListAndWatch")
 def test_the_first_list_comes_at_once_and_is_complete(plugin: Plugin) -> None:
     """Until then the node has nothing, and what is missing in it cannot be given to pods."""
     watch = plugin.watch()
@@ -29,7 +29,7 @@ def test_the_first_list_comes_at_once_and_is_complete(plugin: Plugin) -> None:
     )
 
 
-@case("DP-PLG-014", MUST, "device plugin v1beta1, ListAndWatch")
+@case("DP-PLG-014", "device plugin v1beta1, ListAndWatch")
 def test_the_stream_stays_open_while_nothing_changes(plugin: Plugin) -> None:
     """Kubelet takes its end for the plugin's end, and does not open it again.
 
@@ -42,7 +42,7 @@ def test_the_stream_stays_open_while_nothing_changes(plugin: Plugin) -> None:
     expect(other is None, "repeated lists are the same", wanted=first, got=other)
 
 
-@case("DP-PLG-015", MUST, "device plugin v1beta1, Device.ID")
+@case("DP-PLG-015", "device plugin v1beta1, Device.ID")
 def test_ids_are_unique_short_and_plain(plugin: Plugin) -> None:
     """They are keys: in kubelet's tables, in environment variables, in annotations."""
     ids = [device.ID for device in plugin.watch().lists[0].devices]
@@ -60,7 +60,7 @@ def test_ids_are_unique_short_and_plain(plugin: Plugin) -> None:
     )
 
 
-@case("DP-PLG-016", MUST, "device plugin v1beta1, Device.health")
+@case("DP-PLG-016", "device plugin v1beta1, Device.health")
 def test_health_is_one_of_two_words(plugin: Plugin) -> None:
     """Kubelet compares the text: `healthy` is a device that nobody gets."""
     devices = plugin.watch().lists[0].devices
@@ -68,7 +68,7 @@ def test_health_is_one_of_two_words(plugin: Plugin) -> None:
     expect(not odd, "health is Healthy or Unhealthy", wanted=" or ".join(HEALTH), got=odd[:3])
 
 
-@case("DP-PLG-017", SHOULD, "device plugin v1beta1, TopologyInfo")
+@case("DP-PLG-017", "device plugin v1beta1, TopologyInfo")
 def test_topology_names_numa_nodes_that_there_are(plugin: Plugin) -> None:
     """The topology manager drops other nodes, and then a pod that wants alignment is refused."""
     there = plugin.numa_nodes
@@ -85,7 +85,7 @@ def test_topology_names_numa_nodes_that_there_are(plugin: Plugin) -> None:
     )
 
 
-@case("DP-PLG-018", MUST, "Kubernetes 1.37 kubelet, ListAndWatch")
+@case("DP-PLG-018", "Kubernetes 1.37 kubelet, ListAndWatch")
 def test_a_list_fits_into_a_message(plugin: Plugin) -> None:
     """gRPC takes 4 MiB: of a longer list kubelet gets nothing, and the devices are gone."""
     size = plugin.watch().lists[0].ByteSize()
@@ -93,7 +93,7 @@ def test_a_list_fits_into_a_message(plugin: Plugin) -> None:
     should(size <= MUCH, "a list has no more than 1 MiB", wanted=MUCH, got=size)
 
 
-@case("DP-PLG-019", MUST, "device plugin v1beta1, Device.ID")
+@case("DP-PLG-019", "device plugin v1beta1, Device.ID")
 def test_ids_outlive_the_plugin(plugin: Plugin) -> None:
     """Kubelet keeps ids of running pods over a restart of the plugin: under other ids the same
     hardware would be given to a second pod."""
@@ -105,7 +105,7 @@ def test_ids_outlive_the_plugin(plugin: Plugin) -> None:
     expect(before == after, "ids stay the same over a restart", wanted=before, got=after)
 
 
-@case("DP-PLG-024", SHOULD, "robustness: no devices", needs=[EMPTY])
+@case("DP-PLG-024", "robustness: no devices", needs=[EMPTY])
 def test_a_plugin_without_devices_runs_on(plugin: Plugin) -> None:
     """A DaemonSet puts it on every node: on those without the hardware it must not crash in a
     loop. Registered with an empty list or not registered, both will do."""

@@ -17,7 +17,7 @@ from conformance.deviceplugin.plugins.capabilities import ONE_DEVICE, TWO_DEVICE
 from conformance.deviceplugin.plugins.needs import BREAKABLE, MENDABLE, UNPLUGGABLE
 from conformance.deviceplugin.plugins.refusals import survives
 from conformance.deviceplugin.plugins.watch import Watch, listed
-from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 from refimpl.deviceplugin.plugin.inventory import HEALTHY
@@ -30,7 +30,7 @@ AT_ONCE_S = 0.05
 left open."""
 
 
-@case("DP-PLG-047", MUST, ALLOCATE, needs=[TWO_DEVICES])
+@case("DP-PLG-047", ALLOCATE, needs=[TWO_DEVICES])
 def test_parallel_calls_do_not_get_each_others_devices(plugin: Plugin) -> None:
     """Kubelet admits one pod after the other, but starts containers side by side, and another
     client may not wait either. Sixteen callers, or as many as there are devices, each with an id of
@@ -60,7 +60,7 @@ def _crossed(plugin: Plugin, id: str, alone: dict[str, Parts]) -> list[str]:
     return wrong
 
 
-@case("DP-PLG-048", MUST, ALLOCATE, needs=[ONE_DEVICE])
+@case("DP-PLG-048", ALLOCATE, needs=[ONE_DEVICE])
 def test_open_streams_do_not_keep_allocate_waiting(plugin: Plugin) -> None:
     """A stream of ListAndWatch stays open for good, one of a kubelet that has died perhaps as well:
     where each of them takes one of four threads, the plugin is soon silent."""
@@ -71,7 +71,7 @@ def test_open_streams_do_not_keep_allocate_waiting(plugin: Plugin) -> None:
     expect(got == 1, "Allocate is answered while five streams are open", wanted=1, got=got)
 
 
-@case("DP-PLG-049", SHOULD, ALLOCATE, needs=[TWO_DEVICES, BREAKABLE, MENDABLE])
+@case("DP-PLG-049", ALLOCATE, needs=[TWO_DEVICES, BREAKABLE, MENDABLE])
 def test_a_storm_of_health_changes_disturbs_nobody(plugin: Plugin) -> None:
     """A loose cable makes one device come and go a hundred times a second: the others are to be
     had all the same, and in the end all streams say the same."""
@@ -114,7 +114,7 @@ def _until_all_list(plugin: Plugin, watches: list[Watch], id: str, *, healthy: b
     plugin.until(so, f"every stream says that {id} is {'' if healthy else 'not '}healthy")
 
 
-@case("DP-PLG-050", MUST, ALLOCATE, needs=[ONE_DEVICE])
+@case("DP-PLG-050", ALLOCATE, needs=[ONE_DEVICE])
 def test_a_caller_that_leaves_does_no_harm(plugin: Plugin) -> None:
     """Kubelet is restarted in the middle of a call. What the call had locked must be free again.
     Twenty calls that are given up after 1 ms, as it is chance how far one gets."""
@@ -151,7 +151,7 @@ class Asker:
                 self.granted.append((began, time.monotonic()))
 
 
-@case("DP-PLG-084", SHOULD, "Kubernetes 1.37 kubelet, Allocate", needs=[ONE_DEVICE, UNPLUGGABLE])
+@case("DP-PLG-084", "Kubernetes 1.37 kubelet, Allocate", needs=[ONE_DEVICE, UNPLUGGABLE])
 def test_a_device_stays_listed_until_its_allocate_is_answered(plugin: Plugin) -> None:
     """Kubelet 1.37 looks the device up when the answer comes, and dies where a list without it came
     first: the whole node is without kubelet for a moment. To say Unhealthy is safe, and so is to

@@ -8,14 +8,14 @@ from conformance.deviceplugin.plugin import Plugin
 from conformance.deviceplugin.plugins.capabilities import ONE_DEVICE
 from conformance.deviceplugin.plugins.needs import NO_PRE_START, PRE_STARTS
 from conformance.deviceplugin.plugins.refusals import answered, survives
-from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.case import case
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 from refimpl.deviceplugin.state.settings import PRE_START_S
 
 PRE_START = "device plugin v1beta1, PreStartContainer"
 
 
-@case("DP-PLG-060", MUST, PRE_START, needs=[PRE_STARTS, ONE_DEVICE])
+@case("DP-PLG-060", PRE_START, needs=[PRE_STARTS, ONE_DEVICE])
 def test_a_container_can_be_started_and_restarted(plugin: Plugin) -> None:
     """Kubelet waits 30 s and does not start the container otherwise; a container that crashes is
     started again with the same devices and no new Allocate."""
@@ -25,7 +25,7 @@ def test_a_container_can_be_started_and_restarted(plugin: Plugin) -> None:
         plugin.stub.PreStartContainer(_request(ids), timeout=PRE_START_S)
 
 
-@case("DP-PLG-061", SHOULD, PRE_START, needs=[PRE_STARTS, ONE_DEVICE])
+@case("DP-PLG-061", PRE_START, needs=[PRE_STARTS, ONE_DEVICE])
 def test_devices_that_were_never_allocated_do_no_harm(plugin: Plugin) -> None:
     """After a restart of the plugin kubelet starts containers of before, whose Allocate the new
     process has not seen. To refuse them is fine, to die is not."""
@@ -38,7 +38,7 @@ def test_devices_that_were_never_allocated_do_no_harm(plugin: Plugin) -> None:
         _asked(plugin, f"PreStartContainer of {what}", ids)
 
 
-@case("DP-PLG-062", SHOULD, PRE_START, needs=[NO_PRE_START, ONE_DEVICE])
+@case("DP-PLG-062", PRE_START, needs=[NO_PRE_START, ONE_DEVICE])
 def test_a_call_that_is_not_offered_does_no_harm(plugin: Plugin) -> None:
     """Options change with the release of a plugin, and a kubelet may ask by the older ones."""
     _asked(plugin, "PreStartContainer", plugin.ids()[:1])

@@ -14,7 +14,7 @@ from conformance.deviceplugin.plugins.capabilities import (
 )
 from conformance.deviceplugin.plugins.needs import NO_PREFERENCE, PREFERS
 from conformance.deviceplugin.plugins.refusals import answered, refused, survives
-from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import Doubtful, expect, expect_status, should
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 from refimpl.wire.status import Code, Refused
@@ -24,7 +24,7 @@ QUICK_S, SLOW_S = 1.0, 10.0
 """Meanwhile no pod of the node is admitted: what is to be borne, and what is not."""
 
 
-@case("DP-PLG-051", MUST, PREFERRED, needs=[PREFERS, ONE_DEVICE])
+@case("DP-PLG-051", PREFERRED, needs=[PREFERS, ONE_DEVICE])
 def test_as_many_of_the_offered_devices_are_preferred_as_are_asked_for(plugin: Plugin) -> None:
     """Kubelet drops what it did not offer, cuts what is too much and fills what is too little with
     any device: the preference is lost without a word."""
@@ -37,7 +37,7 @@ def test_as_many_of_the_offered_devices_are_preferred_as_are_asked_for(plugin: P
         _check(_preferred(plugin, rest, 1), rest, 1)
 
 
-@case("DP-PLG-052", MUST, PREFERRED, needs=[PREFERS, ONE_DEVICE])
+@case("DP-PLG-052", PREFERRED, needs=[PREFERS, ONE_DEVICE])
 def test_all_are_preferred_when_all_are_needed(plugin: Plugin) -> None:
     """Kubelet asks also where there is no choice."""
     ids = plugin.ids()[:8]
@@ -45,7 +45,7 @@ def test_all_are_preferred_when_all_are_needed(plugin: Plugin) -> None:
     expect(sorted(chosen) == ids, f"all {len(ids)} of {len(ids)} devices", wanted=ids, got=chosen)
 
 
-@case("DP-PLG-053", MUST, PREFERRED, needs=[PREFERS, ONE_DEVICE])
+@case("DP-PLG-053", PREFERRED, needs=[PREFERS, ONE_DEVICE])
 def test_what_must_be_included_is_all_where_that_is_enough(plugin: Plugin) -> None:
     """The devices that an init container of the pod had go on to the next one."""
     ids = plugin.ids()[:8]
@@ -59,7 +59,7 @@ def test_what_must_be_included_is_all_where_that_is_enough(plugin: Plugin) -> No
         )
 
 
-@case("DP-PLG-054", MUST, PREFERRED, needs=[PREFERS, TWO_DEVICES, UNHEALTHY])
+@case("DP-PLG-054", PREFERRED, needs=[PREFERS, TWO_DEVICES, UNHEALTHY])
 def test_a_device_that_fails_does_not_spoil_the_preference(plugin: Plugin) -> None:
     """An error of this call fails the pod: a plugin that cannot bear the sight of one dead device
     has every pod of the node refused."""
@@ -69,7 +69,7 @@ def test_a_device_that_fails_does_not_spoil_the_preference(plugin: Plugin) -> No
             _check(_preferred(plugin, rest, size), rest, size)
 
 
-@case("DP-PLG-055", SHOULD, PREFERRED, needs=[PREFERS, ONE_DEVICE])
+@case("DP-PLG-055", PREFERRED, needs=[PREFERS, ONE_DEVICE])
 def test_what_cannot_be_preferred_is_an_error(plugin: Plugin) -> None:
     """Kubelet does not ask so; whoever does has made a mistake, and an answer would hide it."""
     ids = plugin.ids()[:8]
@@ -82,7 +82,7 @@ def test_what_cannot_be_preferred_is_an_error(plugin: Plugin) -> None:
     survives(plugin, "GetPreferredAllocation of what cannot be")
 
 
-@case("DP-PLG-056", SHOULD, PREFERRED, needs=[PREFERS, ONE_DEVICE])
+@case("DP-PLG-056", PREFERRED, needs=[PREFERS, ONE_DEVICE])
 def test_no_number_of_devices_kills_the_plugin(plugin: Plugin) -> None:
     """Whatever the answer is: a slice of negative length is a crash in many a language."""
     ids = plugin.ids()[:8]
@@ -93,7 +93,7 @@ def test_no_number_of_devices_kills_the_plugin(plugin: Plugin) -> None:
     survives(plugin, "GetPreferredAllocation of fewer than one device")
 
 
-@case("DP-PLG-057", MUST, PREFERRED, needs=[PREFERS, ONE_DEVICE])
+@case("DP-PLG-057", PREFERRED, needs=[PREFERS, ONE_DEVICE])
 def test_the_order_of_the_ids_does_not_matter(plugin: Plugin) -> None:
     """Kubelet's sets have no order, so each call brings another one. The same devices for the same
     question make the placement of a pod comprehensible."""
@@ -113,7 +113,7 @@ def test_the_order_of_the_ids_does_not_matter(plugin: Plugin) -> None:
         )
 
 
-@case("DP-PLG-058", MUST, PREFERRED, needs=[PREFERS, ONE_DEVICE])
+@case("DP-PLG-058", PREFERRED, needs=[PREFERS, ONE_DEVICE])
 def test_a_preference_is_found_quickly(plugin: Plugin) -> None:
     """No pod of the node is admitted in the meantime: 10 s are too long, one should do. Half of
     eight and of 64 devices, or of as many as there are."""
@@ -130,7 +130,7 @@ def test_a_preference_is_found_quickly(plugin: Plugin) -> None:
             raise Doubtful(rule, "an answer", f"none; it took up to {SLOW_S:g} s") from None
 
 
-@case("DP-PLG-059", SHOULD, PREFERRED, needs=[NO_PREFERENCE, ONE_DEVICE])
+@case("DP-PLG-059", PREFERRED, needs=[NO_PREFERENCE, ONE_DEVICE])
 def test_who_does_not_offer_a_preference_has_none(plugin: Plugin) -> None:
     """UNIMPLEMENTED or nothing: then nobody can take a default for a preference."""
     ids = plugin.ids()[:8]

@@ -13,7 +13,7 @@ from conformance.deviceplugin.plugins.needs import MEASURABLE
 from conformance.deviceplugin.plugins.neighbours import neighbours, own_sockets
 from conformance.deviceplugin.plugins.process import Measures, PluginProcess
 from conformance.deviceplugin.plugins.watch import Watch
-from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import Broken, expect
 from refimpl.deviceplugin.devicemanager.layout import KUBELET_SOCKET
 from refimpl.wire.client import Channel
@@ -27,7 +27,7 @@ ALLOCATES, RECONNECTS = 1000, 100
 _COMPLAINT = re.compile("too long|invalid|fail|error|cannot|could not|unable|exceed", re.I)
 
 
-@case("DP-PLG-071", MUST, "Kubernetes pods: end of a container")
+@case("DP-PLG-071", "Kubernetes pods: end of a container")
 def test_a_plugin_ends_when_told_and_takes_its_own_socket_along(plugin: Plugin) -> None:
     """A pod that does not end on SIGTERM holds up each rollout and each shutdown of the node. A
     socket that stays looks like a plugin, and that of another plugin is not its to remove."""
@@ -47,7 +47,7 @@ def test_a_plugin_ends_when_told_and_takes_its_own_socket_along(plugin: Plugin) 
         expect(not gone, "all other sockets stay", wanted="none is gone", got=gone)
 
 
-@case("DP-PLG-072", MUST, "device plugin v1beta1, Register")
+@case("DP-PLG-072", "device plugin v1beta1, Register")
 def test_a_plugin_that_was_killed_registers_when_it_is_started_again(plugin: Plugin) -> None:
     """Out of memory, it leaves its socket behind. The next process must not stumble over it."""
     old = plugin.link()
@@ -61,7 +61,7 @@ def test_a_plugin_that_was_killed_registers_when_it_is_started_again(plugin: Plu
     expect(not problem, rule, wanted="an answer", got=problem)
 
 
-@case("DP-PLG-075", SHOULD, "device plugin v1beta1, socket")
+@case("DP-PLG-075", "device plugin v1beta1, socket")
 def test_not_everybody_may_write_to_the_socket(plugin: Plugin) -> None:
     """Whoever may write to it may ask for any device. The directory is kubelet's and keeps most
     away, where it has not been opened up for a plugin."""
@@ -74,9 +74,7 @@ def test_not_everybody_may_write_to_the_socket(plugin: Plugin) -> None:
     expect(not open_ones, "sockets are not writable for all", wanted="srwxr-xr-x", got=open_ones)
 
 
-@case(
-    "DP-PLG-080", SHOULD, "robustness: months of work", needs=[MEASURABLE, ONE_DEVICE], heavy=True
-)
+@case("DP-PLG-080", "robustness: months of work", needs=[MEASURABLE, ONE_DEVICE], heavy=True)
 def test_work_leaves_nothing_behind_in_the_process(plugin: Plugin) -> None:
     """It runs as long as the node. A thousand calls of Allocate and a hundred kubelets that come
     and go, after a tenth of it to warm up: where each leaves something, it shows."""
@@ -115,7 +113,7 @@ def _grown(before: Measures, now: Measures) -> bool:
     return max(more) > 20 or now.rss > 2 * before.rss + (64 << 20)
 
 
-@case("DP-PLG-081", SHOULD, "unix sockets: sun_path", needs=[DEEP_FOLDER])
+@case("DP-PLG-081", "unix sockets: sun_path", needs=[DEEP_FOLDER])
 def test_a_socket_with_too_long_a_path_is_told_about(plugin: Plugin) -> None:
     """With a long resource name or folder no socket can be made, which looks like a plugin that has
     nothing to do. It has to end with an error, to say so, or to choose a shorter name."""
@@ -133,7 +131,7 @@ def _told(process: PluginProcess) -> bool:
     return bool(failed or _COMPLAINT.search(process.said()))
 
 
-@case("DP-PLG-086", SHOULD, "device plugin v1beta1, Device.ID", needs=[ONE_DEVICE])
+@case("DP-PLG-086", "device plugin v1beta1, Device.ID", needs=[ONE_DEVICE])
 def test_an_id_means_the_same_device_after_a_restart(plugin: Plugin) -> None:
     """Kubelet keeps what was answered for an id, and goes on to think of the device by it: where
     it is another one tomorrow, two pods share one device and nobody has the other."""

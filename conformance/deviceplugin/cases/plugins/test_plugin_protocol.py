@@ -12,7 +12,7 @@ from google.protobuf.message import Message
 from conformance.deviceplugin.plugin import Plugin
 from conformance.deviceplugin.plugins.capabilities import ONE_DEVICE
 from conformance.deviceplugin.plugins.refusals import survives
-from conformance.engine.case import MAY, MUST, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect, expect_status, should, timeout
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 from refimpl.wire.status import Code
@@ -28,7 +28,7 @@ _SERVING = b"\x08\x01"  # HealthCheckResponse.status
 _LIST_SERVICES = b"\x3a\x00"  # ServerReflectionRequest.list_services
 
 
-@case("DP-PLG-076", MUST, "Kubernetes 1.37 kubelet, dial")
+@case("DP-PLG-076", "Kubernetes 1.37 kubelet, dial")
 def test_the_authority_of_kubelet_is_accepted(plugin: Plugin) -> None:
     """Kubelet calls itself localhost. Releases of before sent the path of the socket, which strict
     HTTP/2 servers refuse: worth knowing where old nodes are still in use."""
@@ -58,7 +58,7 @@ def _called_as(plugin: Plugin, authority: str) -> str:
     return ""
 
 
-@case("DP-PLG-077", MUST, "device plugin v1beta1 (proto3: unknown fields)", needs=[ONE_DEVICE])
+@case("DP-PLG-077", "device plugin v1beta1 (proto3: unknown fields)", needs=[ONE_DEVICE])
 def test_fields_that_a_plugin_does_not_know_change_nothing(plugin: Plugin) -> None:
     """A newer kubelet fills in what a later version of the API has."""
     id = plugin.ids()[0]
@@ -86,7 +86,7 @@ def _extended(message: M) -> M:
     return type(message).FromString(message.SerializeToString() + _UNKNOWN_FIELDS)
 
 
-@case("DP-PLG-078", MAY, "gRPC health checking and reflection")
+@case("DP-PLG-078", "gRPC health checking and reflection")
 def test_health_and_reflection_are_served_or_not_there(plugin: Plugin) -> None:
     """Both are a plugin's own choice. What is there has to work: probes restart a plugin that says
     it is not serving."""
@@ -108,7 +108,7 @@ def test_health_and_reflection_are_served_or_not_there(plugin: Plugin) -> None:
     )
 
 
-@case("DP-PLG-079", MUST, "device plugin v1beta1 (gRPC: unknown methods)")
+@case("DP-PLG-079", "device plugin v1beta1 (gRPC: unknown methods)")
 def test_an_unknown_method_is_unimplemented(plugin: Plugin) -> None:
     """A newer kubelet tries what a later version brings, and does without where it is told so."""
     for service in ("v1beta1.DevicePlugin", "v2.DevicePlugin"):

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from conformance.deviceplugin.plugin import REGISTER_S, Plugin
 from conformance.deviceplugin.plugins.needs import PUSHES
-from conformance.engine.case import MAY, MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import Broken, expect, should
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 from refimpl.deviceplugin.state.names import check_resource
@@ -25,20 +25,20 @@ TOGETHER = 8
 """Calls at a time."""
 
 
-@case("DP-PLG-001", MUST, "device plugin v1beta1, Register", needs=[PUSHES])
+@case("DP-PLG-001", "device plugin v1beta1, Register", needs=[PUSHES])
 def test_a_plugin_registers_with_a_kubelet_that_is_there(plugin: Plugin) -> None:
     """The node has none of its devices before that, and pods that want them wait."""
     plugin.arrival(deadline_s=REGISTER_S)
 
 
-@case("DP-PLG-002", MUST, "device plugin v1beta1, RegisterRequest.version", needs=[PUSHES])
+@case("DP-PLG-002", "device plugin v1beta1, RegisterRequest.version", needs=[PUSHES])
 def test_the_version_is_v1beta1(plugin: Plugin) -> None:
     """Kubelet compares the texts, and refuses whatever else is sent."""
     version = plugin.arrival().request.version
     expect(version == "v1beta1", "version is v1beta1", wanted="v1beta1", got=repr(version))
 
 
-@case("DP-PLG-003", MUST, "device plugin v1beta1, RegisterRequest.resource_name", needs=[PUSHES])
+@case("DP-PLG-003", "device plugin v1beta1, RegisterRequest.resource_name", needs=[PUSHES])
 def test_the_resource_has_the_name_of_an_extended_resource(plugin: Plugin) -> None:
     """Another name is refused, or could not be written into a pod."""
     name = plugin.arrival().request.resource_name
@@ -49,7 +49,7 @@ def test_the_resource_has_the_name_of_an_extended_resource(plugin: Plugin) -> No
         raise Broken(rule, "a name that kubelet takes", refused.message) from None
 
 
-@case("DP-PLG-004", MUST, "device plugin v1beta1, RegisterRequest.endpoint", needs=[PUSHES])
+@case("DP-PLG-004", "device plugin v1beta1, RegisterRequest.endpoint", needs=[PUSHES])
 def test_the_endpoint_is_the_name_of_a_socket_in_the_directory(plugin: Plugin) -> None:
     """Kubelet puts its own directory in front of it: a path ends up elsewhere."""
     plugin.arrival()
@@ -62,7 +62,7 @@ def test_the_endpoint_is_the_name_of_a_socket_in_the_directory(plugin: Plugin) -
     )
 
 
-@case("DP-PLG-005", MUST, "Kubernetes 1.37 kubelet, Register", needs=[PUSHES])
+@case("DP-PLG-005", "Kubernetes 1.37 kubelet, Register", needs=[PUSHES])
 def test_a_plugin_serves_before_its_register_is_answered(plugin: Plugin) -> None:
     """Kubelet dials back inside Register: who serves afterwards, or has one thread for both, waits
     for kubelet while kubelet waits for him."""
@@ -80,7 +80,7 @@ def test_a_plugin_serves_before_its_register_is_answered(plugin: Plugin) -> None
     )
 
 
-@case("DP-PLG-006", SHOULD, "device plugin v1beta1, RegisterRequest.options", needs=[PUSHES])
+@case("DP-PLG-006", "device plugin v1beta1, RegisterRequest.options", needs=[PUSHES])
 def test_register_and_the_plugin_itself_say_the_same_options(plugin: Plugin) -> None:
     """Kubelets up to 1.24 believe the one, later ones the other."""
     plugin.link()
@@ -93,7 +93,7 @@ def test_register_and_the_plugin_itself_say_the_same_options(plugin: Plugin) -> 
     )
 
 
-@case("DP-PLG-007", MUST, "device plugin v1beta1, GetDevicePluginOptions")
+@case("DP-PLG-007", "device plugin v1beta1, GetDevicePluginOptions")
 def test_the_options_are_the_same_each_time(plugin: Plugin) -> None:
     """Kubelet asks at every registration, and several kubelets' worth of calls may be under way."""
     first, second = plugin.options(), plugin.options()
@@ -105,7 +105,7 @@ def test_the_options_are_the_same_each_time(plugin: Plugin) -> None:
     expect(other is None, "the options do not change", wanted=first, got=other)
 
 
-@case("DP-PLG-008", SHOULD, "robustness: no kubelet yet", needs=[PUSHES])
+@case("DP-PLG-008", "robustness: no kubelet yet", needs=[PUSHES])
 def test_a_plugin_waits_for_a_kubelet_that_is_not_there_yet(plugin: Plugin) -> None:
     """Nodes start their pods and their kubelet in any order, and kubelet takes its time.
 
@@ -119,7 +119,7 @@ def test_a_plugin_waits_for_a_kubelet_that_is_not_there_yet(plugin: Plugin) -> N
     plugin.arrival(deadline_s=REGISTER_S)
 
 
-@case("DP-PLG-009", MUST, "device plugin v1beta1, Register refused", needs=[PUSHES])
+@case("DP-PLG-009", "device plugin v1beta1, Register refused", needs=[PUSHES])
 def test_a_refused_plugin_pauses_before_it_tries_again_or_exits(plugin: Plugin) -> None:
     """A tight loop takes a core from every node until somebody notices; one that gives up in
     silence looks healthy and has no devices."""
@@ -139,7 +139,7 @@ def test_a_refused_plugin_pauses_before_it_tries_again_or_exits(plugin: Plugin) 
     expect(status != 0, "a plugin that gives up exits with a status", wanted="not 0", got=status)
 
 
-@case("DP-PLG-010", SHOULD, "robustness: Register is not answered", needs=[PUSHES])
+@case("DP-PLG-010", "robustness: Register is not answered", needs=[PUSHES])
 def test_a_plugin_whose_register_hangs_answers_all_the_same(plugin: Plugin) -> None:
     """Kubelet answers Register after its own calls; a plugin that only waits is deadlocked."""
     with plugin.hanging():
@@ -155,7 +155,7 @@ def test_a_plugin_whose_register_hangs_answers_all_the_same(plugin: Plugin) -> N
     plugin.link(what="once kubelet answers, the plugin is registered")
 
 
-@case("DP-PLG-011", MUST, "robustness: kubelet ends during Register", needs=[PUSHES])
+@case("DP-PLG-011", "robustness: kubelet ends during Register", needs=[PUSHES])
 def test_a_plugin_registers_again_when_the_connection_breaks(plugin: Plugin) -> None:
     """Kubelet may end at any moment; nobody else knows that the call was lost."""
     with plugin.hanging_up(times=1):
@@ -165,7 +165,7 @@ def test_a_plugin_registers_again_when_the_connection_breaks(plugin: Plugin) -> 
     plugin.link()
 
 
-@case("DP-PLG-012", MAY, "Kubernetes up to 1.24, DEPRECATION", needs=[PUSHES])
+@case("DP-PLG-012", "Kubernetes up to 1.24, DEPRECATION", needs=[PUSHES])
 def test_the_file_of_old_kubelets_does_no_harm(plugin: Plugin) -> None:
     """Plugins made from the sample do not call Register where it lies; nobody may crash on it."""
     plugin.cleared()

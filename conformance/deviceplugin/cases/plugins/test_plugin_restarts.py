@@ -6,7 +6,7 @@ import functools
 
 from conformance.deviceplugin.plugin import REGISTER_S, Plugin
 from conformance.deviceplugin.plugins.needs import PUSHES
-from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from refimpl.deviceplugin.devicemanager.links import Link
 from refimpl.deviceplugin.kubelet import RestartMode
@@ -17,32 +17,32 @@ SPARE = RESTARTS - 1
 """Descriptors more than before that are no leak of a server at each restart."""
 
 
-@case("DP-PLG-063", MUST, "Kubernetes 1.37 kubelet, start", needs=[PUSHES])
+@case("DP-PLG-063", "Kubernetes 1.37 kubelet, start", needs=[PUSHES])
 def test_a_plugin_comes_back_to_a_restarted_kubelet(plugin: Plugin) -> None:
     """Kubelet removes all sockets when it starts, and waits for plugins to register."""
     _comes_back(plugin, "A")
 
 
-@case("DP-PLG-064", SHOULD, "Kubernetes 1.37 kubelet, start", needs=[PUSHES])
+@case("DP-PLG-064", "Kubernetes 1.37 kubelet, start", needs=[PUSHES])
 def test_a_plugin_comes_back_when_kubelet_takes_its_time(plugin: Plugin) -> None:
     """Upgrades keep it away for minutes. The row has two of them between the end of the sockets
     and the start; a second or two show who gives up."""
     _comes_back(plugin, "B", gap_s=plugin.quiet_s)
 
 
-@case("DP-PLG-065", SHOULD, "robustness: only kubelet.sock is new", needs=[PUSHES])
+@case("DP-PLG-065", "robustness: only kubelet.sock is new", needs=[PUSHES])
 def test_a_new_kubelet_socket_is_enough_to_register_again(plugin: Plugin) -> None:
     """Where sockets outlive kubelet, the plugin's own tells nothing."""
     _comes_back(plugin, "C")
 
 
-@case("DP-PLG-066", MUST, "device plugin v1beta1, the plugin's socket", needs=[PUSHES])
+@case("DP-PLG-066", "device plugin v1beta1, the plugin's socket", needs=[PUSHES])
 def test_a_plugin_whose_socket_is_removed_registers_again(plugin: Plugin) -> None:
     """That is the sign that kubelet gives to plugins."""
     _comes_back(plugin, "D")
 
 
-@case("DP-PLG-067", SHOULD, "robustness: kubelet restarts in a row", needs=[PUSHES])
+@case("DP-PLG-067", "robustness: kubelet restarts in a row", needs=[PUSHES])
 def test_after_many_restarts_there_is_one_registration(plugin: Plugin) -> None:
     """A kubelet that crashes in a loop must not leave a server behind each time. The row has five
     restarts in 10 s; here the next comes as soon as the plugin is back."""
@@ -63,7 +63,7 @@ def test_after_many_restarts_there_is_one_registration(plugin: Plugin) -> None:
     plugin.until(lambda: more() <= SPARE, "descriptors are as before the restarts", 10.0)
 
 
-@case("DP-PLG-068", MUST, "robustness: kubelet does not accept yet", needs=[PUSHES])
+@case("DP-PLG-068", "robustness: kubelet does not accept yet", needs=[PUSHES])
 def test_a_plugin_waits_for_a_kubelet_that_does_not_accept_yet(plugin: Plugin) -> None:
     """The socket is there some time before anybody answers at it."""
     plugin.cleared()
@@ -75,7 +75,7 @@ def test_a_plugin_waits_for_a_kubelet_that_does_not_accept_yet(plugin: Plugin) -
     plugin.link(what="once kubelet accepts, the plugin is registered", deadline_s=REGISTER_S)
 
 
-@case("DP-PLG-069", SHOULD, "robustness: the directory is replaced", needs=[PUSHES])
+@case("DP-PLG-069", "robustness: the directory is replaced", needs=[PUSHES])
 def test_a_plugin_survives_its_directory_or_exits(plugin: Plugin) -> None:
     """A watch is bound to the directory of old: who only watches that hears nothing any more."""
     first = plugin.link()
@@ -92,7 +92,7 @@ def test_a_plugin_survives_its_directory_or_exits(plugin: Plugin) -> None:
     )
 
 
-@case("DP-PLG-070", SHOULD, "robustness: other files in the directory", needs=[PUSHES])
+@case("DP-PLG-070", "robustness: other files in the directory", needs=[PUSHES])
 def test_other_files_are_none_of_its_business(plugin: Plugin) -> None:
     """Others keep things there, too; a thousand files come and go."""
     link = plugin.link()

@@ -12,7 +12,7 @@ from conformance.deviceplugin.plugins.capabilities import (
     SEVERAL_ENDPOINTS,
     SEVERAL_RESOURCES,
 )
-from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from refimpl.deviceplugin.devicemanager.links import Link
 from refimpl.wire.endpoint import Endpoint
@@ -20,7 +20,7 @@ from refimpl.wire.endpoint import Endpoint
 SURGE = "Kubernetes 1.37 kubelet, several endpoints of a resource"
 
 
-@case("DP-PLG-073", SHOULD, SURGE, needs=[ONE_DEVICE])
+@case("DP-PLG-073", SURGE, needs=[ONE_DEVICE])
 def test_two_instances_serve_side_by_side(plugin: Plugin) -> None:
     """An update that starts the new pod before it ends the old one leaves no gap, if each has a
     socket of its own: of two at one name kubelet refuses the second and loses the first."""
@@ -38,7 +38,7 @@ def test_two_instances_serve_side_by_side(plugin: Plugin) -> None:
     expect(not wrong, "both answer Allocate equally", wanted="the same answers", got=wrong)
 
 
-@case("DP-PLG-074", MUST, SURGE, needs=[SEVERAL_ENDPOINTS])
+@case("DP-PLG-074", SURGE, needs=[SEVERAL_ENDPOINTS])
 def test_an_instance_that_ends_leaves_the_socket_of_the_next_alone(plugin: Plugin) -> None:
     """The end of the old pod takes the new one's socket away, and the node has no devices after
     every update."""
@@ -70,7 +70,7 @@ def _second(plugin: Plugin) -> Endpoint:
     return found
 
 
-@case("DP-PLG-082", MUST, "device plugin v1beta1, Register", needs=[SEVERAL_RESOURCES])
+@case("DP-PLG-082", "device plugin v1beta1, Register", needs=[SEVERAL_RESOURCES])
 def test_resources_of_one_process_fail_each_for_itself(plugin: Plugin) -> None:
     """One resource that kubelet does not take, say for its name, must not cost the node the others.
     Each is registered, and then the one that came first is refused."""

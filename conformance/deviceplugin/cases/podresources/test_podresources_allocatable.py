@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.engine.case import MAY, MUST, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from conformance.kubelet.needs import Able, From
 from conformance.kubelet.node import NodeUnderTest
@@ -24,7 +24,7 @@ def with_unplaced(node: NodeUnderTest) -> ScriptedPlugin:
     return plugin
 
 
-@case("PR-007", MAY, ALLOCATABLE, needs=REGISTERS)
+@case("PR-007", ALLOCATABLE, needs=REGISTERS)
 def test_a_device_with_an_empty_topology_is_not_offered(node: NodeUnderTest) -> None:
     """As kubelet has it: one entry for each node of a topology, and there is none. Plugins should
     leave an empty topology out."""
@@ -33,7 +33,7 @@ def test_a_device_with_an_empty_topology_is_not_offered(node: NodeUnderTest) -> 
     expect(found == {"b"}, "no node, no entry", wanted="b without e", got=sorted(found))
 
 
-@case("PR-011", MUST, ALLOCATABLE, needs=RUNS)
+@case("PR-011", ALLOCATABLE, needs=RUNS)
 def test_what_is_given_away_is_offered_still(node: NodeUnderTest) -> None:
     """It is the capacity of the node: who subtracts what List shows would subtract twice."""
     plugin = node.joined("a", "b")
@@ -53,7 +53,7 @@ def test_what_is_given_away_is_offered_still(node: NodeUnderTest) -> None:
     )
 
 
-@case("PR-012", MUST, ALLOCATABLE, needs=REGISTERS)
+@case("PR-012", ALLOCATABLE, needs=REGISTERS)
 def test_unhealthy_devices_are_not_offered(node: NodeUnderTest) -> None:
     """A scheduler that counts a broken device sends pods to a node that refuses them."""
     plugin = node.joined("a", "b")
@@ -69,7 +69,7 @@ def test_unhealthy_devices_are_not_offered(node: NodeUnderTest) -> None:
     )
 
 
-@case("PR-013", MUST, "pod resources v1: after the end of a plugin", needs=RUNS)
+@case("PR-013", "pod resources v1: after the end of a plugin", needs=RUNS)
 def test_a_plugin_that_ends_takes_its_offer_and_not_its_assignments(node: NodeUnderTest) -> None:
     """A pod keeps its device while the plugin is being updated, and agents go on to bill it."""
     plugin = node.joined("a", "b")
@@ -84,7 +84,7 @@ def test_a_plugin_that_ends_takes_its_offer_and_not_its_assignments(node: NodeUn
     expect(found == held, "List shows what a pod holds, still", wanted=held, got=found)
 
 
-@case("PR-032", MAY, "pod resources v1: a topology without nodes", needs=[*RUNS, From("1.34")])
+@case("PR-032", "pod resources v1: a topology without nodes", needs=[*RUNS, From("1.34")])
 def test_a_device_with_an_empty_topology_is_listed_once_it_is_assigned(node: NodeUnderTest) -> None:
     """Without topology there, and not offered at all: the two views of kubelet differ."""
     plugin = with_unplaced(node)

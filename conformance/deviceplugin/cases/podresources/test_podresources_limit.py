@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from conformance.engine.case import MAY, MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect, expect_status, should
 from conformance.kubelet.needs import Able, From
 from conformance.kubelet.node import NodeUnderTest
@@ -51,7 +51,7 @@ def burst(calls: Sequence[Ask]) -> tuple[Counter[Code], float]:
     return found, time.monotonic() - began
 
 
-@case("PR-019", MUST, LIMIT, needs=SERVES)
+@case("PR-019", LIMIT, needs=SERVES)
 def test_too_many_calls_are_refused_and_soon_none_any_more(node: NodeUnderTest) -> None:
     """An agent in a tight loop must not slow kubelet down, and a patient one must get through."""
     ask = calls_of(node)[0]
@@ -75,7 +75,7 @@ def _passes(ask: Ask) -> bool:
     return True
 
 
-@case("PR-033", MAY, LIMIT, needs=SERVES)
+@case("PR-033", LIMIT, needs=SERVES)
 def test_all_methods_and_versions_share_one_limit(node: NodeUnderTest) -> None:
     """Two agents on a node take calls away from one another, whatever they call."""
     found, seconds = burst(calls_of(node))
@@ -100,9 +100,7 @@ def counted(node: NodeUnderTest) -> Counter[str]:
     return found
 
 
-@case(
-    "PR-030", SHOULD, "kubelet metrics: pod resources", needs=[*RUNS, Able("metrics"), From("1.34")]
-)
+@case("PR-030", "kubelet metrics: pod resources", needs=[*RUNS, Able("metrics"), From("1.34")])
 def test_calls_are_counted_by_method(node: NodeUnderTest) -> None:
     """Without the numbers nobody finds the agent that asks too often."""
     pod = node.pods.running()

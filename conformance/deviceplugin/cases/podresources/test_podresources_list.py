@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.engine.case import MUST, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from conformance.kubelet.node import NodeUnderTest
 from conformance.kubelet.shown import (
@@ -25,7 +25,7 @@ from refimpl.node.pods import ContainerSpec, PodSpec
 LIST = "pod resources v1: List"
 
 
-@case("PR-001", MUST, LIST, needs=RUNS)
+@case("PR-001", LIST, needs=RUNS)
 def test_a_node_without_pods_lists_none(node: NodeUnderTest) -> None:
     """An agent that starts before the first pod must not take an empty node for a broken one. The
     client is started anew where it can be: it may be busy with pods of before for long."""
@@ -36,7 +36,7 @@ def test_a_node_without_pods_lists_none(node: NodeUnderTest) -> None:
     )
 
 
-@case("PR-002", MUST, LIST, needs=SERVES)
+@case("PR-002", LIST, needs=SERVES)
 def test_a_pod_without_devices_is_listed_with_its_containers(node: NodeUnderTest) -> None:
     """Agents find out from List which containers there are, not only which hold devices."""
     if runs_ours(node):
@@ -61,7 +61,7 @@ def test_a_pod_without_devices_is_listed_with_its_containers(node: NodeUnderTest
         )
 
 
-@case("PR-003", MUST, LIST, needs=RUNS)
+@case("PR-003", LIST, needs=RUNS)
 def test_the_ids_of_a_container_are_those_it_was_allocated(node: NodeUnderTest) -> None:
     """Usage of a device is billed to the container that List names."""
     plugin = node.joined("a", "b", "c")
@@ -84,7 +84,7 @@ def running_with(node: NodeUnderTest, *devices: dp.Device) -> tuple[PodSpec, str
     return node.pods.running(limits={plugin.resource: len(devices)}), plugin.resource
 
 
-@case("PR-004", MUST, LIST, needs=RUNS)
+@case("PR-004", LIST, needs=RUNS)
 def test_a_device_is_listed_with_its_numa_node(node: NodeUnderTest) -> None:
     """Schedulers that place by topology count what is free on each NUMA node from it."""
     pod, resource = running_with(node, device("a", 1))
@@ -93,7 +93,7 @@ def test_a_device_is_listed_with_its_numa_node(node: NodeUnderTest) -> None:
     expect(found == [("a", (1,))], "the topology is the NUMA node", wanted="a on 1", got=found)
 
 
-@case("PR-005", MUST, LIST, needs=SERVES)
+@case("PR-005", LIST, needs=SERVES)
 def test_a_device_of_two_numa_nodes_has_an_entry_for_each(node: NodeUnderTest) -> None:
     """One device, however often it is listed: consumers take the union by resource and id."""
     if runs_ours(node):
@@ -120,7 +120,7 @@ def _split(what: str, found: list[Entry]) -> None:
     )
 
 
-@case("PR-006", MUST, LIST, needs=SERVES)
+@case("PR-006", LIST, needs=SERVES)
 def test_a_device_without_topology_is_listed_without(node: NodeUnderTest) -> None:
     """An empty topology, or node 0, would place a device that may be anywhere."""
     if runs_ours(node):
@@ -145,7 +145,7 @@ def _assigned(node: NodeUnderTest) -> list[pr.ContainerDevices]:
     ]
 
 
-@case("PR-008", MUST, LIST, needs=RUNS)
+@case("PR-008", LIST, needs=RUNS)
 def test_an_init_container_is_not_listed(node: NodeUnderTest) -> None:
     """What an init container holds is handed on to the pod's containers: it would count twice."""
     plugin = node.joined("a", "b")
@@ -171,7 +171,7 @@ def test_an_init_container_is_not_listed(node: NodeUnderTest) -> None:
         )
 
 
-@case("PR-009", MUST, LIST, needs=RUNS)
+@case("PR-009", LIST, needs=RUNS)
 def test_a_restartable_init_container_is_listed_with_its_devices(node: NodeUnderTest) -> None:
     """It runs as long as its pod and keeps what it holds."""
     plugin = node.joined("a", "b")
@@ -194,7 +194,7 @@ def test_a_restartable_init_container_is_listed_with_its_devices(node: NodeUnder
     )
 
 
-@case("PR-010", MUST, "pod resources v1: List, before and since 1.34", needs=RUNS)
+@case("PR-010", "pod resources v1: List, before and since 1.34", needs=RUNS)
 def test_a_finished_pod_is_listed_before_1_34_only(node: NodeUnderTest) -> None:
     """Its devices have new holders: agents that see both account for them twice."""
     plugin = node.joined("a")

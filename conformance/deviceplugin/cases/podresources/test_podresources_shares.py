@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from conformance.kubelet.needs import Able, From
 from conformance.kubelet.node import NodeUnderTest
@@ -17,7 +17,7 @@ WHOLE = ContainerSpec("main", amounts=Amounts(cpus=1, memory_mi=64))
 POD_LEVEL = "PodLevelResourceManagers"
 
 
-@case("PR-020", MUST, "pod resources v1: CPU policy none", needs=RUNS)
+@case("PR-020", "pod resources v1: CPU policy none", needs=RUNS)
 def test_without_a_cpu_policy_no_cpus_are_told(node: NodeUnderTest) -> None:
     """All containers share all CPUs: an id would read as a CPU of its own."""
     pod = node.pods.running(node.pods.run(app=(WHOLE,)))
@@ -30,7 +30,7 @@ def test_without_a_cpu_policy_no_cpus_are_told(node: NodeUnderTest) -> None:
         expect(not found, f"cpu_ids of {what} are empty", wanted="none", got=list(found))
 
 
-@case("PR-021", MUST, "pod resources v1: CPU policy static", needs=STATIC)
+@case("PR-021", "pod resources v1: CPU policy static", needs=STATIC)
 def test_exclusive_cpus_are_told_of_the_container_that_has_them(node: NodeUnderTest) -> None:
     """Agents that measure by CPU have to know whose it is; who shares has none of his own."""
     node.configured(KubeletChoices(cpu_policy="static"))
@@ -52,7 +52,7 @@ def test_exclusive_cpus_are_told_of_the_container_that_has_them(node: NodeUnderT
     )
 
 
-@case("PR-022", MUST, "pod resources v1: memory policy Static", needs=STATIC)
+@case("PR-022", "pod resources v1: memory policy Static", needs=STATIC)
 def test_memory_is_told_with_its_kind_size_and_node(node: NodeUnderTest) -> None:
     """Placement by NUMA node counts memory as it counts devices."""
     node.configured(KubeletChoices(policy="best-effort", memory_policy="Static"))
@@ -97,7 +97,7 @@ def claimed(node: NodeUnderTest, claim: Claim) -> tuple[str, pr.DynamicResource]
     return pod.namespace, found[0]
 
 
-@case("PR-023", MUST, "pod resources v1: claims", needs=CLAIMS)
+@case("PR-023", "pod resources v1: claims", needs=CLAIMS)
 def test_a_claim_is_told_with_its_device(node: NodeUnderTest) -> None:
     """Devices that came by a claim are found in no other field."""
     claim = claim_on(node)
@@ -120,7 +120,7 @@ def test_a_claim_is_told_with_its_device(node: NodeUnderTest) -> None:
     )
 
 
-@case("PR-024", SHOULD, "pod resources v1: shares of a device", needs=CLAIMS)
+@case("PR-024", "pod resources v1: shares of a device", needs=CLAIMS)
 def test_a_share_of_a_device_is_told_by_its_id(node: NodeUnderTest) -> None:
     """Two claims may have the same device: without the id their shares cannot be told apart."""
     share = "3f0b8a6e-6f1d-4a57-9a0b-7d1c52a1c0de"
@@ -131,7 +131,6 @@ def test_a_share_of_a_device_is_told_by_its_id(node: NodeUnderTest) -> None:
 
 @case(
     "PR-025",
-    SHOULD,
     "pod resources v1: resources of a pod as such",
     needs=[*STATIC, Able("gates"), From("1.36")],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from conformance.engine.case import MUST, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect, expect_status
 from conformance.kubelet.needs import From, Until
 from conformance.kubelet.node import NodeUnderTest
@@ -54,7 +54,7 @@ def list_alpha(node: NodeUnderTest) -> list[alpha.PodResources]:
     )
 
 
-@case("PR-014", MUST, GET, needs=[*SERVES, From("1.34")])
+@case("PR-014", GET, needs=[*SERVES, From("1.34")])
 def test_get_answers_with_the_element_of_list(node: NodeUnderTest) -> None:
     """An agent that watches one pod is spared the list of all: it has to learn the same."""
     populate(node)
@@ -82,7 +82,7 @@ def test_get_answers_with_the_element_of_list(node: NodeUnderTest) -> None:
     expect(told == [""], "Get is one element of List", wanted="the same", got=told[0])
 
 
-@case("PR-015", MUST, GET, needs=[*SERVES, From("1.34")])
+@case("PR-015", GET, needs=[*SERVES, From("1.34")])
 def test_get_refuses_a_pod_that_is_not_there(node: NodeUnderTest) -> None:
     """An empty answer reads as a pod without devices, which is billed for none."""
     populate(node)
@@ -98,7 +98,7 @@ def test_get_refuses_a_pod_that_is_not_there(node: NodeUnderTest) -> None:
         expect_status(partial(get, node, name), REFUSED, f"Get of {what} is an error")
 
 
-@case("PR-016", MUST, "pod resources v1: Get before 1.34", needs=[*RUNS, Until("1.33")])
+@case("PR-016", "pod resources v1: Get before 1.34", needs=[*RUNS, Until("1.33")])
 def test_get_is_off_before_1_34(node: NodeUnderTest) -> None:
     """It was behind a gate: an agent that relies on it has to find out by the error."""
     pod = node.pods.running()
@@ -109,7 +109,7 @@ def test_get_is_off_before_1_34(node: NodeUnderTest) -> None:
     )
 
 
-@case("PR-031", MUST, GET, needs=[*RUNS, From("1.34")])
+@case("PR-031", GET, needs=[*RUNS, From("1.34")])
 def test_get_refuses_a_finished_pod(node: NodeUnderTest) -> None:
     """Its devices belong to others by now."""
     plugin = node.joined("a")
@@ -125,7 +125,7 @@ def test_get_refuses_a_finished_pod(node: NodeUnderTest) -> None:
     )
 
 
-@case("PR-017", MUST, ALPHA, needs=SERVES)
+@case("PR-017", ALPHA, needs=SERVES)
 def test_v1alpha1_lists_the_devices_of_app_containers(node: NodeUnderTest) -> None:
     """Old agents read it beside new ones: both have to come to the same bill."""
     ours = populate(node)
@@ -183,7 +183,7 @@ def _finished(node: NodeUnderTest) -> None:
     node.until(lambda: devices() == [{}], "a finished pod is listed without devices")
 
 
-@case("PR-018", MUST, "pod resources: versions", needs=SERVES)
+@case("PR-018", "pod resources: versions", needs=SERVES)
 def test_both_versions_answer_on_one_socket(node: NodeUnderTest) -> None:
     """Agents of any age find what they speak at the one path that they know."""
     node.podresources.listed()

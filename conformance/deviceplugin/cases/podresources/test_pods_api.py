@@ -7,7 +7,7 @@ from typing import cast
 
 import grpc
 
-from conformance.engine.case import MAY, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect, expect_status, timeout
 from conformance.kubelet.needs import Able, From
 from conformance.kubelet.node import NodeUnderTest
@@ -21,7 +21,6 @@ from refimpl.wire.status import Code
 
 @case(
     "PR-035",
-    MAY,
     "pods API v1alpha1, on by default since 1.37",
     needs=[Able("pods"), Able("pods-api"), From("1.37")],
 )

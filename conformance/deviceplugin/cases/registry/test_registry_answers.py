@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.deviceplugin.registry import OPTIONS, refused, registered
-from conformance.engine.case import MAY, MUST, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from conformance.kubelet.needs import Able
 from conformance.kubelet.node import NodeUnderTest
@@ -29,21 +29,21 @@ def _found(node: NodeUnderTest, *versions: str, type: str = "DevicePlugin") -> S
     return plugin.serve()
 
 
-@case("REG-009", MUST, SOURCE, needs=[WATCHES])
+@case("REG-009", SOURCE, needs=[WATCHES])
 def test_a_plugin_of_an_unknown_type_is_told_so(node: NodeUnderTest) -> None:
     """A driver that is newer than the node would otherwise wait without a word."""
     plugin = _found(node, "v1", type="ToasterPlugin")
     refused(node, plugin, "there is no type ToasterPlugin")
 
 
-@case("REG-010", MUST, SOURCE, needs=[WATCHES])
+@case("REG-010", SOURCE, needs=[WATCHES])
 def test_one_version_that_is_known_among_others_is_enough(node: NodeUnderTest) -> None:
     """A plugin that serves kubelets of several releases names all that it speaks, as SR-IOV's
     does."""
     registered(node, _found(node, "v1alpha1", "v1beta1"))
 
 
-@case("REG-011", MUST, SOURCE, needs=[WATCHES])
+@case("REG-011", SOURCE, needs=[WATCHES])
 def test_a_device_plugin_without_a_version_that_is_known_is_refused(node: NodeUnderTest) -> None:
     """Taken in, it would be called with messages that it does not understand."""
     plugins = {versions: _found(node, *versions) for versions in (("v1alpha1",), ())}
@@ -51,7 +51,7 @@ def test_a_device_plugin_without_a_version_that_is_known_is_refused(node: NodeUn
         refused(node, plugin, f"versions {list(versions)}")
 
 
-@case("REG-012", MUST, SOURCE, needs=[WATCHES])
+@case("REG-012", SOURCE, needs=[WATCHES])
 def test_a_device_plugin_with_an_invalid_resource_name_is_refused(node: NodeUnderTest) -> None:
     """No pod could ever ask for it, and those of kubernetes.io are not a vendor's."""
     plugins = [node.plugin(name, found=True).serve() for name in BAD_NAMES]
@@ -59,7 +59,7 @@ def test_a_device_plugin_with_an_invalid_resource_name_is_refused(node: NodeUnde
         refused(node, plugin, f"resource name {plugin.resource}")
 
 
-@case("REG-013", MUST, SOURCE, needs=[WATCHES])
+@case("REG-013", SOURCE, needs=[WATCHES])
 def test_without_an_endpoint_the_service_is_at_the_socket_that_was_found(
     node: NodeUnderTest,
 ) -> None:
@@ -74,7 +74,7 @@ def test_without_an_endpoint_the_service_is_at_the_socket_that_was_found(
     )
 
 
-@case("REG-014", MUST, SOURCE, needs=[WATCHES])
+@case("REG-014", SOURCE, needs=[WATCHES])
 def test_an_endpoint_elsewhere_is_where_the_service_is_dialled(node: NodeUnderTest) -> None:
     """A registrar beside the driver, as CSI has it, registers a socket that is not its own."""
     driver = node.plugin()
@@ -96,13 +96,13 @@ def test_an_endpoint_elsewhere_is_where_the_service_is_dialled(node: NodeUnderTe
     )
 
 
-@case("REG-031", MUST, SOURCE, needs=[WATCHES])
+@case("REG-031", SOURCE, needs=[WATCHES])
 def test_a_device_plugin_with_versions_in_the_style_of_csi_is_refused(node: NodeUnderTest) -> None:
     """Each type has versions of its own: 1.0.0 is one of CSI's."""
     refused(node, _found(node, "1.0.0"), "versions ['1.0.0']")
 
 
-@case("REG-034", MAY, "kubelet 1.37: metrics", needs=[WATCHES, Able("metrics")])
+@case("REG-034", "kubelet 1.37: metrics", needs=[WATCHES, Able("metrics")])
 def test_a_plugin_that_was_found_does_not_count_as_a_registration(node: NodeUnderTest) -> None:
     """Whoever alerts on this number learns of plugins that register themselves only."""
     found = node.plugin(found=True)

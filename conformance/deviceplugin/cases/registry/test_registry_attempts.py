@@ -15,7 +15,7 @@ from conformance.deviceplugin.registry import (
     refused,
     unhurried,
 )
-from conformance.engine.case import MAY, MUST, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from conformance.kubelet.needs import Able
 from conformance.kubelet.node import NodeUnderTest
@@ -25,7 +25,7 @@ SOURCE = "kubelet: plugin watcher, deadlines and retries"
 WATCHES = Able("watcher")
 
 
-@case("REG-006", MUST, SOURCE, needs=[WATCHES])
+@case("REG-006", SOURCE, needs=[WATCHES])
 def test_a_plugin_that_takes_too_long_to_say_who_it_is_is_asked_again(node: NodeUnderTest) -> None:
     """One that hangs must not hold up the registration of others; one that was busy gets in."""
     plugin = node.plugin(found=True)
@@ -44,7 +44,7 @@ def test_a_plugin_that_takes_too_long_to_say_who_it_is_is_asked_again(node: Node
     mended(node, plugin)
 
 
-@case("REG-007", MUST, SOURCE, needs=[WATCHES])
+@case("REG-007", SOURCE, needs=[WATCHES])
 def test_a_plugin_that_cannot_say_who_it_is_is_asked_again_with_pauses(node: NodeUnderTest) -> None:
     """A socket of another service in this folder must neither burn the CPU nor be lost for good."""
     plugin = node.plugin(found=True)
@@ -57,7 +57,7 @@ def test_a_plugin_that_cannot_say_who_it_is_is_asked_again_with_pauses(node: Nod
     mended(node, plugin)
 
 
-@case("REG-008", MUST, SOURCE, needs=[WATCHES])
+@case("REG-008", SOURCE, needs=[WATCHES])
 def test_a_socket_that_nobody_listens_at_is_tried_again_and_holds_up_nobody(
     node: NodeUnderTest,
 ) -> None:
@@ -79,7 +79,7 @@ def test_a_socket_that_nobody_listens_at_is_tried_again_and_holds_up_nobody(
         node.until(called, "once somebody listens at the socket, the client comes again")
 
 
-@case("REG-016", MAY, "kubelet 1.37: a notification that fails", needs=[WATCHES])
+@case("REG-016", "kubelet 1.37: a notification that fails", needs=[WATCHES])
 def test_a_plugin_that_cannot_be_told_of_its_success_is_taken_out_and_tried_again(
     node: NodeUnderTest,
 ) -> None:
@@ -103,7 +103,7 @@ def test_a_plugin_that_cannot_be_told_of_its_success_is_taken_out_and_tried_agai
     node.until(lambda: node.podresources.allocatable(plugin.resource) == {"a"}, "and then it stays")
 
 
-@case("REG-017", MUST, SOURCE, needs=[WATCHES])
+@case("REG-017", SOURCE, needs=[WATCHES])
 def test_a_plugin_that_does_not_answer_its_notification_is_not_waited_for(
     node: NodeUnderTest,
 ) -> None:
@@ -124,7 +124,7 @@ def test_a_plugin_that_does_not_answer_its_notification_is_not_waited_for(
     )
 
 
-@case("REG-033", MUST, SOURCE, needs=[WATCHES])
+@case("REG-033", SOURCE, needs=[WATCHES])
 def test_a_plugin_whose_service_fails_is_told_why_and_tried_again_with_pauses(
     node: NodeUnderTest,
 ) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from conformance.deviceplugin.registry import INFO, NOTIFY, OPTIONS, SOON_S, registered
-from conformance.engine.case import MUST, SHOULD, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from conformance.kubelet.needs import Able
 from conformance.kubelet.node import NodeUnderTest
@@ -23,7 +23,7 @@ WATCHES = Able("watcher")
 CROWD = 200
 
 
-@case("REG-001", MUST, SOURCE, needs=[WATCHES])
+@case("REG-001", SOURCE, needs=[WATCHES])
 def test_a_socket_that_appears_is_asked_taken_in_and_told_in_this_order(
     node: NodeUnderTest,
 ) -> None:
@@ -43,7 +43,7 @@ def test_a_socket_that_appears_is_asked_taken_in_and_told_in_this_order(
     )
 
 
-@case("REG-002", MUST, SOURCE, needs=[WATCHES, Able("restart")])
+@case("REG-002", SOURCE, needs=[WATCHES, Able("restart")])
 def test_a_socket_that_was_there_before_the_client_is_registered(node: NodeUnderTest) -> None:
     """After a reboot drivers often start before kubelet (kubernetes 64638)."""
     plugin = node.plugin(found=True)
@@ -53,7 +53,7 @@ def test_a_socket_that_was_there_before_the_client_is_registered(node: NodeUnder
     registered(node, plugin)
 
 
-@case("REG-003", MUST, SOURCE, needs=[WATCHES])
+@case("REG-003", SOURCE, needs=[WATCHES])
 def test_sockets_in_new_folders_are_found_however_deep(node: NodeUnderTest) -> None:
     """Drivers make a folder of their own and bind in it at once: the watch must not come late."""
     tops = [f"new-{number}" for number in range(4)]
@@ -66,7 +66,7 @@ def test_sockets_in_new_folders_are_found_however_deep(node: NodeUnderTest) -> N
         registered(node, plugin)
 
 
-@case("REG-004", MUST, SOURCE, needs=[WATCHES])
+@case("REG-004", SOURCE, needs=[WATCHES])
 def test_a_socket_with_a_hidden_name_is_left_alone(node: NodeUnderTest) -> None:
     """Drivers bind under such a name and rename when they are ready; asked early, they fail."""
     hidden = node.plugin(socket=".hidden.sock", found=True)
@@ -79,7 +79,7 @@ def test_a_socket_with_a_hidden_name_is_left_alone(node: NodeUnderTest) -> None:
     )
 
 
-@case("REG-005", MUST, SOURCE, needs=[WATCHES])
+@case("REG-005", SOURCE, needs=[WATCHES])
 def test_files_and_pipes_are_ignored_and_a_link_to_a_socket_is_followed(
     node: NodeUnderTest,
 ) -> None:
@@ -118,7 +118,7 @@ class Crowd(RegistrationService):
         return info
 
 
-@case("REG-024", SHOULD, SOURCE, needs=[WATCHES])
+@case("REG-024", SOURCE, needs=[WATCHES])
 def test_two_hundred_sockets_at_once_are_all_registered(node: NodeUnderTest) -> None:
     """When a node starts they come in one go; whoever is overlooked then stays so (queue overflow).
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.deviceplugin.registry import SOON_S, registered
-from conformance.engine.case import MAY, MUST, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from conformance.kubelet.needs import Able, From
 from conformance.kubelet.node import NodeUnderTest
@@ -32,7 +32,7 @@ def _allocated(node: NodeUnderTest, by: ScriptedPlugin, rule: str) -> None:
     expect(len(by.allocated()) == 1, rule, wanted="one Allocate there", got=by.order)
 
 
-@case("REG-021", MUST, SOURCE, needs=[WATCHES, PODS])
+@case("REG-021", SOURCE, needs=[WATCHES, PODS])
 def test_of_two_plugins_of_one_name_the_newest_is_used(node: NodeUnderTest) -> None:
     """An update starts the new plugin before the old one ends: it has to take over, not fail."""
     first = node.join(node.plugin(found=True), "a", "b")
@@ -43,7 +43,7 @@ def test_of_two_plugins_of_one_name_the_newest_is_used(node: NodeUnderTest) -> N
     _allocated(node, second, "the newest plugin of a resource is asked to allocate")
 
 
-@case("REG-022", MUST, SOURCE, needs=[WATCHES, PODS, MULTI])
+@case("REG-022", SOURCE, needs=[WATCHES, PODS, MULTI])
 def test_when_one_of_two_goes_the_other_one_is_used(node: NodeUnderTest) -> None:
     """The new version of a plugin is withdrawn: the old one is still there and must be used."""
     first = node.join(node.plugin(found=True), "a", "b")
@@ -55,7 +55,7 @@ def test_when_one_of_two_goes_the_other_one_is_used(node: NodeUnderTest) -> None
     _allocated(node, first, "the one that is left is asked to allocate")
 
 
-@case("REG-023", MUST, SOURCE, needs=[WATCHES])
+@case("REG-023", SOURCE, needs=[WATCHES])
 def test_plugins_of_different_types_do_not_get_into_each_others_way(node: NodeUnderTest) -> None:
     """All drivers of a node share this folder, and a driver of two types uses one name for both."""
     from refimpl.csi.fake import FakeDriver  # which no other case pays for
@@ -84,7 +84,7 @@ def test_plugins_of_different_types_do_not_get_into_each_others_way(node: NodeUn
     )
 
 
-@case("REG-027", MAY, SOURCE, needs=[WATCHES, PODS])
+@case("REG-027", SOURCE, needs=[WATCHES, PODS])
 def test_a_plugin_that_registers_and_is_found_counts_twice_or_the_last_time(
     node: NodeUnderTest,
 ) -> None:
@@ -99,7 +99,7 @@ def test_a_plugin_that_registers_and_is_found_counts_twice_or_the_last_time(
         expect(held == {"a", "b"}, "the other way stays", wanted={"a", "b"}, got=held)
 
 
-@case("REG-028", MAY, "kubelet 1.37: the endpoint in Register")
+@case("REG-028", "kubelet 1.37: the endpoint in Register")
 def test_a_socket_in_a_folder_below_can_be_registered(node: NodeUnderTest) -> None:
     """The endpoint is joined to the directory as it is, so that a path works where a name should
     be."""
@@ -113,7 +113,7 @@ def test_a_socket_in_a_folder_below_can_be_registered(node: NodeUnderTest) -> No
     )
 
 
-@case("REG-035", MAY, "kubelet 1.37: its registration socket", needs=[Able("listener")])
+@case("REG-035", "kubelet 1.37: its registration socket", needs=[Able("listener")])
 def test_a_client_that_cannot_listen_any_more_says_so_or_listens_anew(node: NodeUnderTest) -> None:
     """1.37.2 fails its health check until it is restarted; later kubelets try again each second. A
     node that looks well and takes in no plugin would be worse than both."""

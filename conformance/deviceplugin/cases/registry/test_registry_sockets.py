@@ -6,7 +6,7 @@ import contextlib
 import os
 
 from conformance.deviceplugin.registry import INFO, SOON_S, mended, registered, told
-from conformance.engine.case import MAY, MUST, case
+from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from conformance.kubelet.needs import Able
 from conformance.kubelet.node import NodeUnderTest
@@ -52,7 +52,7 @@ def _taken_in(node: NodeUnderTest, plugin: ScriptedPlugin) -> None:
     )
 
 
-@case("REG-018", MUST, SOURCE, needs=[WATCHES])
+@case("REG-018", SOURCE, needs=[WATCHES])
 def test_a_plugin_whose_socket_is_removed_is_deregistered(node: NodeUnderTest) -> None:
     """Removing the socket is how a driver leaves; its devices must not be handed out after it."""
     plugin = _joined(node)
@@ -61,7 +61,7 @@ def test_a_plugin_whose_socket_is_removed_is_deregistered(node: NodeUnderTest) -
     node.until(lambda: plugin.cancelled == 1, "its stream is ended, though it serves on", SOON_S)
 
 
-@case("REG-019", MUST, SOURCE, needs=[WATCHES])
+@case("REG-019", SOURCE, needs=[WATCHES])
 def test_a_socket_that_is_removed_and_made_again_is_deregistered_and_then_registered(
     node: NodeUnderTest,
 ) -> None:
@@ -78,7 +78,7 @@ def test_a_socket_that_is_removed_and_made_again_is_deregistered_and_then_regist
     _taken_in(node, new)
 
 
-@case("REG-020", MUST, SOURCE, needs=[WATCHES])
+@case("REG-020", SOURCE, needs=[WATCHES])
 def test_a_plugin_that_comes_back_over_its_old_socket_is_registered_again(
     node: NodeUnderTest,
 ) -> None:
@@ -93,7 +93,7 @@ def test_a_plugin_that_comes_back_over_its_old_socket_is_registered_again(
     _taken_in(node, new)
 
 
-@case("REG-025", MAY, SOURCE, needs=[WATCHES])
+@case("REG-025", SOURCE, needs=[WATCHES])
 def test_the_end_of_a_process_is_seen_by_its_stream_and_not_by_its_socket(
     node: NodeUnderTest,
 ) -> None:
@@ -105,7 +105,7 @@ def test_the_end_of_a_process_is_seen_by_its_stream_and_not_by_its_socket(
     node.stays(plugin.path.is_socket, "the socket is not the client's to remove", "a socket")
 
 
-@case("REG-026", MUST, SOURCE, needs=[WATCHES, Able("restart")])
+@case("REG-026", SOURCE, needs=[WATCHES, Able("restart")])
 def test_a_client_that_restarts_finds_its_plugins_where_they_were(node: NodeUnderTest) -> None:
     """Unlike in device-plugins nothing is removed, and no plugin has to do anything."""
     plugins = [_joined(node), _joined(node)]
@@ -119,7 +119,7 @@ def test_a_client_that_restarts_finds_its_plugins_where_they_were(node: NodeUnde
     expect(left == inodes, "the sockets are not touched", wanted=inodes, got=left)
 
 
-@case("REG-032", MAY, "kubelet 1.37: a stream that ends", needs=[WATCHES])
+@case("REG-032", "kubelet 1.37: a stream that ends", needs=[WATCHES])
 def test_a_plugin_that_ends_its_stream_is_not_registered_until_its_socket_is_made_again(
     node: NodeUnderTest,
 ) -> None:
