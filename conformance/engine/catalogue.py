@@ -26,11 +26,14 @@ _LETTERS = {
 }
 
 
-@functools.cache
 def rows(interface: str) -> dict[str, Row]:
     """The rows of an interface's contract by id; none where it has no contract."""
     owner = INTERFACES.get(interface)
-    names = owner.catalogues if owner else (interface,)
+    return _read(owner.catalogues if owner else (interface,))
+
+
+@functools.cache
+def _read(names: tuple[str, ...]) -> dict[str, Row]:
     paths = [fixtures.folder() / "catalogue" / f"{name}.json" for name in names]
     every = (row for path in paths if path.is_file() for row in json.loads(path.read_text()))
     return {row["id"]: row for row in every}
