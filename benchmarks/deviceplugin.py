@@ -84,7 +84,7 @@ def update_ms(kubelet: FakeKubelet, plugin: Plugin, count: int) -> list[float]:
         healthy = count - 1 + number % 2
         began = time.perf_counter()
         plugin.lists.put(lists[number % 2])
-        assert kubelet.wait(lambda wanted=healthy: _allocatable(kubelet) == wanted)  # type: ignore[misc]
+        assert kubelet.wait(lambda expected=healthy: _allocatable(kubelet) == expected)  # type: ignore[misc]
         took.append((time.perf_counter() - began) * 1000)
     return took[ROUNDS // 10 :]
 
@@ -130,6 +130,6 @@ def main() -> int:
     print(f"list of {LARGE} devices to the node's capacity: {update:.1f} ms (claim {LIST_MS:g})")
     print(f"allocation of 1 of {SMALL} devices: {small:.2f} ms (claim {SMALL_MS:g})")
     print(f"allocation of 1 of {LARGE} devices: {large:.1f} ms (claim {LARGE_MS:g})")
-    held = update <= LIST_MS and small <= SMALL_MS and large <= LARGE_MS
-    print("the claims hold" if held else "a claim does not hold")
-    return 0 if held else 1
+    hold = update <= LIST_MS and small <= SMALL_MS and large <= LARGE_MS
+    print("the claims hold" if hold else "a claim does not hold")
+    return 0 if hold else 1

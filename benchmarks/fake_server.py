@@ -98,10 +98,10 @@ def _client(path: str, number: int, seconds: float, pipe: Pipe) -> None:
     size = pb.CapacityRange(required_bytes=1 << 30)
 
     def life(stub: Any, name: str) -> None:
-        made = stub.CreateVolume(
+        created = stub.CreateVolume(
             pb.CreateVolumeRequest(name=name, capacity_range=size, volume_capabilities=[capability])
         )
-        volume = made.volume.volume_id
+        volume = created.volume.volume_id
         stub.ControllerPublishVolume(
             pb.ControllerPublishVolumeRequest(
                 volume_id=volume, node_id="node-0", volume_capability=capability
@@ -137,14 +137,14 @@ def _client(path: str, number: int, seconds: float, pipe: Pipe) -> None:
 @contextmanager
 def serving(target: Any, path: str) -> Iterator[Pipe]:
     """A server process and the pipe that asks for its CPU time."""
-    ours, theirs = _CONTEXT.Pipe()
-    process = _CONTEXT.Process(target=target, args=(path, theirs))
+    our_end, its_end = _CONTEXT.Pipe()
+    process = _CONTEXT.Process(target=target, args=(path, its_end))
     process.start()
-    ours.recv()
+    our_end.recv()
     try:
-        yield ours
+        yield our_end
     finally:
-        ours.send("end")
+        our_end.send("end")
         process.join()
 
 
@@ -158,16 +158,16 @@ def one_round(path: str, server: Pipe, seconds: float) -> Round:
     """All clients at once for `seconds`."""
     pipes = []
     for number in range(CLIENTS):
-        ours, theirs = _CONTEXT.Pipe()
-        _CONTEXT.Process(target=_client, args=(path, number, seconds, theirs)).start()
-        pipes.append(ours)
+        our_end, its_end = _CONTEXT.Pipe()
+        _CONTEXT.Process(target=_client, args=(path, number, seconds, its_end)).start()
+        pipes.append(our_end)
     for pipe in pipes:
         pipe.recv()
-    before = cpu(server)
+    cpu_before = cpu(server)
     for pipe in pipes:
         pipe.send("go")
     calls = sum(pipe.recv() for pipe in pipes)
-    return Round(calls / seconds, (cpu(server) - before) / calls)
+    return Round(calls / seconds, (cpu(server) - cpu_before) / calls)
 
 
 def compare(rounds: int = ROUNDS, seconds: float = SECONDS) -> tuple[list[Round], list[Round]]:
@@ -194,19 +194,19 @@ def main() -> int:
     bare, fake = compare()
     ratio = statistics.median(f.rate / b.rate for b, f in zip(bare, fake, strict=True))
     for name, rounds in (("bare grpcio", bare), ("refimpl csi", fake)):
-        rate = statistics.median(each.rate for each in rounds)
-        used = statistics.median(each.cpu_s for each in rounds) * 1e6
+        rate = statistics.median(run.rate for run in rounds)
+        used = statistics.median(run.cpu_s for run in rounds) * 1e6
         print(f"{name:12} {rate:8.0f} calls/s   {used:6.0f} us CPU a call in the server")
     print(f"ratio of calls/s, median of {len(bare)} pairs: {ratio:.3f} (claim: {FLOOR} or more)")
-    held = ratio >= FLOOR
+    holds = ratio >= FLOOR
     print(f"\n{'microseconds a call':24}" + "".join(f"{size:>10}" for size in SIZES))
     for name, costs in growth().items():
         print(f"{name:24}" + "".join(f"{costs[size]:10.1f}" for size in SIZES))
         # A page of ten volumes is cheaper than one of a hundred; it grows with the page only.
         smallest = SIZES[1] if name.startswith("List") else SIZES[0]
-        held = held and costs[SIZES[-1]] <= GROWTH * costs[smallest]
-    print("every claim holds" if held else "a claim does not hold")
-    return 0 if held else 1
+        holds = holds and costs[SIZES[-1]] <= GROWTH * costs[smallest]
+    print("every claim holds" if holds else "a claim does not hold")
+    return 0 if holds else 1
 
 
 if __name__ == "__main__":

@@ -64,7 +64,7 @@ class Filled:
 
 def measure(sizes: Sequence[int]) -> dict[str, dict[int, float]]:
     """Microseconds a call over the socket, the best of several batches, by call and size."""
-    found: dict[str, dict[int, float]] = {}
+    costs: dict[str, dict[int, float]] = {}
     fake = FakeDriver(storage="memory", settings={"attach_limit": 0})
     with fake, Channel(fake.endpoint) as channel:
         filled = Filled(Driver.over(channel))
@@ -72,18 +72,18 @@ def measure(sizes: Sequence[int]) -> dict[str, dict[int, float]]:
             while filled.count < size:
                 filled.create()
             for name, cost in _costs(filled).items():
-                found.setdefault(name, {})[size] = cost
-    return found
+                costs.setdefault(name, {})[size] = cost
+    return costs
 
 
 def _costs(filled: Filled) -> dict[str, float]:
     batches: dict[str, list[float]] = {}
     for _ in range(REPEATS):
         volumes = _time(batches, "CreateVolume", [()] * BATCH, filled.create)
-        each = [(volume,) for volume in volumes]
-        _time(batches, "ControllerPublishVolume", each, filled.publish)
-        _time(batches, "ControllerUnpublishVolume", each, filled.unpublish)
-        _time(batches, "DeleteVolume", each, filled.delete)
+        arguments = [(volume,) for volume in volumes]
+        _time(batches, "ControllerPublishVolume", arguments, filled.publish)
+        _time(batches, "ControllerUnpublishVolume", arguments, filled.unpublish)
+        _time(batches, "DeleteVolume", arguments, filled.delete)
         filled.count -= len(volumes)
         token = filled.page("") if filled.count > 2 * PAGE else ""
         _time(batches, f"ListVolumes, page of {PAGE}", [(token,)] * BATCH, filled.page)
@@ -97,6 +97,6 @@ def _time(
     call: Callable[..., T],
 ) -> list[T]:
     began = time.perf_counter()
-    made = [call(*each) for each in arguments]
+    results = [call(*words) for words in arguments]
     batches.setdefault(name, []).append((time.perf_counter() - began) / len(arguments) * 1e6)
-    return made
+    return results

@@ -68,15 +68,15 @@ def mock_driver() -> Peer:
     return Peer("mock driver", (str(program), "-endpoint", "{endpoint}"), tuple(spared))
 
 
-def ours(peer: Peer, endpoint: str, folder: Path) -> Timed:
+def refimpl(peer: Peer, endpoint: str, folder: Path) -> Timed:
     """`refimpl test csi ENDPOINT`."""
     words = ["test", "csi", endpoint, "-q", "--report-dir", str(folder), *peer.ours]
     began = time.monotonic()
     subprocess.run([*REFIMPL, *words], capture_output=True, check=False)
-    whole = time.monotonic() - began
-    done = [each for each in events.read(folder / "events.jsonl") if isinstance(each, CaseDone)]
-    judged = [each.duration_s for each in done if each.outcome != "skip"]
-    return Timed(len(judged), sum(judged), whole)
+    whole_s = time.monotonic() - began
+    cases = [case for case in events.read(folder / "events.jsonl") if isinstance(case, CaseDone)]
+    judged = [case.duration_s for case in cases if case.outcome != "skip"]
+    return Timed(len(judged), sum(judged), whole_s)
 
 
 def sanity(program: Path, endpoint: str, folder: Path) -> Timed:
@@ -90,11 +90,11 @@ def sanity(program: Path, endpoint: str, folder: Path) -> Timed:
     ]
     began = time.monotonic()
     subprocess.run([str(program), *words], capture_output=True, check=False)
-    whole = time.monotonic() - began
+    whole_s = time.monotonic() - began
     suite = json.loads(report.read_text())[0]
-    specs = [each for each in suite["SpecReports"] if each["LeafNodeType"] == "It"]
-    judged = sum(each["State"] in ("passed", "failed") for each in specs)
-    return Timed(judged, suite["RunTime"] / 1e9, whole)
+    specs = [spec for spec in suite["SpecReports"] if spec["LeafNodeType"] == "It"]
+    judged = sum(spec["State"] in ("passed", "failed") for spec in specs)
+    return Timed(judged, suite["RunTime"] / 1e9, whole_s)
 
 
 def with_driver(peer: Peer, run: Callable[[str, Path], Timed]) -> Timed:
@@ -109,11 +109,13 @@ def with_driver(peer: Peer, run: Callable[[str, Path], Timed]) -> Timed:
 
 def compare(peer: Peer, program: Path, rounds: int = ROUNDS) -> tuple[list[Timed], list[Timed]]:
     """Ours and theirs, in turns."""
-    mine, theirs = [], []
+    our_runs, their_runs = [], []
     for _ in range(rounds):
-        theirs.append(with_driver(peer, lambda at, folder: sanity(program, at, folder)))
-        mine.append(with_driver(peer, lambda at, folder: ours(peer, at, folder)))
-    return mine, theirs
+        their_runs.append(
+            with_driver(peer, lambda endpoint, folder: sanity(program, endpoint, folder))
+        )
+        our_runs.append(with_driver(peer, lambda endpoint, folder: refimpl(peer, endpoint, folder)))
+    return our_runs, their_runs
 
 
 def median(runs: Sequence[Timed], figure: Callable[[Timed], float]) -> float:
@@ -128,15 +130,17 @@ def main() -> int:
     if missing:
         print(f"{missing[0].name} is not built; `tox -e live` builds it")
         return 1
-    mine, theirs = compare(peer, program)
-    for name, runs, unit in (("csi-sanity", theirs, "spec"), ("refimpl", mine, "case")):
+    our_runs, their_runs = compare(peer, program)
+    for name, runs, unit in (("csi-sanity", their_runs, "spec"), ("refimpl", our_runs, "case")):
         print(
             f"{name:11} {runs[0].judged:4} on the {peer.name}: {median(runs, _each):5.2f} ms a"
             f" {unit}, {median(runs, _share):5.2f} ms with start and reports"
         )
-    held = median(mine, _each) <= median(theirs, _each)
-    print("the claim holds" if held else "the claim does not hold: a case takes longer than a spec")
-    return 0 if held else 1
+    holds = median(our_runs, _each) <= median(their_runs, _each)
+    print(
+        "the claim holds" if holds else "the claim does not hold: a case takes longer than a spec"
+    )
+    return 0 if holds else 1
 
 
 def _each(run: Timed) -> float:

@@ -21,12 +21,12 @@ PARTS = {
 
 def main() -> int:
     """Runs the parts named on the command line, or all."""
-    chosen = sys.argv[1:] or list(PARTS)
-    if strange := [name for name in chosen if name not in PARTS]:
+    names = sys.argv[1:] or list(PARTS)
+    if strange := [name for name in names if name not in PARTS]:
         print(f"{strange[0]}: there is {', '.join(PARTS)}")
         return 2
     failed = 0
-    for name in chosen:
+    for name in names:
         print(f"== {name}", flush=True)
         failed += PARTS[name]()
     return 1 if failed else 0
