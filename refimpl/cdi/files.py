@@ -107,7 +107,7 @@ def write(
 
 
 def remove(directory: str | os.PathLike[str], name: str) -> None:
-    """Takes a written file away; that it is gone already is no error. Raises OSError."""
+    """Removes a written file; a missing one is no error. Raises OSError."""
     path = Path(directory, name)
     if path.suffix not in SUFFIXES:
         path = path.with_name(path.name + ".yaml")

@@ -65,7 +65,7 @@ def inject(
 ) -> Config:
     """The config with the requested devices; the given one stays as it is.
 
-    Raises Unresolved naming every device that cannot be had, InjectError.
+    Raises Unresolved, which names every device that cannot be resolved, and InjectError.
     """
     return apply(
         registry.edits(names, unique=choices.unique_devices),

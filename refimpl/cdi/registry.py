@@ -13,8 +13,8 @@ from refimpl.cdi.names import BadName, QualifiedName
 
 
 class Unresolved(ValueError):
-    """Requested devices that cannot be had: `names` in the order of the request; the text says of
-    each one why.
+    """Requested devices that cannot be resolved: `names` in the order of the request; the text
+    gives the reason for each.
     """
 
     def __init__(self, reasons: Mapping[str, str]) -> None:

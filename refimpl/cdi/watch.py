@@ -57,17 +57,17 @@ class DirectoryWatch:
 
     @property
     def polling(self) -> bool:
-        """Whether it looks at every file each time, because inotify could not be had."""
+        """Whether it looks at every file each time, because inotify was not available."""
         return self._inotify is None
 
     def changed(self) -> bool:
         """Whether anything may have changed since the last call; the first time it is True.
 
-        Scan after it, not before: what happens meanwhile is told by the next call.
+        Scan after it, not before: the next call reports what happens meanwhile.
         """
         first, self._first = self._first, False
         # All three are done each time: each one takes note of what it sees.
-        changes = [self._told(), self._replaced(), self._looked()]
+        changes = [self._reported(), self._replaced(), self._looked()]
         return first or any(changes)
 
     def wait(self, timeout_s: float) -> bool:
@@ -105,8 +105,8 @@ class DirectoryWatch:
             self._arrivals()
             select.select([self._inotify], [], [], interval_s)
 
-    def _told(self) -> bool:
-        """Whether inotify tells of something that matters."""
+    def _reported(self) -> bool:
+        """Whether inotify has reported something that matters."""
         if self._inotify is None:
             return False
         matters = False
@@ -161,7 +161,7 @@ class DirectoryWatch:
                 self._add(_nearest(directory), _ARRIVALS)
 
     def _looked(self) -> bool:
-        """Whether files changed that inotify does not tell about: what links lead to, or all."""
+        """Whether files changed that inotify does not report: what links lead to; without it, all."""
         signatures = {}
         for directory in self.directories:
             try:

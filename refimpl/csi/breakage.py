@@ -1,4 +1,4 @@
-"""Breaking and repairing what a fake driver tells, from Python and over the control socket."""
+"""Breaking and repairing what a fake driver reports, from Python and over the control socket."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from refimpl.wire.control import Route
 
 
 class Breakable:
-    """Part of `fake.FakeDriver`: the health its state is to tell, and what it depends on."""
+    """Part of `fake.FakeDriver`: the health that it reports, and what it depends on."""
 
     @property
     def state(self) -> DriverState:
@@ -30,8 +30,8 @@ class Breakable:
         message: str = "",
         node: str | int | None = None,
     ) -> None:
-        """Let a volume be told as sick, by all or by one node (number or id). ValueError for what
-        the interface cannot carry, Refused NOT_FOUND."""
+        """Adds a fault to the health of a volume, reported by all or by one node (number or id).
+        Raises ValueError for what the interface cannot carry, Refused NOT_FOUND."""
         self.state.health.break_volume(volume_id, status, reason, message, _node_id(node) or "")
 
     def repair_volume(
@@ -48,7 +48,7 @@ class Breakable:
         node: str | int | None = None,
         capability: VolumeCapability | None = None,
     ) -> None:
-        """Let the storage behind all volumes be told as sick; as `break_volume`."""
+        """Adds a fault to the health of the storage behind all volumes; raises as `break_volume`."""
         node_id = _node_id(node) or ""
         self.state.health.break_storage(status, reason, message, node_id, capability)
 
@@ -84,12 +84,12 @@ class Breakable:
         """GET, POST and DELETE /health: what is broken, break, repair. With a volume_id of a
         volume, else of the storage; the other keys are the arguments of the methods."""
         return {
-            "GET /health": self._told_health,
+            "GET /health": self._health,
             "POST /health": self._break,
             "DELETE /health": self._repair,
         }
 
-    def _told_health(self, _body: dict[str, Any]) -> dict[str, Any]:
+    def _health(self, _body: dict[str, Any]) -> dict[str, Any]:
         tables = self.state.tables
         with tables.lock:
             volumes = [attrs.asdict(health) for health in tables.health.values()]

@@ -108,7 +108,7 @@ class FakeDriver(Breakable, Fake):
 
     @property
     def registration(self) -> RegistrationService:
-        """What kubelet is told, and what it said; RuntimeError without `register`."""
+        """What kubelet was sent and what it answered; RuntimeError without `register`."""
         registration = self._started().registration
         if registration is None:
             raise RuntimeError("the driver registers nowhere; give it a plugins_registry")

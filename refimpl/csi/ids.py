@@ -15,7 +15,7 @@ _random = random.Random()
 
 
 def unique(_kind: IdKind, _name: str) -> str:
-    """A random id that tells nothing."""
+    """A random id, from which nothing can be read."""
     digits = f"{_random.getrandbits(128):032x}"
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 

@@ -142,7 +142,7 @@ class StateLog:
         self._size += len(line)
 
     def _read(self) -> _Live:
-        """The last line of everything that is not gone, without a line that a crash tore."""
+        """The newest line of every object that still exists; a line torn by a crash is left out."""
         try:
             lines = self.path.read_bytes().split(b"\n")
         except FileNotFoundError:

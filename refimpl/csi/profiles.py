@@ -97,7 +97,7 @@ def snapshot_free(revision: Revision) -> DriverSettings:
 
 
 def late_snapshots(revision: Revision) -> DriverSettings:
-    """Snapshots are uploaded: cut at once, ready to use two seconds later."""
+    """Snapshots are uploaded: taken at once, ready to use two seconds later."""
     return DriverSettings(revision=revision, snapshot_delay=2.0)
 
 
@@ -108,7 +108,7 @@ def offline_expansion(revision: Revision) -> DriverSettings:
 
 
 def transition(revision: Revision) -> DriverSettings:
-    """A driver between two revisions: tells conditions as in 1.12 beside the health of 1.13."""
+    """A driver between two revisions: reports conditions as in 1.12 beside the health of 1.13."""
     settings = default(revision)
     both = {"VOLUME_CONDITION"}
     return attrs.evolve(

@@ -1,4 +1,4 @@
-"""What a reader hands out: the value, what was odd about its text, and where each part stands."""
+"""What a reader returns: the value, what was odd about its text, and where each part stands."""
 
 from __future__ import annotations
 

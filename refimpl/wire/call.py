@@ -22,7 +22,7 @@ _CALLBACKS = threading.Lock()
 
 
 class Call:
-    """What an RPC method is told about its caller besides the request.
+    """What an RPC method knows of its caller besides the request.
 
     `method` is the whole one ("/csi.v1.Identity/Probe"), `deadline_s` the seconds that were left
     when the call began, None without a deadline.
@@ -70,7 +70,7 @@ class Call:
         return self._stopped or not self._context.is_active()
 
     def on_cancel(self, callback: Callable[[], object]) -> None:
-        """Has the callback called once, from another thread, when `cancelled` turns true.
+        """Calls the callback once, from another thread, when `cancelled` turns true.
 
         It is not called for a call that ends by itself. It must not block.
         """
@@ -84,8 +84,8 @@ class Call:
             self._ended()
 
     def on_end(self, callback: Callable[[], object]) -> None:
-        """Has the callback called once, from another thread, when the call is over: its answer has
-        been sent, or nobody waits for one any more. It must not block.
+        """Calls the callback once, from another thread, when the call is over: its answer has been
+        sent, or nobody waits for one any more. It must not block.
         """
         with _CALLBACKS:
             already = self._notified

@@ -137,7 +137,7 @@ class Channel(grpc.Channel):
         return StreamCall(self, method, invoke, request_serializer, response_deserializer, True)
 
     def subscribe(self, callback: Callback, try_to_connect: bool = False) -> None:
-        """Has the callback called with the connection's present state and each later one."""
+        """Calls the callback with the connection's present state and with each later one."""
         self._channel.subscribe(callback, try_to_connect)
 
     def unsubscribe(self, callback: Callback) -> None:

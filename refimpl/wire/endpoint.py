@@ -89,8 +89,8 @@ class Endpoint:
 def probe(endpoint: Endpoint, timeout_s: float = 1.0) -> State:
     """Says what is found at the endpoint, by connecting to it and hanging up at once.
 
-    "stale" is a socket file that nobody listens on. What may not be looked at counts as "live":
-    no one may take it over. For TCP only "absent" and "live" are told apart.
+    "stale" is a socket file that nobody listens on. A socket that this user may not look at
+    counts as "live", since it must not be taken over. TCP is "absent" or "live".
     """
     if endpoint.kind != "unix":
         return _probe_tcp(endpoint, timeout_s)

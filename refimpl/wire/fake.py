@@ -25,8 +25,8 @@ Where = Endpoint | str | os.PathLike[str]
 class Fake:
     """Serves what `services` names, from `start` to `stop` or inside `with`.
 
-    Without `endpoint` it listens in a private directory (0700) that goes when it stops. `journal`
-    is a Journal, which stays open and may be shared, or the path of a file to write. `control` is
+    Without `endpoint` it listens in a private directory (0700), removed when it stops. `journal` is
+    a Journal, which stays open and may be shared, or the path of a file to write. `control` is
     where `wire.control` listens, if at all. A fake may be started again after `stop`; its journal
     and its faults stay.
     """
@@ -67,7 +67,7 @@ class Fake:
 
     @property
     def endpoint(self) -> Endpoint:
-        """Where it listens, or will; raises RuntimeError where only `start` can tell."""
+        """Where it listens, or will; raises RuntimeError where that is known only after `start`."""
         running = self._server.endpoint if self._server else None
         endpoint = running or self._wanted
         if endpoint is None:

@@ -23,7 +23,7 @@ class Task:
         self._ended = False
 
     def add_done_callback(self, callback: Callable[[Task], object]) -> None:
-        """Has the callback called once, at the end of the call or now."""
+        """Calls the callback once: at the end of the call, or at once if that has come."""
         self._callbacks.append(callback)
         if self._ended:
             self._notify()

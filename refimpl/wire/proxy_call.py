@@ -66,7 +66,7 @@ def _look_up(path: str) -> _Schema:
 
 
 class ProxyCall:
-    """Passes one call on, whatever its kind; see `Proxy`.
+    """Passes one call of a `Proxy` on to the upstream, whatever its kind.
 
     On the wire all kinds are streams both ways. Where the schema says that there is one request,
     it is waited for, so that rules can look into it; elsewhere nothing is held back.

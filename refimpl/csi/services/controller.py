@@ -130,7 +130,7 @@ class ControllerService(SnapshotRpcs):
     def ControllerExpandVolume(
         self, request: pb.ControllerExpandVolumeRequest, call: Call
     ) -> pb.ControllerExpandVolumeResponse:
-        """The volume at least as large as asked."""
+        """Makes the volume at least as large as requested."""
         self._point("ControllerExpandVolume.before_effect")
         ranged, used = request.HasField("capacity_range"), request.HasField("volume_capability")
         size, on_node = self._state.changes.expand(
@@ -162,13 +162,13 @@ class ControllerService(SnapshotRpcs):
         entry_out = pb.ListVolumesResponse.Entry(
             volume=codec.volume_out(entry.volume, sized=self._sized)
         )
-        if self._told_status:
+        if self._reports_status:
             self._fill(entry_out.status, entry)
             entry_out.status.SetInParent()
         return entry_out
 
     @property
-    def _told_status(self) -> bool:
+    def _reports_status(self) -> bool:
         names = self._state.settings.controller
         return "LIST_VOLUMES_PUBLISHED_NODES" in names or "VOLUME_CONDITION" in names
 

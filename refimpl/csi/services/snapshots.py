@@ -29,7 +29,7 @@ class SnapshotRpcs:
     def CreateSnapshot(
         self, request: pb.CreateSnapshotRequest, call: Call
     ) -> pb.CreateSnapshotResponse:
-        """A cut of a volume, by name."""
+        """A snapshot of a volume, by name."""
         self._point("CreateSnapshot.before_effect")
         placed = request.HasField("accessibility_requirements")
         snapshot = self._state.snapshots.create(

@@ -1,4 +1,4 @@
-"""The behaviour of a CSI driver as plain Python: the brain of the fake, the oracle of its tests.
+"""The behaviour of a CSI driver as plain Python: the fake serves it, its tests compare with it.
 
 `DriverState` is the controller side and what nodes share with it; `node.NodeState` is one node.
 No I/O, no grpc, no clock: `ports` says what is passed in. A refusal is `wire.status.Refused`.

@@ -138,7 +138,8 @@ class VolumeAttachment:
 
 @attrs.frozen
 class Snapshot:
-    """A cut of one volume. `group_id` is "" outside a group, `ready_at` the end of processing."""
+    """The content of one volume at a moment. `group_id` is "" outside a group, `ready_at` the end
+    of processing."""
 
     id: str
     name: str

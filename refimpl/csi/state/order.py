@@ -9,8 +9,8 @@ _BUCKET = 256
 
 
 class Order:
-    """Positions are numbers that only grow and are never given twice, so that a walk that goes on
-    at a position neither repeats nor skips what stayed in place (paging under mutation)."""
+    """Positions are numbers that only grow and are never given twice, so that reading on
+    from a position neither repeats nor skips what stayed in place (paging under mutation)."""
 
     __slots__ = ("_buckets", "_numbers", "_positions", "generation", "next_position")
 

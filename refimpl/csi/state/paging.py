@@ -1,7 +1,7 @@
 """Pages and tokens, the same for every list (CSI 1.13 ListVolumes: starting_token, max_entries).
 
-A token names the position to go on at. What stays in the list is seen exactly once by a walk,
-whatever is created or deleted meanwhile; a page costs what it holds.
+A token names the position to go on at. Who reads all pages sees what stays in the list exactly
+once, whatever is created or deleted meanwhile; a page costs what it holds.
 """
 
 from __future__ import annotations

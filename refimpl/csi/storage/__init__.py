@@ -5,7 +5,7 @@
     bind       the same, with bind mounts and loop devices for block volumes; root or a namespace
     loop       every volume a sparse image with a file system of its own; root and loop devices
 
-What can be observed at a path is told by `capabilities`, so that a suite skips honestly:
+`capabilities` says what can be observed at a path, so that a suite skips what cannot:
 
     data        what is written at a target is the volume's content: it survives, it is copied
     readonly    a read-only publish refuses writes
@@ -48,7 +48,7 @@ Mode = Literal["auto", "memory", "directory", "bind", "loop"]
 
 
 class OpenStorage(Storage, Protocol):
-    """A storage with a life: opened once, told after a restart what is still in use, closed."""
+    """A storage that is opened once, learns after a restart what is still in use, and is closed."""
 
     def adopt(self, places: Iterable[VolumePath], keys: Container[str]) -> None:
         """Take over the places of an earlier run below the same root and the content of `keys`

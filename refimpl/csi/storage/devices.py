@@ -27,7 +27,7 @@ class LoopDevice:
 
 
 class LoopDevices:
-    """Devices by volume and by the right to write."""
+    """The devices, by volume and by whether they are read-only."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, bool], LoopDevice] = {}
@@ -52,7 +52,7 @@ class LoopDevices:
         return self._known.setdefault((key, readonly), LoopDevice(path, number))
 
     def release(self, key: str, target: str) -> None:
-        """Takes a target out; a device without targets goes. Raises OSError."""
+        """Takes a target out; detaches a device that has no other target. Raises OSError."""
         for readonly in (False, True):
             device = self._known.get((key, readonly))
             if device is None:

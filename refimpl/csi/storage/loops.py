@@ -27,8 +27,8 @@ _ATTEMPTS = 64
 def attach(path: str, *, readonly: bool = False, autoclear: bool = False) -> tuple[str, int]:
     """A free device over `path`: its name and an open descriptor that the caller closes.
 
-    `autoclear`: the device goes with its last user, so close the descriptor only after mounting.
-    Raises OSError: ENOENT or EACCES where the machine lends no loop devices.
+    `autoclear`: the kernel detaches the device after its last user, so close the descriptor only
+    after mounting. Raises OSError: ENOENT or EACCES where the machine lends no loop devices.
     """
     backing = os.open(path, os.O_RDONLY if readonly else os.O_RDWR)
     try:
@@ -48,7 +48,7 @@ def attach(path: str, *, readonly: bool = False, autoclear: bool = False) -> tup
 
 
 def detach(device: str) -> None:
-    """Lets the device go; one that is still open goes with its last user. Raises OSError."""
+    """Detaches the device; one that is still open only after its last user. Raises OSError."""
     try:
         descriptor = os.open(device, os.O_RDONLY)
         try:
@@ -86,7 +86,7 @@ def is_readonly(device: str) -> bool:
 
 
 def autoclears(device: str) -> bool:
-    """True for a device that goes by itself with its last user."""
+    """True for a device that the kernel detaches after its last user."""
     return _sysfs(device, "loop/autoclear") == "1"
 
 

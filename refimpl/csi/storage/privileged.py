@@ -71,7 +71,7 @@ def is_root() -> bool:
 
 
 def can_attach(directory: str) -> bool:
-    """True if a file there can become a loop device that also grows and goes.
+    """True if a file there can become a loop device that can also be grown and detached.
 
     In a user namespace the first may work and the others fail.
     """

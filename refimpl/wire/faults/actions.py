@@ -44,7 +44,7 @@ LONGEST_S = 86_400.0
 
 
 class Cut(Refused):
-    """The connections to the server are to be cut; what the caller sees is UNAVAILABLE."""
+    """Asks for all connections to the server to be cut; the caller sees UNAVAILABLE."""
 
 
 def _within(most: float) -> Callable[[object, attrs.Attribute[float], float], None]:

@@ -20,7 +20,7 @@ class HeldCall(Protocol):
         """Whether the caller gave up, the deadline passed or the connection is gone."""
 
     def on_cancel(self, callback: Callable[[], None], /) -> object:
-        """Has `callback` called, from any thread, once `cancelled` turns true."""
+        """Calls `callback`, from any thread, once `cancelled` turns true."""
 
     def ending(self) -> Refused:
         """The status of a cancelled call: by its caller, or by its deadline."""

@@ -1,4 +1,4 @@
-"""What a storage is told after a restart: the places in use, and which content has an owner."""
+"""What a storage needs after a restart: the paths in use, and which content has an owner."""
 
 from __future__ import annotations
 

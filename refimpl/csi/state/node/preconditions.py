@@ -79,7 +79,7 @@ def no_directory(path: str) -> Refused:
 
 
 def publishable(tables: DriverTables, volume: Volume, new: Publication) -> None:
-    """The volume can be published as asked, as far as other publications allow it."""
+    """FAILED_PRECONDITION unless the volume can be published so beside its other publications."""
     usable(tables, volume, new.node_id, new.capability)
     if not volume.ephemeral and tables.settings.has("node", "STAGE_UNSTAGE_VOLUME"):
         _staged(tables, new)

@@ -48,7 +48,7 @@ class NodeInfo:
 
 @attrs.frozen
 class VolumeStats:
-    """NodeGetVolumeStats; `condition` is (abnormal, message), told in 1.12 only."""
+    """NodeGetVolumeStats; `condition` is (abnormal, message), reported in 1.12 only."""
 
     usage: SpaceUsage
     condition: tuple[bool, str] | None = None
@@ -172,7 +172,7 @@ class NodeState:
         return VolumeStats(usage, condition(faults) if reports_condition else None)
 
     def expand(self, request: ExpandRequest) -> int:
-        """NodeExpandVolume; returns the size of the volume in bytes, 0 = not told."""
+        """NodeExpandVolume; returns the size of the volume in bytes, 0 = not reported."""
         tables, settings = self._tables, self._settings
         settings.demand("NodeExpandVolume")
         path = fields.checked_expand(settings, request)

@@ -1,4 +1,4 @@
-"""Group snapshots: several volumes cut at one moment, all or none (CSI 1.13 GroupController)."""
+"""Group snapshots: of several volumes at one moment, all or none (CSI 1.13 GroupController)."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Groups:
         secrets: Mapping[str, str],
     ) -> GroupSnapshot:
         """The group, new or of this name with the same volumes and parameters (else
-        ALREADY_EXISTS). NOT_FOUND volume; FAILED_PRECONDITION for volumes that cannot be cut
-        together; RESOURCE_EXHAUSTED. After an error no member is left."""
+        ALREADY_EXISTS). NOT_FOUND volume; FAILED_PRECONDITION for volumes that cannot be
+        snapshotted together; RESOURCE_EXHAUSTED. After an error no member is left."""
         tables = self._tables
         self._check(name, source_ids, parameters, secrets)
         with tables.guards.hold(f"group {name}", *source_ids):
@@ -141,7 +141,7 @@ class Groups:
 
     @contextmanager
     def _cut(self, group: GroupSnapshot, rooms: Sequence[sizes.Reservation]) -> Iterator[None]:
-        """Let the storage keep all members; whatever fails then or within, none is left."""
+        """Lets the storage take all snapshots; if one or the block inside fails, none is left."""
         storage = self._tables.storage
         try:
             for member in group.members:

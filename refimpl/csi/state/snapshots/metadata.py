@@ -1,7 +1,7 @@
 """SnapshotMetadata: which blocks of a snapshot hold data, or differ from an older one (alpha).
 
-The storage gives extents of any shape; here they are cut to the type of the driver: blocks of one
-size (FIXED_LENGTH), or as they are (VARIABLE_LENGTH). Offsets and sizes are bytes.
+The storage gives extents of any shape; here they become what the driver reports: blocks of one
+size (FIXED_LENGTH), or extents as they are (VARIABLE_LENGTH). Offsets and sizes are bytes.
 """
 
 from __future__ import annotations
@@ -130,8 +130,8 @@ class Metadata:
 
 
 def shape(settings: DriverSettings, extents: Iterable[Extent], capacity: int) -> Iterator[Extent]:
-    """Extents as the driver tells them: rising, apart, within the volume but for the tail of a
-    fixed block."""
+    """Extents as the driver reports them: rising, apart, within the volume, but for the end of a
+    last fixed block."""
     if settings.metadata_type == "VARIABLE_LENGTH":
         return _joined(extents, capacity)
     return _blocks(extents, settings.metadata_block, capacity)

@@ -94,7 +94,7 @@ class Snapshots:
         requirement: TopologyRequirement | None,
         secrets: Mapping[str, str],
     ) -> Snapshot:
-        """The snapshot, cut; a repetition tells whether it is ready.
+        """The snapshot; a repeated call shows whether it has become ready.
 
         NOT_FOUND volume; ALREADY_EXISTS if the name is one of another volume, or the snapshot
         cannot be used from where it is required now; RESOURCE_EXHAUSTED."""

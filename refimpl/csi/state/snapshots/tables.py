@@ -1,4 +1,4 @@
-"""What was cut from volumes: the half of the tables about snapshots and their groups."""
+"""The half of the tables about snapshots and their groups."""
 
 from __future__ import annotations
 

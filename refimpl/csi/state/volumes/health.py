@@ -1,7 +1,7 @@
-"""What is wrong with volumes and with the storage behind them: set at run time, told by RPCs.
+"""What is wrong with volumes and with the storage behind them: set at run time, reported by RPCs.
 
 1.13: ControllerListVolumeHealth, ControllerGetVolumeHealth and, for a node's view, the functions
-`volume_faults` and `storage_faults`. 1.12: the same faults, told as a condition.
+`volume_faults` and `storage_faults`. 1.12: the same faults, reported as a condition.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def volume_faults(
     tables: DriverTables, volume_id: str, node_id: str = ""
 ) -> tuple[VolumeFault, ...]:
     """Faults of a volume as the controller (node_id "") or a node sees them: those of one node
-    are told by that node only, since the controller would seem to speak for all."""
+    are reported by that node only, since the controller would seem to speak for all."""
     health = tables.health.get(volume_id)
     if health is None:
         return ()
@@ -66,7 +66,7 @@ def condition(faults: tuple[VolumeFault, ...]) -> tuple[bool, str]:
 
 
 class Health:
-    """The controller's health RPCs, and the hands that break and repair."""
+    """The controller's health RPCs, and setting and removing of faults."""
 
     def __init__(self, tables: DriverTables) -> None:
         self._tables = tables
@@ -126,7 +126,8 @@ class Health:
         node_id: str = "",
         capability: VolumeCapability | None = None,
     ) -> None:
-        """Add a fault of the storage; see `break_volume`."""
+        """Adds a fault of the storage. ValueError for a status, reason or size the interface cannot
+        carry."""
         known_status = _status(StorageStatus, status)
         fault = StorageFault(known_status, _word(reason), _message(message), node_id, capability)
         tables = self._tables

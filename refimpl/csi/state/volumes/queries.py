@@ -1,4 +1,4 @@
-"""What the controller tells about volumes without changing any: lists, capacity, validation."""
+"""Questions about volumes that change none: lists, capacity, validation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class VolumeEntry:
 
 @attrs.frozen
 class AvailableCapacity:
-    """Bytes left, and the bounds of a single volume; None = not told."""
+    """Bytes left, and the bounds of a single volume; None = not reported."""
 
     available: int
     maximum: int | None = None
