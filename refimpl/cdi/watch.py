@@ -161,7 +161,7 @@ class DirectoryWatch:
                 self._add(_nearest(directory), _ARRIVALS)
 
     def _looked(self) -> bool:
-        """Whether files changed that inotify does not report: what links lead to; without it, all."""
+        """Whether files changed that inotify does not report: what links lead to, or all files."""
         signatures = {}
         for directory in self.directories:
             try:

@@ -48,7 +48,7 @@ class Breakable:
         node: str | int | None = None,
         capability: VolumeCapability | None = None,
     ) -> None:
-        """Adds a fault to the health of the storage behind all volumes; raises as `break_volume`."""
+        """Adds a fault to the health of the storage behind all volumes; as `break_volume`."""
         node_id = _node_id(node) or ""
         self.state.health.break_storage(status, reason, message, node_id, capability)
 

@@ -27,7 +27,7 @@ from refimpl.csi.state.models import (
     VolumeAttachment,
     VolumeHealth,
 )
-from refimpl.csi.state.node import contents, places
+from refimpl.csi.state.node import owned_keys, volume_paths
 from refimpl.csi.state.ports import ChangeKind
 from refimpl.csi.state.tables import DriverTables, Record, StorageFaults, load
 from refimpl.csi.storage import OpenStorage
@@ -189,7 +189,7 @@ def restore(tables: DriverTables, log: StateLog, storage: OpenStorage) -> None:
     What an earlier process left in storage without having written it down is taken away.
     """
     load(tables, log.records())
-    storage.adopt(places(tables), contents(tables))
+    storage.adopt(volume_paths(tables), owned_keys(tables))
 
 
 def _written(path: Path, lines: Iterable[bytes]) -> int:

@@ -50,8 +50,8 @@ Mode = Literal["auto", "memory", "directory", "bind", "loop"]
 class OpenStorage(Storage, Protocol):
     """A storage that is opened once, learns after a restart what is still in use, and is closed."""
 
-    def adopt(self, places: Iterable[VolumePath], keys: Container[str]) -> None:
-        """Take over the places of an earlier run below the same root and the content of `keys`
+    def adopt(self, paths: Iterable[VolumePath], keys: Container[str]) -> None:
+        """Take over the paths of an earlier run below the same root and the content of `keys`
         (ids of volumes and snapshots); whatever else that run left is taken away."""
 
     def close(self, *, keep: bool = False) -> None:

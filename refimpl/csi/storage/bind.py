@@ -37,7 +37,7 @@ class BindStorage(DirectoryStorage):
         self._with_devices = devices
         self._devices = LoopDevices()
         self._staged: dict[str, str] = {}
-        self._places: dict[str, set[str]] = {}
+        self._paths: dict[str, set[str]] = {}
         self.capabilities = frozenset(
             {"data", "readonly", "mounts", "staging"}
             | ({"devices"} if devices else set())
@@ -69,7 +69,7 @@ class BindStorage(DirectoryStorage):
             if not self.holds(key, path):
                 mounts.bind(source, path, options)
         self._staged[path] = key
-        self._places.setdefault(key, set()).add(path)
+        self._paths.setdefault(key, set()).add(path)
 
     def unstage(self, key: str, path: str) -> None:
         """Unmount every layer of the volume at `path`; whatever else is mounted there stays."""
@@ -87,7 +87,7 @@ class BindStorage(DirectoryStorage):
         readonly = bool(options.set & mounts.MS_RDONLY)
         source = self._source(key, capability, readonly)
         self._set_group(source, capability.mount_group)
-        self._places.setdefault(key, set()).add(target)
+        self._paths.setdefault(key, set()).add(target)
         try:
             with machine("publish", target):
                 if not self._in_place(key, target, readonly):
@@ -119,7 +119,7 @@ class BindStorage(DirectoryStorage):
             return status.st_rdev in [device.number for device in self._devices.of(key)]
         return self._same(key, status) and (path in self._shown or not self._inside(path))
 
-    def adopt(self, places: Iterable[VolumePath], keys: Container[str]) -> None:
+    def adopt(self, paths: Iterable[VolumePath], keys: Container[str]) -> None:
         """Take over what an earlier driver left mounted below this root.
 
         What it had no time to write down stays, too, for a caller that repeats or undoes the
@@ -127,9 +127,10 @@ class BindStorage(DirectoryStorage):
         """
         homes = {key: self.layout.home(key) for key in self.layout.known()}
         self._devices.find({f"{home}/block": key for key, home in homes.items()})
-        for place in places:
-            if self.holds(place.volume_id, place.path):
-                (self._staged if place.staged else self._shown)[place.path] = place.volume_id
+        for volume_path in paths:
+            if self.holds(volume_path.volume_id, volume_path.path):
+                taken_over = self._staged if volume_path.staged else self._shown
+                taken_over[volume_path.path] = volume_path.volume_id
         owners = {os.path.basename(home): key for key, home in homes.items() if key in keys}
         for mount, home in mounted_from(self.layout):
             if home in owners and not self.layout.owns(mount.point):
@@ -146,7 +147,7 @@ class BindStorage(DirectoryStorage):
         super()._take_away()
         targets, self._shown = self._shown, {}
         self._staged.clear()
-        self._places.clear()
+        self._paths.clear()
         self._sweep()
         for target in targets:  # what was busy is free now
             with contextlib.suppress(Refused, OSError):
@@ -193,25 +194,25 @@ class BindStorage(DirectoryStorage):
         self._leave(key, target)
 
     def _leave(self, key: str, path: str) -> None:
-        paths = self._places.get(key)
+        paths = self._paths.get(key)
         if paths is None:
             return
         paths.discard(path)
         if not paths:
-            del self._places[key]
+            del self._paths[key]
             self._idle(key)
 
     def _idle(self, key: str) -> None:
         """Called when the last place of a volume is gone."""
 
     def _enter(self, key: str, point: str) -> None:
-        self._places.setdefault(key, set()).add(point)
+        self._paths.setdefault(key, set()).add(point)
         for device in self._devices.of(key):
             if os.lstat(point).st_rdev == device.number:
                 device.targets.add(point)
 
     def _kept(self) -> set[str]:
-        return set().union(*self._places.values())
+        return set().union(*self._paths.values())
 
     def _sweep(self) -> None:
         in_use = self._kept()

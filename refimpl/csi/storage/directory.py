@@ -77,7 +77,7 @@ class DirectoryStorage:
         if access is not None:
             self.provision(key, access, self._size(source, access), source)
 
-    # places ----------------------------------------------------------------------------------
+    # paths -----------------------------------------------------------------------------------
 
     def is_directory(self, path: str) -> bool:
         """True for an existing directory; a path no system takes is none."""
@@ -122,11 +122,11 @@ class DirectoryStorage:
         """True for our link to the volume, whoever remembers it."""
         return _link(path).startswith(self.layout.home(key) + "/")
 
-    def adopt(self, places: Iterable[VolumePath], keys: Container[str]) -> None:
-        """After a restart: every place still in use, and the ids whose content has an owner."""
-        for place in places:
-            if self.holds(place.volume_id, place.path):
-                self._shown[place.path] = place.volume_id
+    def adopt(self, paths: Iterable[VolumePath], keys: Container[str]) -> None:
+        """After a restart: every path still in use, and the ids whose content has an owner."""
+        for volume_path in paths:
+            if self.holds(volume_path.volume_id, volume_path.path):
+                self._shown[volume_path.path] = volume_path.volume_id
         self._discard(keys)
 
     def close(self, *, keep: bool = False) -> None:

@@ -95,15 +95,15 @@ class LoopStorage(BindStorage):
             inodes if status.f_files else None,
         )
 
-    def adopt(self, places: Iterable[VolumePath], keys: Container[str]) -> None:
+    def adopt(self, paths: Iterable[VolumePath], keys: Container[str]) -> None:
         """As for binds; file systems that nobody uses any more are unmounted, none stays frozen."""
-        in_use = list(places)
+        in_use = list(paths)
         super().adopt(in_use, keys)
-        for place in in_use:
-            base = self._base(place.volume_id)
+        for volume_path in in_use:
+            base = self._base(volume_path.volume_id)
             if os.path.ismount(base):
                 filesystems.thaw(base)
-                self._mounted_as.setdefault(place.volume_id, place.capability)
+                self._mounted_as.setdefault(volume_path.volume_id, volume_path.capability)
 
     # inner -----------------------------------------------------------------------------------
 
@@ -138,10 +138,10 @@ class LoopStorage(BindStorage):
             filesystems.grow(base, fs_type)
 
     def _grow_aside(self, key: str, base: str, image: str) -> None:
-        places = {path: mounts.options_at(path) for path in self._places.get(key, ())}
+        options_of = {path: mounts.options_at(path) for path in self._paths.get(key, ())}
         unmounted: list[str] = []
         try:
-            for path in (*places, base):
+            for path in (*options_of, base):
                 mounts.unmount(path)
                 unmounted.append(path)
             filesystems.fit(image)
@@ -156,10 +156,10 @@ class LoopStorage(BindStorage):
                 self._mount(image, base, self._mounted_as[key])
             for path in unmounted:
                 if path != base:
-                    mounts.bind(base, path, places[path])
+                    mounts.bind(base, path, options_of[path])
 
     def _kept(self) -> set[str]:
-        return super()._kept() | {self._base(key) for key in self._places}
+        return super()._kept() | {self._base(key) for key in self._paths}
 
     def _same(self, key: str, status: os.stat_result) -> bool:
         base = self._base(key)
@@ -170,7 +170,7 @@ class LoopStorage(BindStorage):
 
     def _idle(self, key: str) -> None:
         base = self._base(key)
-        if key in self._places:
+        if key in self._paths:
             return
         self._mounted_as.pop(key, None)
         if os.path.ismount(base):

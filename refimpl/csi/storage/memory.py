@@ -12,11 +12,11 @@ __all__ = ["MemoryStorage"]
 
 
 class MemoryStorage(NoStorage):
-    """Port `Storage` without content: volumes have a size, places a volume, and no file exists."""
+    """Port `Storage` without content: volumes have a size, paths a volume, and no file exists."""
 
     def __init__(self) -> None:
         self._sizes: dict[str, int] = {}
-        self._places: dict[str, str] = {}
+        self._paths: dict[str, str] = {}
 
     def provision(self, key: str, access: Access, size: int, source: str | None) -> None:
         """Remember the size in bytes."""
@@ -32,35 +32,35 @@ class MemoryStorage(NoStorage):
             self._sizes[key] = max(size, self._sizes[key])
 
     def stage(self, key: str, path: str, capability: VolumeCapability) -> None:
-        """Remember the place."""
-        self._places[path] = key
+        """Remember the path."""
+        self._paths[path] = key
 
     def unstage(self, key: str, path: str) -> None:
-        """Forget the place."""
-        self._places.pop(path, None)
+        """Forget the path."""
+        self._paths.pop(path, None)
 
     def publish(
         self, key: str, target: str, capability: VolumeCapability, readonly: bool, staging: str
     ) -> None:
-        """Remember the place."""
-        self._places[target] = key
+        """Remember the path."""
+        self._paths[target] = key
 
     def unpublish(self, key: str, target: str) -> None:
-        """Forget the place."""
-        self._places.pop(target, None)
+        """Forget the path."""
+        self._paths.pop(target, None)
 
     def holds(self, key: str, path: str) -> bool:
-        """True for a place that was remembered."""
-        return self._places.get(path) == key
+        """True for a path that was remembered."""
+        return self._paths.get(path) == key
 
     def usage(self, key: str, path: str) -> SpaceUsage:
         """Nothing is ever used."""
         size = self._sizes.get(key, 0)
         return SpaceUsage((size, 0, size))
 
-    def adopt(self, places: Iterable[VolumePath], keys: Container[str]) -> None:
-        """After a restart: every place still in use."""
-        self._places = {place.path: place.volume_id for place in places}
+    def adopt(self, paths: Iterable[VolumePath], keys: Container[str]) -> None:
+        """After a restart: every path still in use."""
+        self._paths = {volume_path.path: volume_path.volume_id for volume_path in paths}
 
     def close(self, *, keep: bool = False) -> None:
         """Nothing to take away."""

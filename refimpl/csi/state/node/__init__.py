@@ -1,6 +1,6 @@
 """The node side of a driver: staging, publishing, statistics, expansion and health on one node."""
 
-from refimpl.csi.state.node.places import contents, places
+from refimpl.csi.state.node.paths import owned_keys, volume_paths
 from refimpl.csi.state.node.requests import ExpandRequest, PublishRequest, StageRequest
 from refimpl.csi.state.node.service import NodeInfo, NodeState, VolumeStats
 
@@ -11,6 +11,6 @@ __all__ = [
     "PublishRequest",
     "StageRequest",
     "VolumeStats",
-    "contents",
-    "places",
+    "owned_keys",
+    "volume_paths",
 ]

@@ -26,7 +26,7 @@ from refimpl.csi.state.models import (
 )
 from refimpl.csi.state.node import preconditions
 from refimpl.csi.state.node import requests as fields
-from refimpl.csi.state.node.places import effective_readonly
+from refimpl.csi.state.node.paths import effective_readonly
 from refimpl.csi.state.node.requests import ExpandRequest, PublishRequest, StageRequest, plain
 from refimpl.csi.state.node.second_publish import first_or_repeat
 from refimpl.csi.state.ports import SpaceUsage

@@ -9,7 +9,7 @@ from refimpl.csi.state.ports import VolumePath
 from refimpl.csi.state.tables import DriverTables
 
 
-def places(tables: DriverTables) -> Iterator[VolumePath]:
+def volume_paths(tables: DriverTables) -> Iterator[VolumePath]:
     """Every staging and every publication of all nodes."""
     with tables.lock:
         for staging in tables.stagings.values():
@@ -21,7 +21,7 @@ def places(tables: DriverTables) -> Iterator[VolumePath]:
             )
 
 
-def contents(tables: DriverTables) -> frozenset[str]:
+def owned_keys(tables: DriverTables) -> frozenset[str]:
     """Ids of all volumes and snapshots: content under any other key is what a crash left."""
     with tables.lock:
         return frozenset(tables.volumes) | frozenset(tables.snapshots)

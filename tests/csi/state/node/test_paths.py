@@ -1,4 +1,4 @@
-"""refimpl.csi.state.node.places: what a storage is told after a restart."""
+"""refimpl.csi.state.node.paths: what a storage needs after a restart."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from refimpl.csi.state.models import AccessMode, VolumeCapability
-from refimpl.csi.state.node import PublishRequest, StageRequest, contents, places
+from refimpl.csi.state.node import PublishRequest, StageRequest, owned_keys, volume_paths
 from refimpl.csi.state.ports import VolumePath
 
 SHARED = VolumeCapability("mount", AccessMode.MULTI_NODE_MULTI_WRITER)
 
 
-def test_places_of_all_nodes_are_told_with_what_holds_there(new_rig: Callable[..., Any]) -> None:
-    """A staging path is the caller's; read-only is what the storage was told, not what was sent."""
+def test_paths_of_all_nodes_are_listed_with_what_holds_there(new_rig: Callable[..., Any]) -> None:
+    """A staging path is the caller's; read-only is what the storage got, not what was sent."""
     rig = new_rig()
     volume = rig.volume()
     for node, readonly in ((rig.node, True), (rig.other, False)):
@@ -23,7 +23,7 @@ def test_places_of_all_nodes_are_told_with_what_holds_there(new_rig: Callable[..
                 volume_id=volume, target="/t", staging="/s", capability=SHARED, readonly=readonly
             )
         )
-    assert list(places(rig.state.tables)) == [
+    assert list(volume_paths(rig.state.tables)) == [
         VolumePath(volume, "/s", SHARED, staged=True),
         VolumePath(volume, "/s", SHARED, staged=True),
         VolumePath(volume, "/t", SHARED, readonly=True),
@@ -31,9 +31,9 @@ def test_places_of_all_nodes_are_told_with_what_holds_there(new_rig: Callable[..
     ]
 
 
-def test_contents_are_volumes_and_snapshots(new_rig: Callable[..., Any]) -> None:
+def test_owned_keys_are_volumes_and_snapshots(new_rig: Callable[..., Any]) -> None:
     """Everything else below the root has lost its owner."""
     rig = new_rig()
     volume = rig.volume()
     snapshot = rig.state.snapshots.create(volume, "s", {}, None, {})
-    assert contents(rig.state.tables) == {volume, snapshot.id}
+    assert owned_keys(rig.state.tables) == {volume, snapshot.id}
