@@ -19,7 +19,7 @@ from conformance.engine.verdict import Broken, eventually, timeout
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 from refimpl.deviceplugin.api import deviceplugin_pb2_grpc as stubs
 from refimpl.deviceplugin.devicemanager.links import Link
-from refimpl.deviceplugin.state.models import Device
+from refimpl.deviceplugin.kubelet import Device
 from refimpl.wire.client import Channel, Unreachable
 from refimpl.wire.endpoint import Endpoint, EndpointError
 from refimpl.wire.journal import Entry

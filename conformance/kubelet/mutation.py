@@ -9,7 +9,7 @@ import attrs
 
 from conformance.engine.mutants import Mutant
 from conformance.kubelet.client import Ability
-from refimpl.deviceplugin.state.settings import Settings
+from refimpl.deviceplugin.profiles import Settings
 
 __all__ = ["KubeletMutant"]
 

@@ -14,9 +14,9 @@ from conformance.engine import mutants
 from conformance.engine.options import BadOption
 from conformance.kubelet.client import ABILITIES
 from conformance.kubelet.mutation import KubeletMutant
+from refimpl.deviceplugin import topology
 from refimpl.deviceplugin.kubelet import Capacity, FakeKubelet
-from refimpl.deviceplugin.profiles import settings_of
-from refimpl.deviceplugin.state.settings import Settings
+from refimpl.deviceplugin.profiles import Settings, settings_of
 from refimpl.node.choices import KubeletChoices
 from refimpl.node.kubelet import NodeKubelet
 from refimpl.node.pods import PodSpec, PodState
@@ -150,6 +150,4 @@ class OurKubelet:
 
     def topology(self, question: str, values: Mapping[str, Any]) -> Any:
         """The answer of its topology manager; raises LookupError for an unknown question."""
-        from conformance.kubelet import topology  # of most runs nobody asks
-
         return topology.answer(question, values, self._settings(self.kubelet.choices))

@@ -41,6 +41,7 @@ __all__ = [
     "Admission",
     "Capacity",
     "Container",
+    "Device",
     "Died",
     "FakeKubelet",
     "NotStarted",

@@ -11,7 +11,20 @@ from typing import Any, Literal
 
 import attrs
 
-from refimpl.deviceplugin.state.settings import Settings
+from refimpl.deviceplugin.state.settings import PRE_START_S, Settings
+
+__all__ = [
+    "GATES",
+    "POLICY_OPTIONS",
+    "PRE_START_S",
+    "PROFILES",
+    "RELEASES",
+    "Settings",
+    "Stage",
+    "policy_options",
+    "settings_of",
+    "stage",
+]
 
 Stage = Literal["off", "on", "locked", "gone"]
 RELEASES = tuple(f"1.{minor}" for minor in range(27, 38))

@@ -8,7 +8,7 @@ import pytest
 
 from conformance.deviceplugin.vectors import vectors
 from conformance.deviceplugin.vectors.vectors import Merge, Request, Selection, Stage, Start
-from conformance.kubelet import topology
+from refimpl.deviceplugin import topology
 from refimpl.deviceplugin.profiles import settings_of
 
 STAGES = vectors.stages()

@@ -13,10 +13,10 @@ import attrs
 
 from conformance.deviceplugin.plugins.process import Place, PluginProcess
 from conformance.deviceplugin.plugins.rules import REGISTER
+from refimpl.deviceplugin import names
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 from refimpl.deviceplugin.devicemanager.links import Link
 from refimpl.deviceplugin.kubelet import FakeKubelet
-from refimpl.deviceplugin.state import names
 from refimpl.wire.endpoint import Endpoint
 from refimpl.wire.faults import Faults
 from refimpl.wire.journal import Entry, Journal

@@ -1,4 +1,5 @@
-"""Vectors of device placement as questions to a client that answers them (see kubelet.topology)."""
+"""Vectors of device placement as questions to a client that answers them, as
+`refimpl.deviceplugin.topology` does."""
 
 from __future__ import annotations
 

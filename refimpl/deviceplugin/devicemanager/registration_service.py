@@ -9,11 +9,10 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from refimpl.deviceplugin import codec
+from refimpl.deviceplugin import codec, names
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 from refimpl.deviceplugin.devicemanager.layout import Layout
 from refimpl.deviceplugin.devicemanager.links import Links
-from refimpl.deviceplugin.state import names
 from refimpl.deviceplugin.state.models import Options
 from refimpl.deviceplugin.state.settings import Settings
 from refimpl.wire.server import Call

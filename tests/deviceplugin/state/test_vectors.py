@@ -19,7 +19,7 @@ from conformance.deviceplugin.vectors.vectors import (
     Start,
     Vector,
 )
-from conformance.kubelet import topology
+from refimpl.deviceplugin import topology
 from refimpl.deviceplugin.profiles import settings_of
 from refimpl.deviceplugin.state.effects import Allocate, GetPreferredAllocation, WriteCheckpoint
 from refimpl.deviceplugin.state.hints import Hint
@@ -84,7 +84,7 @@ def _judge_selection(vector: Selection, kubelet: Any) -> None:
     from_cpu = {"cpu": [_hint(word) for word in vector.cpu.split()] or None}
     policy = Policy("best-effort" if vector.cpu else "none", tuple(vector.nodes))
     desk = kubelet(policy=policy, wishes=lambda *_: [from_cpu])
-    desk.plugin(topology.devices_of(vector.devices, vector.unhealthy.split()), preferred=True)
+    desk.plugin(topology.device_list(vector.devices, vector.unhealthy.split()), preferred=True)
     _hold(desk, "other", vector.held)
     _hold(desk, "u1", vector.recorded)
     desk.preferred = [_answer(words) for words in vector.answers]

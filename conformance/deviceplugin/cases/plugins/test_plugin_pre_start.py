@@ -10,7 +10,7 @@ from conformance.deviceplugin.plugins.needs import NO_PRE_START, PRE_STARTS
 from conformance.deviceplugin.plugins.refusals import answered, survives
 from conformance.engine.case import case
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
-from refimpl.deviceplugin.state.settings import PRE_START_S
+from refimpl.deviceplugin.profiles import PRE_START_S
 
 PRE_START = "device plugin v1beta1, PreStartContainer"
 

@@ -9,7 +9,7 @@ from conformance.deviceplugin.plugins.needs import PUSHES
 from conformance.engine.case import case
 from conformance.engine.verdict import Broken, expect, should
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
-from refimpl.deviceplugin.state.names import check_resource
+from refimpl.deviceplugin.names import check_resource
 from refimpl.wire.status import Refused
 
 ANSWER_S = 1.0

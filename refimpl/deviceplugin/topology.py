@@ -1,9 +1,10 @@
-"""What our fake kubelet answers when it is asked what it makes of devices and hints.
+"""What the fake kubelet's topology manager makes of devices and hints, asked without a node.
 
-A hint is text as in fixtures/vectors/topology.toml: `{0,1}+`. The questions, by what they give:
+A hint is text: `{0,1}+` with its NUMA nodes, `+` where it is preferred, `nil+` without nodes. The
+questions, by what they give:
 
 - `hints`: nodes, devices (id -> its nodes, none: no topology), unhealthy, in_use, reusable (ids),
-  request -> the hints of the resource, None where it does not care.
+  request -> the hints of the resource, None where placement does not matter.
 - `merge`: policy, nodes, distances (rows, of all nodes), options of the topology manager, providers
   (each resource -> hints, or None) -> hint, and admitted.
 - `buckets`: devices, free (ids), hint -> aligned, unaligned, unplaced (ids).
@@ -11,16 +12,16 @@ A hint is text as in fixtures/vectors/topology.toml: `{0,1}+`. The questions, by
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from conformance.deviceplugin.vectors.vectors import nodes_in
 from refimpl.deviceplugin.state import bitmask, hints, merge, select
 from refimpl.deviceplugin.state.devices import Devices
 from refimpl.deviceplugin.state.models import Device
 from refimpl.deviceplugin.state.settings import Settings
 
-__all__ = ["answer", "devices_of"]
+__all__ = ["answer", "device_list"]
 
 _RESOURCE = "example.com/dev"
 
@@ -30,8 +31,8 @@ def answer(question: str, values: Mapping[str, Any], settings: Settings) -> Any:
     return _ANSWERS[question](values, settings)
 
 
-def devices_of(places: Mapping[str, Sequence[int]], unhealthy: Sequence[str] = ()) -> list[Device]:
-    """As a plugin lists them."""
+def device_list(places: Mapping[str, Sequence[int]], unhealthy: Sequence[str] = ()) -> list[Device]:
+    """The devices as a plugin lists them, each with its NUMA nodes; none: without topology."""
     return [
         Device(name, "Unhealthy" if name in unhealthy else "Healthy", tuple(nodes) or None)
         for name, nodes in places.items()
@@ -40,9 +41,9 @@ def devices_of(places: Mapping[str, Sequence[int]], unhealthy: Sequence[str] = (
 
 def _hints(values: Mapping[str, Any], settings: Settings) -> list[str] | None:
     devices = Devices()
-    devices.take(_RESOURCE, devices_of(values["devices"], values["unhealthy"]))
+    devices.take(_RESOURCE, device_list(values["devices"], values["unhealthy"]))
     busy = {*values["in_use"], *values["reusable"]}
-    made = hints.resource_hints(
+    generated = hints.resource_hints(
         devices,
         settings,
         values["nodes"],
@@ -51,7 +52,7 @@ def _hints(values: Mapping[str, Any], settings: Settings) -> list[str] | None:
         free=devices.healthy[_RESOURCE] - busy,
         reusable=values["reusable"],
     )
-    return None if made is None else [_text(hint) for hint in made]
+    return None if generated is None else [_text(hint) for hint in generated]
 
 
 def _merge(values: Mapping[str, Any], _: Settings) -> dict[str, Any]:
@@ -62,17 +63,20 @@ def _merge(values: Mapping[str, Any], _: Settings) -> dict[str, Any]:
         options=values["options"],
     )
     merged = policy.merge(
-        {name: None if made is None else [*map(_hint, made)] for name, made in provider.items()}
+        {name: None if texts is None else [*map(_hint, texts)] for name, texts in provider.items()}
         for provider in values["providers"]
     )
     return {"hint": _text(merged.hint), "admitted": merged.admitted}
 
 
 def _buckets(values: Mapping[str, Any], _: Settings) -> dict[str, list[str]]:
-    known = {device.id: device for device in devices_of(values["devices"])}
-    found = select.split(known, values["free"], _hint(values["hint"]).mask)
-    named = {"aligned": found.aligned, "unaligned": found.unaligned, "unplaced": found.unplaced}
-    return {name: sorted(ids) for name, ids in named.items()}
+    devices = {device.id: device for device in device_list(values["devices"])}
+    buckets = select.split(devices, values["free"], _hint(values["hint"]).mask)
+    return {
+        "aligned": sorted(buckets.aligned),
+        "unaligned": sorted(buckets.unaligned),
+        "unplaced": sorted(buckets.unplaced),
+    }
 
 
 _ANSWERS: dict[str, Callable[[Mapping[str, Any], Settings], Any]] = {
@@ -83,8 +87,8 @@ _ANSWERS: dict[str, Callable[[Mapping[str, Any], Settings], Any]] = {
 
 
 def _hint(text: str) -> hints.Hint:
-    nodes = nodes_in(text)
-    mask = None if nodes is None else bitmask.mask_of(nodes)
+    nodes = map(int, re.findall(r"\d+", text))
+    mask = None if text.startswith("nil") else bitmask.mask_of(nodes)
     return hints.Hint(mask, text.endswith("+"))
 
 

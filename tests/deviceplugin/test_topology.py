@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.kubelet.topology import answer
 from refimpl.deviceplugin.profiles import settings_of
+from refimpl.deviceplugin.topology import answer
 
 NOW = settings_of("1.37")
 ONE = {"nodes": [0, 1], "devices": {"a": [1]}, "unhealthy": [], "in_use": [], "reusable": []}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from refimpl.deviceplugin.state import names
+from refimpl.deviceplugin import names
 from refimpl.wire.status import Code, Refused
 
 
