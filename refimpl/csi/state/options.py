@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
 from refimpl.csi.state.models import AccessMode
-
-if TYPE_CHECKING:
-    from refimpl.csi.state.settings import DriverSettings
 
 _FACTORS = {
     "": 1,
@@ -94,7 +91,7 @@ BY_TYPE: Mapping[str, Callable[[str], object]] = {
 }
 
 
-def parsed(kind: type[DriverSettings], changes: Mapping[str, object]) -> dict[str, Any]:
+def parsed(kind: type[attrs.AttrsInstance], changes: Mapping[str, object]) -> dict[str, Any]:
     """Values for the fields of `kind`; strings are read after the type of their field. ValueError
     names the setting that is unknown or unreadable and what it takes."""
     fields = {field.name: field for field in attrs.fields(kind) if field.init}

@@ -24,6 +24,7 @@ from refimpl.csi.state.capabilities import (
     everything,
 )
 from refimpl.csi.state.models import Access, AccessMode
+from refimpl.csi.state.options import parsed
 from refimpl.wire.status import Code, Refused
 
 GIB = 1 << 30
@@ -187,8 +188,6 @@ class DriverSettings:
 
     def with_(self, **changes: object) -> Self:
         """The same driver with other values; strings are read as `--set` gives them."""
-        from refimpl.csi.state.options import parsed  # the reader of strings needs this class
-
         return attrs.evolve(self, **parsed(type(self), changes))
 
     def _modes(self, names: frozenset[str]) -> frozenset[AccessMode]:
