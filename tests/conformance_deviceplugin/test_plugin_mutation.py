@@ -18,10 +18,10 @@ from tests.targets import resolved
 class Bent(PluginMutant):
     """Changes what is said on both sides."""
 
-    def Register(self, proceed: Any, request: Any) -> Any:
+    def Register(self, proceed: Any, request: Any, channel: Any) -> Any:
         """Under another name."""
         request.resource_name = "example.com/bent"
-        return proceed(request)
+        return proceed(request, channel)
 
     def Allocate(self, proceed: Any, request: Any, call: Any) -> Any:
         """Not at all."""
@@ -62,5 +62,5 @@ def test_choices_are_its_shape() -> None:
     class Shaped(PluginMutant):
         choices: ClassVar[Mapping[str, Any]] = {"persona": "cdi"}
 
-    assert Bent.shape() == Mutant.shape()
-    assert Shaped.shape() != Mutant.shape()
+    assert Bent.shape() == Mutant.shape() == ""
+    assert Shaped.shape()

@@ -124,15 +124,15 @@ def turns(code: Code | None, into: Code, message: str = "", *, when: Condition =
     `message`: its words, without any those that it had.
     """
 
-    def bent(mutant: Any, proceed: Bend, request: Any, *rest: Any, **named: Any) -> Any:
-        holds = _holds(when, mutant, (request,))
+    def bent(mutant: Any, proceed: Bend, *given: Any, **named: Any) -> Any:
+        holds = _holds(when, mutant, given)
         try:
-            return proceed(request, *rest, **named)
+            return proceed(*given, **named)
         except Refused as refusal:
             if not holds or code not in (ANY, refusal.code):
                 raise
             if into == Code.OK:
-                return _empty_reply(request)
+                return _empty_reply(*given[:1])
             raise Refused(into, message or refusal.message) from None
 
     return bent
@@ -174,7 +174,7 @@ def returns(value: Any, *, when: Condition = None) -> Bend:
 
 def does_nothing(*, when: Condition = None) -> Bend:
     """Nothing is called, and the answer is an empty reply; None where no message was given."""
-    return returns(lambda *given: _empty_reply(*given) if given else None, when=when)
+    return returns(_empty_reply, when=when)
 
 
 # Together
@@ -228,7 +228,7 @@ def _own(thing: Any) -> Any:
     return copy.deepcopy(thing) if isinstance(thing, dict) else thing
 
 
-def _empty_reply(request: Any) -> Any:
+def _empty_reply(request: Any = None) -> Any:
     described = getattr(request, "DESCRIPTOR", None)
     if described is None:
         return None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import importlib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, ClassVar
 
@@ -23,7 +22,7 @@ class Mutant:
     by_name: ClassVar[Mapping[str, Seam]] = {}
     """Where a method of that name stands, if there is one."""
 
-    seams: ClassVar[Mapping[str, Seam | str]] = {}
+    seams: ClassVar[Mapping[str, Seam]] = {}
     """Where other methods stand. Their arguments are (proceed, *arguments); the object whose method
     is bent is `proceed.__self__`."""
 
@@ -70,26 +69,5 @@ def standing(mutant: Mutant | None) -> Iterator[None]:
         if mutant is not None:
             named = {name: seam for name, seam in mutant.by_name.items() if hasattr(mutant, name)}
             for name, seam in {**named, **mutant.seams}.items():
-                method = getattr(mutant, name)
-                bending = _spelled(seam, method) if isinstance(seam, str) else seam.bent(method)
-                stack.enter_context(bending)
+                stack.enter_context(seam.bent(getattr(mutant, name)))
         yield
-
-
-@contextlib.contextmanager
-def _spelled(path: str, method: Callable[..., Any]) -> Iterator[None]:
-    """A seam as `module:function` or `module:Class.method`; a method's instance is handed on."""
-    module, _, name = path.partition(":")
-    *outer, last = name.split(".")
-    owner: Any = functools.reduce(getattr, outer, importlib.import_module(module))
-    whole = vars(owner)[last]
-
-    def bent(*arguments: Any, **more: Any) -> Any:
-        proceed = functools.partial(whole, arguments[0]) if isinstance(owner, type) else whole
-        return method(proceed, *arguments, **more)
-
-    setattr(owner, last, bent)
-    try:
-        yield
-    finally:
-        setattr(owner, last, whole)

@@ -61,8 +61,7 @@ class Push:
                     raise Unreachable(f"{self.kubelet} is not asked any more")
                 self._channel = channel
             channel.wait_ready(CONNECT_S)
-            stub = stubs.RegistrationStub(cast("grpc.Channel", channel))
-            stub.Register(request, timeout=REGISTER_S)
+            call_register(request, channel)
 
     def cancel(self) -> None:
         """Ends a `register` that runs in another thread, and those to come."""
@@ -70,3 +69,8 @@ class Push:
             self._cancelled = True
             if self._channel is not None:
                 self._channel.close()
+
+
+def call_register(request: pb.RegisterRequest, channel: Channel) -> None:
+    """The call itself; raises Refused with kubelet's words."""
+    stubs.RegistrationStub(cast("grpc.Channel", channel)).Register(request, timeout=REGISTER_S)
