@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from conformance.cdi.implementation import EVERY, resident, spoken
+from conformance.cdi.implementation import EVERY, spoken
+from conformance.engine import process
 from conformance.engine.lines import Lines, Message
 from conformance.engine.options import BadOption
 from conformance.engine.target import Loss
@@ -34,7 +35,7 @@ class Adapter:
 
     def resident(self) -> int:
         """See Implementation."""
-        return resident(self._lines.pid) if self._lines.pid else 0
+        return process.resident(self._lines.pid) if self._lines.pid else 0
 
     def lost(self) -> Loss | None:
         """See Target."""

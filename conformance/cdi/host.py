@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from conformance.cdi.documents import OCI, document
+from conformance.engine.ledger.entries import FILE, FOLDER
 from conformance.engine.lines import Message
-from conformance.engine.things import FILE, FOLDER
 from conformance.engine.verdict import Broken, expect
 from refimpl.documents import yaml
 
@@ -59,7 +59,7 @@ class Host:
 
     def __init__(self, target: CdiTarget, number: int, directories: Sequence[str]) -> None:
         self.target, self.settings, self.nodes = target, target.settings, target.nodes
-        self.folder = target.things.folder("refimpl-cdi-")
+        self.folder = target.ledger.folder("refimpl-cdi-")
         self._own = not directories
         self.directories = [Path(each) for each in directories or self._made("0", "1")]
         self.kind = f"case{number}.{target.resolved.run_id or 'refimpl'}.example/device"
@@ -83,7 +83,7 @@ class Host:
         data = encoded(content)
         self._written.append(path)
         if self.folder not in path.parents:
-            self.target.things.making(FILE, path)
+            self.target.ledger.making(FILE, path)
         beside = path.with_name(f".{path.name}.tmp")
         beside.write_bytes(data)
         beside.replace(path)
@@ -173,8 +173,8 @@ class Host:
         """Ends and removes everything."""
         self.close()
         for path in self._written:
-            self.target.things.discard(path)
-        self.target.things.discard(self.folder, FOLDER)
+            self.target.ledger.discard(path)
+        self.target.ledger.discard(self.folder, FOLDER)
 
     def can(self, feature: str) -> bool:
         """Whether the implementation has a feature."""

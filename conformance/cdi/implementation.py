@@ -21,19 +21,17 @@ implementation has the acts that its features (below) name.
 
 from __future__ import annotations
 
-import itertools
 import json
 import shlex
-import threading
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Protocol
 
 import attrs
 
 from conformance.engine.lines import Gone, Message
 from conformance.engine.target import Loss
+from refimpl.wire.call_log import CallLog
 
 LOAD = "load"
 """Tells which devices there are and what is wrong with which file."""
@@ -94,7 +92,7 @@ class Ending:
         return self.name != "ok"
 
 
-@attrs.frozen
+@attrs.define
 class Act:
     """The record of one act."""
 
@@ -133,51 +131,29 @@ class Act:
 
 
 class Recorded:
-    """Asks an implementation and keeps what was said; safe to use from any thread."""
+    """Asks an implementation; `log` keeps what was said. From any thread."""
 
-    def __init__(self, implementation: Implementation, keep: int = 20_000) -> None:
+    def __init__(self, implementation: Implementation) -> None:
         self.implementation = implementation
-        self._keep = keep
-        self._lock = threading.Lock()
-        self._numbers = itertools.count(1)
-        self._held: list[Act] = []
-        self.seq = 0
+        self.log: CallLog[Act] = CallLog()
 
     def ask(self, act: str, request: Message) -> Message:
         """The reply, which has `error` where the act failed or the implementation died."""
-        began = time.time(), time.monotonic()
+        at, began = time.time(), time.monotonic()
         try:
             reply = self.implementation.answer(act, request)
         except Gone as error:
             reply = {"error": f"it died: {error}"}
         if act != "close" or "error" in reply:  # else it would be the last act of every finding
-            self.note(act, request, reply, began[0], time.monotonic() - began[1])
+            self.note(act, request, reply, at, time.monotonic() - began)
         return reply
 
     def note(
         self, act: str, request: Message, reply: Message, at: float = 0.0, took: float = 0.0
     ) -> None:
         """Keeps something that was done beside the implementation, such as a file written."""
-        with self._lock:
-            self.seq = next(self._numbers)
-            name = self.implementation.name
-            self._held.append(Act(self.seq, at or time.time(), act, request, reply, took, name))
-            del self._held[: -self._keep]
-
-    def since(self, mark: int) -> list[Act]:
-        """The acts after that number, oldest first."""
-        with self._lock:
-            return [each for each in self._held if each.seq > mark]
-
-
-def resident(pid: int | str = "self") -> int:
-    """The memory of a process, in bytes; 0 where it cannot be seen."""
-    try:
-        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    except OSError:
-        return 0
-    sizes = [line.split()[1] for line in lines if line.startswith("VmRSS:")]
-    return int(sizes[0]) * 1024 if sizes else 0
+        name = self.implementation.name
+        self.log.add(Act(0, at or time.time(), act, request, reply, took, name))
 
 
 def spoken(command: Sequence[str], opened: Message | None, act: str, request: Message) -> str:

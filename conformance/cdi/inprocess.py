@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,8 +16,9 @@ from typing import Any
 
 import attrs
 
-from conformance.cdi.implementation import EVERY, resident, spoken
+from conformance.cdi.implementation import EVERY, spoken
 from conformance.cdi.mutation import CdiMutant
+from conformance.engine import process
 from conformance.engine.lines import Message
 from conformance.engine.target import Loss
 from refimpl import __version__, cdi
@@ -64,7 +66,7 @@ class InProcess:
 
     def resident(self) -> int:
         """See Implementation: that of this process."""
-        return resident()
+        return process.resident(os.getpid())
 
     def lost(self) -> Loss | None:
         """See Implementation: it lives as long as we do."""

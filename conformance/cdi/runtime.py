@@ -14,11 +14,11 @@ from typing import Any
 from conformance.cdi.documents import document
 from conformance.cdi.implementation import INJECT, REQUEST, RUNTIME, WATCH
 from conformance.cdi.settings import CdiSettings
-from conformance.engine import pods
+from conformance.engine.ledger import pods
+from conformance.engine.ledger.entries import FILE, Ledger
 from conformance.engine.lines import Message
 from conformance.engine.options import BadOption
 from conformance.engine.target import Loss
-from conformance.engine.things import FILE, Things
 from conformance.engine.verdict import Broken, eventually
 from refimpl.cri import kubelet
 from refimpl.cri.api.cri_pb2 import ContainerConfig
@@ -35,11 +35,11 @@ class Runtime:
 
     features = frozenset({INJECT, REQUEST, RUNTIME, WATCH})
 
-    def __init__(self, endpoint: str, chosen: CdiSettings, things: Things | None = None) -> None:
+    def __init__(self, endpoint: str, chosen: CdiSettings, ledger: Ledger | None = None) -> None:
         if not chosen.dirs:
             raise BadOption(f"{endpoint}: name what it reads by --cdi-dir, such as /etc/cdi")
         self._directory, self._numbers = Path(chosen.dirs[-1]), itertools.count(1)
-        self._cri, self._things = pods.connect(endpoint, ready_s=_READY_S), things or Things()
+        self._cri, self._ledger = pods.connect(endpoint, ready_s=_READY_S), ledger or Ledger()
         self.endpoint = self._cri.endpoint
         self.name, self.version = self._cri.runtime_name, self._cri.runtime_version
         self._sandbox = kubelet.sandbox_config(
@@ -51,7 +51,7 @@ class Runtime:
         self._sandbox_id = ""
         try:
             self._image = chosen.image or self._any_image()
-            self._things.making(pods.POD, self._sandbox.metadata.uid)
+            self._ledger.making(pods.POD, self._sandbox.metadata.uid)
             self._sandbox_id = self._cri.run_pod_sandbox(self._sandbox)
         except Refused as error:
             self.close()
@@ -102,12 +102,12 @@ class Runtime:
             if self._sandbox_id:
                 self._cri.stop_pod_sandbox(self._sandbox_id)
                 self._cri.remove_pod_sandbox(self._sandbox_id)
-                self._things.gone(pods.POD, self._sandbox.metadata.uid)
+                self._ledger.gone(pods.POD, self._sandbox.metadata.uid)
         except (Refused, Unreachable):
             pass  # of a runtime that is gone nothing can be removed
         finally:
             self._cri.close()
-            self._things.close()
+            self._ledger.close()
 
     def _any_image(self) -> str:
         images = self._cri.list_images()
@@ -124,7 +124,7 @@ class Runtime:
         """
         name = f"m{next(self._numbers)}-{uuid.uuid4().hex[:8]}"
         path = self._directory / f"refimpl-mark-{name}.json"
-        self._things.making(FILE, path)
+        self._ledger.making(FILE, path)
         beside = path.with_name(f".{path.name}.tmp")
         beside.write_text(json.dumps(document(version="0.5.0", kind=_MARK, name=name)))
         beside.rename(path)
@@ -141,7 +141,7 @@ class Runtime:
         except Broken:
             pass  # the case goes on and finds what is missing
         finally:
-            self._things.discard(path)
+            self._ledger.discard(path)
 
     def _oci_config(self, config: ContainerConfig) -> Any:
         """That of a container of this kind, which is gone again; raises Refused."""

@@ -14,12 +14,14 @@ from conformance.cdi.inprocess import InProcess
 from conformance.cdi.mutation import CdiMutant
 from conformance.cdi.nodes import FakeNodes, Nodes, RealNodes
 from conformance.cdi.settings import CdiSettings
-from conformance.engine import mutants, pods, sweep
+from conformance.engine import mutants
 from conformance.engine.interface import COMMAND
+from conformance.engine.ledger import pods, sweep
+from conformance.engine.ledger.entries import Ledger
+from conformance.engine.ledger.leftovers import Leftovers
 from conformance.engine.lines import Message
 from conformance.engine.resolve import ResolvedTarget
 from conformance.engine.target import Loss
-from conformance.engine.things import Leftovers, Things
 
 
 class CdiTarget:
@@ -36,12 +38,12 @@ class CdiTarget:
         resolved: ResolvedTarget,
         *,
         directories: Sequence[str] = (),
-        things: Things | None = None,
+        ledger: Ledger | None = None,
     ) -> None:
         self.implementation, self.nodes = implementation, nodes
         self.resolved = resolved
         self.settings: CdiSettings = resolved.settings
-        self.things = things or Things()
+        self.ledger = ledger or Ledger()
         self.directories = tuple(directories)  # that it reads, none: those that a case names
         self.name, self.version = implementation.name, implementation.version
         self.revision = resolved.judged_by("1.1.0")
@@ -74,11 +76,11 @@ class CdiTarget:
 
     def mark(self) -> int:
         """See Target."""
-        return self._asked.seq
+        return self._asked.log.seq
 
     def calls(self, mark: int) -> list[Act]:
         """See Target."""
-        return self._asked.since(mark)
+        return self._asked.log.since(mark)
 
     def reproduce(self, call: Act) -> str:
         """See Target: the files of the case, which are gone by now, and the act."""
@@ -105,7 +107,7 @@ class CdiTarget:
         number = call.request.get("cache")
         opened = (
             each.request
-            for each in self._asked.since(0)
+            for each in self._asked.log.since(0)
             if each.act == "open" and each.request["cache"] == number
         )
         return next(opened, None)
@@ -123,10 +125,10 @@ def open_target(resolved: ResolvedTarget) -> CdiTarget:
         return CdiTarget(Tool(Path(resolved.address)), RealNodes(), resolved)
     from conformance.cdi.runtime import Runtime
 
-    things = Things(sweep.ledger_path("cdi", resolved.text, resolved.run_id), resolved.text)
-    runtime = Runtime(resolved.endpoint, resolved.settings, things)
+    ledger = Ledger(sweep.ledger_path("cdi", resolved.text, resolved.run_id), resolved.text)
+    runtime = Runtime(resolved.endpoint, resolved.settings, ledger)
     directories = resolved.settings.dirs
-    return CdiTarget(runtime, RealNodes(), resolved, directories=directories, things=things)
+    return CdiTarget(runtime, RealNodes(), resolved, directories=directories, ledger=ledger)
 
 
 def open_leftovers(resolved: ResolvedTarget) -> Leftovers:

@@ -22,8 +22,8 @@ from refimpl.wire.client import Unreachable
 if TYPE_CHECKING:
     from conformance.cni.networks.documents import Documents, DocumentsTarget
     from conformance.cni.runtimes.bench import Bench
-    from conformance.cni.runtimes.killed import RuntimeLeftovers
     from conformance.cni.runtimes.target import RuntimeTarget
+    from conformance.engine.ledger.leftovers import Leftovers
     from refimpl.cni.host import Host
 
 
@@ -209,13 +209,13 @@ def open_target(resolved: ResolvedTarget) -> CniTarget | DocumentsTarget | Runti
     return runtimes.open_runtime(resolved)
 
 
-def open_leftovers(resolved: ResolvedTarget) -> RuntimeLeftovers:
+def open_leftovers(resolved: ResolvedTarget) -> Leftovers:
     """What a sweep works with: runs leave things with runtimes alone."""
+    from conformance.cni.runtimes import killed
     from conformance.cni.runtimes.cri import CriRuntime
-    from conformance.cni.runtimes.killed import RuntimeLeftovers
 
     runtime = resolved.scheme == "unix"
-    return RuntimeLeftovers(
+    return killed.leftovers(
         CriRuntime(resolved.endpoint, resolved.settings, "sweep") if runtime else None
     )
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from conformance.csi.target import CsiTarget
-from conformance.engine.ledger import LedgerChannel
+from conformance.engine.ledger.calls import LedgerChannel
 from refimpl.csi.kubelet import Driver
 from refimpl.wire.client import Channel
 from refimpl.wire.endpoint import Endpoint

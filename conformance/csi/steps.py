@@ -17,7 +17,7 @@ from google.protobuf.message import Message
 from conformance.csi.paths import Paths
 from conformance.csi.requests import Requests
 from conformance.csi.undo import undo_all
-from conformance.engine.ledger import Ledger
+from conformance.engine.ledger.calls import CallLedger
 from conformance.engine.verdict import Broken, eventually, expect
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.csi.api import csi_pb2_grpc
@@ -43,7 +43,7 @@ class Acts(Requests):
     controller: csi_pb2_grpc.ControllerStub
     node: csi_pb2_grpc.NodeStub
     paths: Paths | None
-    ledger: Ledger
+    ledger: CallLedger
     _afterwards: list[Callable[[], None]]
     _at_end: list[Callable[[], None]]
     _lasting: dict[str, Any]
@@ -188,12 +188,12 @@ class Acts(Requests):
         return self._lasting[name]
 
     def _made_to_last(self, make: Callable[[], T]) -> T:
-        earlier = {made.number for made in self.ledger.open_calls()}
+        earlier = {made.entry.number for made in self.ledger.open_calls()}
         afterwards, self._afterwards = self._afterwards, []
         try:
             thing = make()
             for made in self.ledger.open_calls():
-                made.left = made.number not in earlier
+                made.left = made.entry.number not in earlier
             self._at_end += self._afterwards
             self._afterwards = []
         finally:

@@ -15,15 +15,16 @@ from conformance.csi.capabilities import ask
 from conformance.csi.paths import paths_for
 from conformance.csi.preconditions import Surroundings
 from conformance.csi.settings import CsiSettings
-from conformance.engine import mutants, reproduce, sweep
+from conformance.engine import mutants, reproduce
 from conformance.engine.interface import COMMAND
-from conformance.engine.ledger import Ledger, LedgerChannel, Made
-from conformance.engine.ledger import read as read_ledger
+from conformance.engine.ledger import sweep
+from conformance.engine.ledger.calls import CallLedger, LedgerChannel
+from conformance.engine.ledger.entries import CALL, Ledger, LedgerEntry
+from conformance.engine.ledger.leftovers import Leftovers
 from conformance.engine.options import BadOption
 from conformance.engine.resolve import ResolvedTarget
 from conformance.engine.supervise import Supervised
 from conformance.engine.target import Loss
-from conformance.engine.verdict import Broken
 from refimpl.csi.kubelet import Driver
 from refimpl.wire.client import Channel, Unreachable
 from refimpl.wire.endpoint import Endpoint, EndpointError, probe
@@ -64,7 +65,7 @@ class CsiTarget(Surroundings):
         self.endpoint = controller or endpoints[0]
         self.node_endpoints = list(endpoints)
         self.journal = Journal(keep=_KEEP)
-        self.ledger = Ledger(undo.TABLE, self._ledger_path())
+        self.ledger = CallLedger(Ledger(self._ledger_path()), undo.TABLE, undo.REQUESTS)
         self._channels: dict[str, Channel] = {}
         self._afterwards: list[Callable[[], None]] = []
         self._at_end: list[Callable[[], None]] = []
@@ -162,25 +163,17 @@ class CsiTarget(Surroundings):
     def _endpoints(self) -> list[Endpoint]:
         return [self.endpoint, *self.node_endpoints]
 
-    def left_by(self, path: Path) -> list[Made]:
-        """What the ledger of a killed run leaves to be undone, newest first."""
-        return read_ledger(path, undo.TABLE, undo.REQUESTS)
-
-    def undo(self, made: Made) -> tuple[str, bool]:
-        """Undoes one call of a killed run; what was done, and whether it worked."""
-        rpc = made.method.rpartition("/")[2]
-        try:
-            undo.undo(made, self.call_with_secrets)
-        except Broken as broken:
-            return f"{rpc} could not be undone: {broken.got}", False
-        return f"{rpc} undone", True
+    def undo_recorded(self, entry: LedgerEntry) -> bool:
+        """Undoes one call of a killed run; raises Broken when the driver does not let go of it."""
+        undo.undo(self.ledger.read(entry), self.call_with_secrets)
+        return True
 
     def close(self) -> None:
         """See Target. What could not be undone before is tried once more."""
         self.clean_up_all()
         if self.paths:
             self.paths.close()
-        self.ledger.close()
+        self.ledger.ledger.close()
         for channel in self._channels.values():
             channel.close()
         if self.fake:
@@ -205,7 +198,10 @@ def open_target(resolved: ResolvedTarget) -> CsiTarget:
     return CsiTarget(nodes, resolved, controller=controller)
 
 
-open_leftovers = open_target
+def open_leftovers(resolved: ResolvedTarget) -> Leftovers:
+    """What a sweep works with; raises as `open_target`."""
+    target = open_target(resolved)
+    return Leftovers({CALL: target.undo_recorded}, target.close)
 
 
 def _faked(resolved: ResolvedTarget) -> CsiTarget:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import attrs
 
 if TYPE_CHECKING:
+    from conformance.engine.ledger.leftovers import Leftovers
     from conformance.engine.resolve import ResolvedTarget
     from conformance.engine.target import Target
-    from conformance.engine.things import Leftovers
 
 __all__ = ["COMMAND", "FAKES", "Interface", "Option", "Scheme", "load"]
 

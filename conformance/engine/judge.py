@@ -15,6 +15,7 @@ from conformance.engine.interfaces import interface_of
 from conformance.engine.level import Level
 from conformance.engine.options import UNREACHABLE, USAGE, BadOption, Options
 from conformance.engine.resolve import ResolvedTarget, resolve
+from conformance.engine.scope import CaseScope
 from conformance.engine.target import Target
 from conformance.engine.verdict import Doubtful
 from refimpl.wire.client import Unreachable
@@ -33,6 +34,7 @@ class Judge:
         self._known: dict[str, Known] | None = None
         self._resolved: dict[str, ResolvedTarget] = {}
         self._mark = 0
+        self.scope = CaseScope()
 
     def target(self, name: str) -> Target:
         """The target of an interface, opened at its first use; ends the run when out of reach."""
@@ -111,9 +113,27 @@ class Judge:
         if case:
             target = self.target(case.interface)
             self._mark = target.mark()
+            self.scope = CaseScope()
             reason = case.unmet(target)
             if reason:
                 pytest.skip(reason)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, None, None]:
+        """Notes in the scope of a case that it failed: what was lent to it may be spoilt."""
+        try:
+            yield
+        except Exception:
+            self.scope.failed = item_case(item) is not None
+            raise
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_teardown(self) -> Generator[None, None, None]:
+        """Undoes what the case made, after its fixtures."""
+        try:
+            yield
+        finally:
+            self.scope.close()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(

@@ -14,7 +14,7 @@ from pathlib import Path
 from threading import Event
 from typing import Self
 
-from conformance.engine import placeholders
+from conformance.engine import placeholders, process
 from conformance.engine.options import BadOption
 from conformance.engine.verdict import timeout
 from refimpl.wire import polling
@@ -103,9 +103,8 @@ class Supervised:
         return self.process.poll() if self.process else None
 
     def last_words(self) -> str:
-        """The last lines of its log, for a message."""
-        lines = self.log.read_text(errors="replace").strip().splitlines()[-3:]
-        return "".join(f"\n  | {line[:200]}" for line in lines)
+        """What it wrote last, for a message."""
+        return process.last_words(self.log)
 
     def kill(self) -> None:
         """SIGKILL, as the kernel's memory killer would."""

@@ -59,18 +59,53 @@ def should(condition: object, rule: str, *, wanted: object, got: object) -> None
         raise Doubtful(rule, _brief(wanted), _brief(got))
 
 
-def eventually(predicate: Callable[[], T], deadline_s: float, what: str) -> T:
-    """Asks until the answer is true; raises Broken with the last answer after the deadline."""
+def _never() -> str:
+    return ""
+
+
+def eventually(
+    predicate: Callable[[], T],
+    deadline_s: float,
+    what: str,
+    *,
+    unless: Callable[[], str] = _never,
+) -> T:
+    """Asks until the answer is true; raises Broken with the last answer after the deadline.
+
+    unless: tells why it will never be true, such as how a process has ended; raises Broken then.
+    """
     end = time.monotonic() + timeout(deadline_s)
     pause = 0.001
     while True:
+        fate = unless()  # before the answer: what came just before the end still counts
         last = predicate()
         if last:
             return last
+        if fate:
+            raise Broken(what, f"within {timeout(deadline_s):g} s", fate)
         if time.monotonic() >= end:
             raise Broken(what, f"within {timeout(deadline_s):g} s", f"still {_brief(last)}")
         Event().wait(pause)
         pause = min(pause * 1.5, 0.1)
+
+
+def stays(
+    predicate: Callable[[], object],
+    for_s: float,
+    what: str,
+    *,
+    wanted: object = "so it stays",
+    got: Callable[[], object] = lambda: "it changed",
+) -> None:
+    """Watches for a while that something remains true; raises Broken when it is not."""
+    end = time.monotonic() + timeout(for_s)
+    pause = min(0.02, for_s / 4)
+    while True:
+        if not predicate():
+            raise Broken(what, _brief(wanted), _brief(got()))
+        if time.monotonic() >= end:
+            return
+        Event().wait(pause)
 
 
 def _brief(value: object) -> str:

@@ -28,7 +28,7 @@ def command(iface: str, target: str, dry_run: bool, **chosen: Any) -> None:
     Every run writes down what it makes before it makes it. Only that is removed, nothing else on
     the target is touched.
     """
-    from conformance.engine import sweep
+    from conformance.engine.ledger import sweep
     from conformance.engine.options import BadOption, Options
     from refimpl.wire.client import Unreachable
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import atexit
 import base64
 import fnmatch
-import itertools
 import os
 import re
 import sys
 import threading
-from collections import deque
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,6 +16,7 @@ import msgspec
 from attrs import define, field
 from google.protobuf.message import DecodeError, Message
 
+from refimpl.wire.call_log import CallLog
 from refimpl.wire.secrets import MASK, holds_secrets, to_dict
 from refimpl.wire.status import Code
 
@@ -112,7 +111,7 @@ class Entry:
         }
 
 
-class Journal:
+class Journal(CallLog[Entry]):
     """The calls of one server, client or proxy, oldest first; safe to use from any thread.
 
     Memory holds the newest `keep` calls, and fewer if their messages exceed `keep_bytes`. With
@@ -124,44 +123,18 @@ class Journal:
     def __init__(
         self, path: Path | None = None, keep: int = KEEP, *, keep_bytes: int = KEEP_BYTES
     ) -> None:
-        self._keep, self._keep_bytes = keep, keep_bytes
-        self._lock = threading.Lock()
-        self._held: deque[Entry] = deque()
-        self._held_bytes = 0
-        self._seq = 0
+        super().__init__(keep)
+        self._keep_bytes, self._held_bytes = keep_bytes, 0
         self._path = path
         self._file: _File | None = None
         self.open()
 
-    def add(self, entry: Entry) -> None:
-        """Records a call and numbers it."""
-        size = entry.size
-        with self._lock:
-            self._seq = entry.seq = self._seq + 1
-            self._held.append(entry)
-            self._held_bytes += size
-            if len(self._held) > self._keep or self._held_bytes > self._keep_bytes:
-                self._forget()
-            file = self._file
-            if file is not None:
-                file.append(entry)
-
-    @property
-    def entries(self) -> list[Entry]:
-        """The calls still in memory."""
-        with self._lock:
-            return list(self._held)
-
-    @property
-    def seq(self) -> int:
-        """The number of the newest call, 0 before the first."""
-        return self._seq
-
-    def since(self, seq: int) -> list[Entry]:
-        """The calls recorded after number `seq`; the cost is theirs, not that of all calls held."""
-        with self._lock:
-            newest = itertools.takewhile(lambda entry: entry.seq > seq, reversed(self._held))
-            return list(newest)[::-1]
+    def _added(self, record: Entry) -> None:
+        self._held_bytes += record.size
+        if len(self._held) > self._keep or self._held_bytes > self._keep_bytes:
+            self._forget()
+        if self._file is not None:
+            self._file.append(record)
 
     def calls(self, glob: str = "*") -> list[Entry]:
         """The calls whose RPC ("CreateVolume") or whole method ("/csi.v1.*") matches the glob."""

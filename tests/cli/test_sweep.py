@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from conformance.engine import sweep
+from conformance.engine.ledger import sweep
 from conformance.engine.options import Options
 
 Command = Callable[..., Any]  # see conftest.py

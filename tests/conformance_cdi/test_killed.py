@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.engine import sweep
+from conformance.engine.ledger import sweep
 from conformance.engine.options import Options
 from tests.engine.scripted_cri import ScriptedCri, killed, running
 

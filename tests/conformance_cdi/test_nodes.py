@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.cdi.implementation import Act, resident
+from conformance.cdi.implementation import Act
 from conformance.cdi.nodes import FakeNodes, RealNodes
 
 
@@ -42,9 +42,3 @@ def test_a_long_document_is_cut_in_a_report() -> None:
     shown = act.to_dict()
     assert len(shown["requests"][0]) < 21_000
     assert (act.code.name, bool(act.code), shown["message"]) == ("error", True, "no")
-
-
-def test_the_memory_of_a_process_is_seen() -> None:
-    """Zero for one that is not there."""
-    assert resident() > 1_000_000
-    assert resident(2**22 + 1) == 0

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from conformance.cni.runtimes.killed import ASIDE, put_back, say_what_is_left
-from conformance.engine import sweep
+from conformance.engine.ledger import sweep
+from conformance.engine.ledger.entries import Ledger
+from conformance.engine.ledger.leftovers import NotRemoved
 from conformance.engine.options import Options
-from conformance.engine.things import NotRemoved, Things
 from refimpl.cni.plugins import main, settings_of
 from tests.engine.scripted_cri import ScriptedCri, killed, running
 
@@ -186,7 +187,7 @@ def test_a_folder_that_was_moved_aside_comes_back(tmp_path: Path) -> None:
 def test_what_cnitool_leaves_needs_no_runtime() -> None:
     """Folders of ours, below the temporary one."""
     chosen = Options(interface="cni", target="cnitool:/none", run_id="sweep")
-    record = Things(sweep.ledger_path("cni", chosen.target, "1"), chosen.target)
+    record = Ledger(sweep.ledger_path("cni", chosen.target, "1"), chosen.target)
     folder = record.folder("refimpl-cni-")
     record.close()
     assert sweep.sweep(chosen)[1] is False

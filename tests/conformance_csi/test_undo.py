@@ -8,7 +8,8 @@ import pytest
 from google.protobuf.message import Message
 
 from conformance.csi import undo
-from conformance.engine.ledger import Ledger, Made
+from conformance.engine.ledger.calls import CallLedger, Made
+from conformance.engine.ledger.entries import CALL, Ledger, LedgerEntry
 from conformance.engine.verdict import Broken
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code, Refused
@@ -33,6 +34,11 @@ class Driver:
         return answer
 
 
+def made_by(method: str, request: Any, reply: Any = None) -> Made:
+    """A call on a ledger."""
+    return Made(LedgerEntry(0, CALL, method), request, reply)
+
+
 def test_every_call_that_makes_something_has_its_request_and_an_inverse() -> None:
     """The sweep reads both from a file."""
     assert set(undo.REQUESTS) == set(undo.TABLE)
@@ -51,11 +57,11 @@ def test_the_inverse_of_empty_messages_can_be_built(method: str) -> None:
 def test_an_inverse_names_what_was_made() -> None:
     """By the reply where only that tells."""
     driver = Driver()
-    undo.undo(Made(0, CREATE, pb.CreateVolumeRequest(name="a"), CREATED), driver)
+    undo.undo(made_by(CREATE, pb.CreateVolumeRequest(name="a"), CREATED), driver)
     assert driver.asked == [("DeleteVolume", pb.DeleteVolumeRequest(volume_id="v"))]
     request = pb.NodePublishVolumeRequest(volume_id="v", target_path="/t", readonly=True)
     driver = Driver()
-    undo.undo(Made(0, PUBLISH, request), driver)
+    undo.undo(made_by(PUBLISH, request), driver)
     wanted = pb.NodeUnpublishVolumeRequest(volume_id="v", target_path="/t")
     assert driver.asked == [("NodeUnpublishVolume", wanted)]
 
@@ -68,7 +74,7 @@ def test_a_group_is_undone_with_its_members() -> None:
     for id in ("1", "2"):
         reply.group_snapshot.snapshots.add(snapshot_id=id)
     driver = Driver()
-    undo.undo(Made(0, method, pb.CreateVolumeGroupSnapshotRequest(), reply), driver)
+    undo.undo(made_by(method, pb.CreateVolumeGroupSnapshotRequest(), reply), driver)
     ((_, sent),) = driver.asked
     assert sent == pb.DeleteVolumeGroupSnapshotRequest(
         group_snapshot_id="g", snapshot_ids=["1", "2"]
@@ -78,7 +84,7 @@ def test_a_group_is_undone_with_its_members() -> None:
 def test_a_create_without_an_answer_is_repeated_to_learn_its_id() -> None:
     """CSI creates are idempotent by name."""
     driver = Driver(CreateVolume=CREATED)
-    made = Made(0, CREATE, pb.CreateVolumeRequest(name="a"))
+    made = made_by(CREATE, pb.CreateVolumeRequest(name="a"))
     undo.undo(made, driver)
     assert [rpc for rpc, _ in driver.asked] == ["CreateVolume", "DeleteVolume"]
     assert made.reply == CREATED
@@ -88,7 +94,7 @@ def test_a_create_without_an_answer_is_repeated_to_learn_its_id() -> None:
 def test_a_create_that_is_refused_on_repeating_made_nothing(code: Code) -> None:
     """There is nothing to delete."""
     driver = Driver(CreateVolume=code)
-    undo.undo(Made(0, CREATE, pb.CreateVolumeRequest(name="a")), driver)
+    undo.undo(made_by(CREATE, pb.CreateVolumeRequest(name="a")), driver)
     assert [rpc for rpc, _ in driver.asked] == ["CreateVolume"]
 
 
@@ -96,19 +102,19 @@ def test_a_create_that_is_refused_on_repeating_made_nothing(code: Code) -> None:
 def test_a_create_that_nobody_answers_may_have_made_something(code: Code) -> None:
     """It stays on the ledger, and says which call got no answer."""
     with pytest.raises(Broken, match=f"CreateVolume answers OK\n.*{code.name}"):
-        undo.undo(Made(0, CREATE, pb.CreateVolumeRequest(name="a")), Driver(CreateVolume=code))
+        undo.undo(made_by(CREATE, pb.CreateVolumeRequest(name="a")), Driver(CreateVolume=code))
 
 
 def test_what_is_gone_already_is_undone() -> None:
     """Some drivers say NOT_FOUND on deleting twice; another case judges that."""
     driver = Driver(DeleteVolume=Code.NOT_FOUND)
-    undo.undo(Made(0, CREATE, pb.CreateVolumeRequest(name="a"), CREATED), driver)
+    undo.undo(made_by(CREATE, pb.CreateVolumeRequest(name="a"), CREATED), driver)
     assert len(driver.asked) == 1
 
 
 def test_a_refusal_does_not_keep_the_others_from_being_undone() -> None:
     """Newest first, each tried once, the refused one kept for the end of the run."""
-    book = Ledger(undo.TABLE)
+    book = CallLedger(Ledger(), undo.TABLE)
     for id in ("1", "2"):
         reply = pb.CreateVolumeResponse(volume=pb.Volume(volume_id=id))
         book.perform(CREATE, pb.CreateVolumeRequest(name=id), lambda _, reply=reply: reply)

@@ -14,6 +14,7 @@ from conformance.engine.verdict import (
     expect,
     expect_status,
     should,
+    stays,
     timeout,
 )
 from refimpl.wire.status import Code, Refused
@@ -81,3 +82,20 @@ def test_deadlines_are_scaled_by_the_environment(monkeypatch: pytest.MonkeyPatch
     """Slow machines exist."""
     monkeypatch.setenv("REFIMPL_TIMEOUT_FACTOR", "3")
     assert timeout(2) == 6
+
+
+def test_waiting_ends_when_it_is_in_vain() -> None:
+    """A process that has died will not register any more; what came before its end counts."""
+    with pytest.raises(Broken, match=r"it registers\n.*\n.*it ended with 1"):
+        eventually(lambda: False, 60, "it registers", unless=lambda: "it ended with 1")
+    assert eventually(lambda: "here", 60, "it registers", unless=lambda: "it ended") == "here"
+
+
+def test_what_stays_is_watched_until_it_changes() -> None:
+    """With what it became."""
+    answers = iter([True, True, False])
+    with pytest.raises(Broken, match=r"the socket stays\n.*there\n.*it is gone"):
+        stays(
+            lambda: next(answers), 60, "the socket stays", wanted="there", got=lambda: "it is gone"
+        )
+    stays(lambda: True, 0.001, "the socket stays")

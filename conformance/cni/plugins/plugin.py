@@ -167,7 +167,7 @@ class Plugin:
         outcome = self._executor.run(
             self.subject.path, request, deadline_s=timeout(deadline_s), conditions=conditions
         )
-        self._log.add(self.subject.path, request, outcome)
+        self._log.note(self.subject.path, request, outcome)
         return outcome
 
     def add(self, pod: Pod, config: Mapping[str, Any] | None = None, **how: Any) -> Outcome:

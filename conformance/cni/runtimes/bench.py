@@ -13,8 +13,8 @@ from conformance.cni.runtimes.calls import Call, Journal
 from conformance.cni.runtimes.recorders import Recorders
 from conformance.cni.runtimes.subject import Failed, Pod, RuntimeUnderTest, describe
 from conformance.cni.settings import CniSettings
+from conformance.engine.ledger.entries import FILE, FOLDER, Ledger
 from conformance.engine.target import Loss
-from conformance.engine.things import FILE, FOLDER, Things
 from conformance.engine.verdict import Broken, timeout
 from conformance.engine.verdict import eventually as wait_for
 from refimpl.cni.execute import Exec, Log, Outcome, Request
@@ -41,12 +41,12 @@ class Bench:
         log: Log,
         run_id: str,
         settings: CniSettings,
-        things: Things | None = None,
+        ledger: Ledger | None = None,
     ) -> None:
         self.subject, self.log, self.run_id, self.settings = subject, log, run_id, settings
-        self.things = things or Things()
-        self.folder = self.things.folder("refimpl-cni-")
-        self.recorders = Recorders(subject.bin_dirs[0], run_id, self.folder, self.things)
+        self.ledger = ledger or Ledger()
+        self.folder = self.ledger.folder("refimpl-cni-")
+        self.recorders = Recorders(subject.bin_dirs[0], run_id, self.folder, self.ledger)
         self.journal = Journal(self.recorders.journal)
         self.lives: dict[str, tuple[Any, list[Exec]]] = {}
         """What was recorded once for many cases, by name, and the calls it took."""
@@ -76,8 +76,8 @@ class Bench:
         """Takes everything away again that was put into the runtime's folders."""
         self.recorders.remove()
         self.subject.close()
-        self.things.discard(self.folder, FOLDER)
-        self.things.close()
+        self.ledger.discard(self.folder, FOLDER)
+        self.ledger.close()
 
 
 class Runtime:
@@ -91,7 +91,7 @@ class Runtime:
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
-        self.subject, self.recorders, self.things = bench.subject, bench.recorders, bench.things
+        self.subject, self.recorders, self.ledger = bench.subject, bench.recorders, bench.ledger
         self.settings, self.folder = bench.settings, bench.folder
         self.name = f"{bench.run_id}-n{bench.number}x"
         self._files: list[Path] = []
@@ -189,7 +189,7 @@ class Runtime:
         """Has a file that is about to be made removed with the case."""
         if place not in self._files:
             self._files.append(place)
-        self.things.making(FILE, place)
+        self.ledger.making(FILE, place)
 
     def tell(self, letter: str, *faults: dict[str, Any], **answers: Any) -> None:
         """What a recorder answers from its next call on: faults, or an answer by verb."""
@@ -258,7 +258,7 @@ class Runtime:
         self._bench.journal.record(self._bench.log)
         outcome = Outcome(int(bool(said)), stderr=said.encode())
         line = self.subject.command(act, pod)
-        self._bench.log.add(self.subject.name, Request(act, {}, line.encode()), outcome)
+        self._bench.log.note(self.subject.name, Request(act, {}, line.encode()), outcome)
         return said
 
     # What the recorders saw
@@ -340,7 +340,7 @@ class Runtime:
         if self.subject.alive() or self.subject.revive():
             self._end(self._pods)
         for path in self._files:
-            self.things.discard(path)
+            self.ledger.discard(path)
 
     def _end(self, pods: Sequence[Pod]) -> None:
         for pod in pods:

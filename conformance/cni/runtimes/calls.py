@@ -107,7 +107,7 @@ class Journal:
             call = self._calls[name]
             outcome = Outcome(call.status or 0, call.stdout, stdout_bytes=len(call.stdout))
             env = {k: v for k, v in call.env.items() if k.startswith("CNI_") or k == "PATH"}
-            log.add(call.plugin, Request(call.verb, env, call.stdin), outcome)
+            log.note(call.plugin, Request(call.verb, env, call.stdin), outcome)
         self._logged.update(new)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from conformance.cni.runtimes.namespaces import Namespaces
 from conformance.cni.runtimes.subject import Failed, Feature, Pod, Readiness
-from conformance.engine.things import FOLDER, Things
+from conformance.engine.ledger.entries import FOLDER, Ledger
 from refimpl.cni.execute.record import text
 from refimpl.cni.runtime import kubernetes as k8s
 from refimpl.cni.runtime import profile
@@ -34,11 +34,11 @@ class Cnitool:
         Feature.SEVERAL: "cnitool attaches to the one network that is named",
     }
 
-    def __init__(self, path: Path, things: Things) -> None:
+    def __init__(self, path: Path, ledger: Ledger) -> None:
         self.path, self.name = path, path.name
         self.version = _version(path)
-        self._things = things
-        self.folder = things.folder("refimpl-cni-")
+        self._ledger = ledger
+        self.folder = ledger.folder("refimpl-cni-")
         self.namespaces = Namespaces(self.folder / "netns")
         if self.namespaces.why_not:
             raise Unreachable(f"{path} writes to {DEFAULT}: {self.namespaces.why_not}")
@@ -134,7 +134,7 @@ class Cnitool:
     def close(self) -> None:
         """See RuntimeUnderTest."""
         self.namespaces.close()
-        self._things.discard(self.folder, FOLDER)
+        self._ledger.discard(self.folder, FOLDER)
 
     def _last_network(self) -> str:
         """The name in the file that was put in place last."""

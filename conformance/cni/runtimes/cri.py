@@ -18,10 +18,10 @@ import attrs
 
 from conformance.cni.runtimes.subject import Failed, Feature, Pod, Readiness
 from conformance.cni.settings import CniSettings
-from conformance.engine import pods
 from conformance.engine.hooks import run_hook
+from conformance.engine.ledger import pods
+from conformance.engine.ledger.entries import Ledger, discard
 from conformance.engine.options import BadOption
-from conformance.engine.things import Things, discard
 from conformance.engine.verdict import Broken, eventually
 from refimpl.cni.runtime.cache import DEFAULT
 from refimpl.cri import kubelet
@@ -43,10 +43,10 @@ class CriRuntime:
     """
 
     def __init__(
-        self, endpoint: str, chosen: CniSettings, run_id: str, things: Things | None = None
+        self, endpoint: str, chosen: CniSettings, run_id: str, ledger: Ledger | None = None
     ) -> None:
         self.run_id, self._cgroup_parent = run_id, chosen.cgroup_parent
-        self._logs, self._things = f"/tmp/refimpl-{run_id}", things or Things()
+        self._logs, self._ledger = f"/tmp/refimpl-{run_id}", ledger or Ledger()
         self._hooks = {str(name): words for name, words in chosen.hooks.items()}
         self.cri = pods.connect(endpoint, ready_s=2.0)
         self.name, self.version = self.cri.runtime_name, self.cri.runtime_version
@@ -121,8 +121,8 @@ class CriRuntime:
 
     def run(self, pod: Pod, deadline_s: float = 20.0) -> None:
         """RunPodSandbox, on record before the call; raises Failed."""
-        self._things.making(LOGS, self._logs)
-        self._things.making(pods.POD, pod.uid)
+        self._ledger.making(LOGS, self._logs)
+        self._ledger.making(pods.POD, pod.uid)
         with _failures("RunPodSandbox"):
             pod.id = self.cri.run_pod_sandbox(self._config(pod), timeout=deadline_s)
 
@@ -147,14 +147,14 @@ class CriRuntime:
         """RemovePodSandbox; raises Failed."""
         with _failures("RemovePodSandbox"):
             self.cri.remove_pod_sandbox(pod.id)
-        self._things.gone(pods.POD, pod.uid)
+        self._ledger.gone(pods.POD, pod.uid)
 
     def known(self, pod: Pod) -> bool:
         """Whether the runtime lists a sandbox of the pod, whose id the pod gets; raises Failed."""
         with _failures("ListPodSandbox"):
             sandboxes = self.cri.list_pod_sandboxes({_LABEL: self.run_id}, uid=pod.uid)
         if not sandboxes:
-            self._things.gone(pods.POD, pod.uid)
+            self._ledger.gone(pods.POD, pod.uid)
             return False
         pod.id = pod.id or sandboxes[0].id
         return True
@@ -257,7 +257,7 @@ class CriRuntime:
         """Removes the folder of logs and hangs up."""
         with contextlib.suppress(OSError):  # a daemon that is gone has no root to look into
             self.remove_logs(self._logs)
-            self._things.gone(LOGS, self._logs)
+            self._ledger.gone(LOGS, self._logs)
         self.disconnect()
 
     def disconnect(self) -> None:

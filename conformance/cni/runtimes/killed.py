@@ -8,17 +8,19 @@ import re
 import shlex
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from conformance.cni.runtimes.cri import LOGS, CriRuntime
 from conformance.cni.runtimes.recorders import PLUGIN, heal, uninstall
-from conformance.engine import pods, sweep
-from conformance.engine.ledgerfile import in_use, records
+from conformance.engine.ledger import pods, sweep
+from conformance.engine.ledger.entries import FILE, LedgerEntry, left
+from conformance.engine.ledger.file import in_use, records
+from conformance.engine.ledger.leftovers import Leftovers, NotRemoved
 from conformance.engine.runid import worker
-from conformance.engine.things import FILE, Leftovers, NotRemoved, Thing, left
 from refimpl.cri import kubelet
 
-__all__ = ["ASIDE", "MOVED", "RuntimeLeftovers", "say_what_is_left"]
+__all__ = ["ASIDE", "MOVED", "leftovers", "say_what_is_left"]
 
 MOVED = "moved folder"
 """The kind of a folder for which a copy stands in; it lies beside it under the name with ASIDE."""
@@ -28,38 +30,43 @@ _OURS = re.compile(r"!*00-refimpl-(.+)-[0-9]+\.conflist")
 _FIRST = (pods.POD, MOVED)
 
 
-class RuntimeLeftovers(Leftovers):
-    """runtime: None for one that keeps nothing itself (cnitool)."""
+def leftovers(runtime: CriRuntime | None = None) -> Leftovers:
+    """Undoes what killed runs left with a runtime; None for one that keeps nothing (cnitool)."""
+    undo: dict[str, Callable[[LedgerEntry], bool]] = {MOVED: lambda entry: put_back(entry.name)}
+    if runtime is None:
+        return Leftovers({**undo, PLUGIN: lambda entry: uninstall(entry.name)}, first=_FIRST)
+    ending = _PodsFirst(runtime)
+    undo |= {PLUGIN: ending.uninstall, pods.POD: ending.end_pod}
+    undo[LOGS] = lambda entry: runtime.remove_logs(entry.name)
+    return Leftovers(undo, runtime.disconnect, _FIRST, ending.begin)
 
-    def __init__(self, runtime: CriRuntime | None = None) -> None:
-        super().__init__({PLUGIN: self._plugin, MOVED: put_back})
-        if runtime:
-            self._undo |= {pods.POD: self._pod, LOGS: runtime.remove_logs}
-            self.close = runtime.disconnect
+
+class _PodsFirst:
+    """Pods and the plugins that are called when one ends: a plugin stays as long as a pod does."""
+
+    def __init__(self, runtime: CriRuntime) -> None:
         self._runtime, self._stuck = runtime, False
         self._unhealed: list[Path] = []
 
-    def left_by(self, path: Path) -> list[Thing]:
-        """See Leftovers."""
-        things = left(path)
+    def begin(self, entries: list[LedgerEntry]) -> None:
+        """Another ledger, with plugins of its own."""
         self._stuck = False
-        self._unhealed = [Path(thing.name) for thing in things if thing.kind == PLUGIN]
-        rank = {kind: number for number, kind in enumerate(_FIRST)}
-        return sorted(things, key=lambda thing: rank.get(thing.kind, len(rank)))
+        self._unhealed = [Path(entry.name) for entry in entries if entry.kind == PLUGIN]
 
-    def _pod(self, uid: str) -> bool:
-        assert self._runtime is not None
-        while self._unhealed:  # whatever the case had them answer, DEL has to work now
+    def end_pod(self, entry: LedgerEntry) -> bool:
+        """Ends a pod; whether there was one. Whatever a case had plugins answer, DEL works now."""
+        while self._unhealed:
             heal(self._unhealed.pop())
         self._stuck, before = True, self._stuck
-        there = kubelet.remove_pod(self._runtime.cri, uid)
+        there = kubelet.remove_pod(self._runtime.cri, entry.name)
         self._stuck = before
         return there
 
-    def _plugin(self, path: str) -> bool:
+    def uninstall(self, entry: LedgerEntry) -> bool:
+        """Removes a plugin; raises NotRemoved while a pod is there."""
         if self._stuck:
             raise NotRemoved("a pod that is left has it called at its end; sweep again")
-        return uninstall(path)
+        return uninstall(entry.name)
 
 
 def put_back(name: str) -> bool:

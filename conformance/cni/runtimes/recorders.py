@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from conformance.engine.things import FILE, Things, discard
+from conformance.engine.ledger.entries import FILE, Ledger, discard
 from refimpl.cni.plugins import configure, install, settings_of
 
 __all__ = ["PLUGIN", "Recorders", "heal", "uninstall"]
@@ -30,10 +30,10 @@ class Recorders:
     plugin whenever something changes there. Raises OSError where nothing can be installed.
     """
 
-    def __init__(self, bin_dir: Path, run_id: str, folder: Path, things: Things) -> None:
+    def __init__(self, bin_dir: Path, run_id: str, folder: Path, ledger: Ledger) -> None:
         self.bin_dir, self._prefix, self.folder = bin_dir, f"refimpl-{run_id}", folder
         self.journal = folder / "journal.jsonl"
-        self._things = things
+        self._ledger = ledger
         self._installed: set[tuple[Path, str]] = set()  # with the kind that is on record
         self._changed: set[str] = set()
 
@@ -60,7 +60,7 @@ class Recorders:
 
     def note(self, path: Path, kind: str = FILE) -> Path:
         """A file or folder that a case is about to put beside them; removed with them."""
-        self._things.making(kind, path)
+        self._ledger.making(kind, path)
         self._installed.add((path, kind))
         return path
 
@@ -97,7 +97,7 @@ class Recorders:
         for path, kind in self._installed:
             with contextlib.suppress(OSError):  # it stays on record then
                 (uninstall if kind == PLUGIN else discard)(str(path))
-                self._things.gone(kind, path)
+                self._ledger.gone(kind, path)
         self._installed.clear()
 
 

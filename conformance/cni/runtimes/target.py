@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from conformance.cni.divergences import warned
 from conformance.cni.runtimes.bench import Bench
 from conformance.cni.target import existing
-from conformance.engine import sweep
+from conformance.engine.ledger import sweep
+from conformance.engine.ledger.entries import Ledger
 from conformance.engine.resolve import ResolvedTarget
 from conformance.engine.target import Loss
-from conformance.engine.things import Things
 from refimpl.cni.execute import Exec, Log
 
 if TYPE_CHECKING:
@@ -25,9 +25,9 @@ class RuntimeTarget:
     interface = "cni"
     secrets: Collection[str] = ()
 
-    def __init__(self, subject: RuntimeUnderTest, resolved: ResolvedTarget, things: Things) -> None:
+    def __init__(self, subject: RuntimeUnderTest, resolved: ResolvedTarget, ledger: Ledger) -> None:
         self._log = Log()
-        self.bench = Bench(subject, self._log, resolved.run_id, resolved.settings, things)
+        self.bench = Bench(subject, self._log, resolved.run_id, resolved.settings, ledger)
         self.name, self.version = subject.name, subject.version
         self.revision = resolved.judged_by("1.1.0")
         self.only_warns = warned(resolved)
@@ -57,16 +57,16 @@ class RuntimeTarget:
 def open_runtime(resolved: ResolvedTarget) -> RuntimeTarget:
     """Opens `cnitool:PATH` or a socket; raises BadOption or Unreachable."""
     subject: RuntimeUnderTest
-    things = Things(sweep.ledger_path("cni", resolved.text, resolved.run_id), resolved.text)
+    ledger = Ledger(sweep.ledger_path("cni", resolved.text, resolved.run_id), resolved.text)
     if resolved.scheme == "cnitool":
         from conformance.cni.runtimes.cnitool import Cnitool
 
-        subject = Cnitool(existing(Path(resolved.address)), things)
+        subject = Cnitool(existing(Path(resolved.address)), ledger)
     else:
         from conformance.cni.runtimes.cri import CriRuntime
         from conformance.cni.runtimes.killed import say_what_is_left
 
-        subject = CriRuntime(resolved.endpoint, resolved.settings, resolved.run_id, things)
+        subject = CriRuntime(resolved.endpoint, resolved.settings, resolved.run_id, ledger)
         subject.check_folders()
         say_what_is_left(subject.conf_dir)
-    return RuntimeTarget(subject, resolved, things)
+    return RuntimeTarget(subject, resolved, ledger)

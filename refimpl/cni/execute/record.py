@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import shlex
-import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +15,7 @@ import attrs
 from refimpl.cni import contract
 from refimpl.cni.contract import CniError, Kind, Problem, ShapeError
 from refimpl.documents import json as documents
+from refimpl.wire.call_log import CallLog
 
 # A document in a report; what is longer helps nobody there.
 _SHOWN = 20_000
@@ -196,29 +196,12 @@ class Exec:
         return f"printf {_quoted(stdin)} | {line}"
 
 
-class Log:
+class Log(CallLog[Exec]):
     """The execs of one run, oldest first; safe to use from any thread."""
 
-    def __init__(self, keep: int = 20_000) -> None:
-        self._keep = keep
-        self._lock = threading.Lock()
-        self._held: list[Exec] = []
-        self.seq = 0
-
-    def add(self, plugin: str, request: Request, outcome: Outcome) -> Exec:
+    def note(self, plugin: str, request: Request, outcome: Outcome) -> Exec:
         """Records one exec and numbers it."""
-        made = Exec(plugin=plugin, request=request, outcome=outcome, time=time.time())
-        with self._lock:
-            self.seq = made.seq = self.seq + 1
-            self._held.append(made)
-            if len(self._held) > self._keep:
-                del self._held[: self._keep // 2]
-        return made
-
-    def since(self, seq: int) -> list[Exec]:
-        """The execs after number `seq`."""
-        with self._lock:
-            return [each for each in self._held if each.seq > seq]
+        return self.add(Exec(plugin=plugin, request=request, outcome=outcome, time=time.time()))
 
 
 def text(data: bytes, most: int = 300) -> str:

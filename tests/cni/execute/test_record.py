@@ -71,7 +71,7 @@ def test_a_log_tells_what_came_after_a_mark() -> None:
     """The judge shows the execs of one case."""
     log = Log()
     request = Request("ADD", {}, b"")
-    log.add("a", request, Outcome(0))
+    log.note("a", request, Outcome(0))
     mark = log.seq
-    made = log.add("b", request, Outcome(1))
+    made = log.note("b", request, Outcome(1))
     assert log.since(mark) == [made]

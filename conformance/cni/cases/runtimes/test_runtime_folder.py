@@ -102,7 +102,7 @@ def _replaced(runtime: Runtime) -> str:
     """What is wrong after the folder was moved away and a new one came. "" for nothing."""
     folder = runtime.subject.conf_dir
     aside = folder.with_name(f"{folder.name}{ASIDE}")
-    runtime.things.making(MOVED, folder)
+    runtime.ledger.making(MOVED, folder)
     folder.rename(aside)
     try:
         shutil.copytree(aside, folder)
@@ -113,7 +113,7 @@ def _replaced(runtime: Runtime) -> str:
     finally:
         shutil.rmtree(folder)
         aside.rename(folder)
-        runtime.things.gone(MOVED, folder)
+        runtime.ledger.gone(MOVED, folder)
     alive = runtime.subject.alive()
     runtime.subject.restart()  # whatever it watches now, it is not the folder
     return "" if noticed and alive else "not noticed" if alive else "the runtime ends"

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial
-
+from conformance.engine.ledger.leftovers import Leftovers
 from conformance.engine.options import BadOption
-from conformance.engine.things import Leftovers
 from refimpl.cri import kubelet
 from refimpl.wire.endpoint import EndpointError
 
@@ -28,4 +26,4 @@ def connect(endpoint: str, *, ready_s: float = 10.0) -> kubelet.RemoteRuntime:
 def leftovers(endpoint: str) -> Leftovers:
     """Removes files and pods; raises BadOption, Unreachable."""
     runtime = connect(endpoint)
-    return Leftovers({POD: partial(kubelet.remove_pod, runtime)}, runtime.close)
+    return Leftovers({POD: lambda entry: kubelet.remove_pod(runtime, entry.name)}, runtime.close)

@@ -7,9 +7,9 @@ import os
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
 
-from conformance.engine.ledgerfile import held
+from conformance.engine.ledger.file import held
+from conformance.engine.ledger.leftovers import Leftovers
 from conformance.engine.options import Options
 from conformance.engine.resolve import resolve
 from conformance.engine.runid import worker
@@ -55,7 +55,7 @@ def sweep(options: Options, *, dry_run: bool = False) -> tuple[list[str], bool]:
     paths = ledgers(options.interface, options.target)
     if not paths:
         return [f"nothing to do: no killed run against {options.target} is on record"], False
-    target: Any = resolved.interface.sweeper(resolved)
+    leftovers = resolved.interface.sweeper(resolved)
     said: list[str] = []
     failed = False
     try:
@@ -64,21 +64,21 @@ def sweep(options: Options, *, dry_run: bool = False) -> tuple[list[str], bool]:
                 if not ended:
                     said.append(f"{path.name}: left alone, its run is still going")
                     continue
-                lines, left = _swept(target, path, dry_run)
+                lines, left = _swept(leftovers, path, dry_run)
                 said += [f"{path.name}: {line}" for line in lines]
                 failed = failed or bool(left and not dry_run)
                 if not left and not dry_run:
                     path.unlink()
     finally:
-        target.close()
+        leftovers.close()
     return said, failed
 
 
-def _swept(target: Any, path: Path, dry_run: bool) -> tuple[list[str], int]:
+def _swept(leftovers: Leftovers, path: Path, dry_run: bool) -> tuple[list[str], int]:
     """What was done about one ledger, and how much of it is left."""
-    said, left = [], 0
-    for made in target.left_by(path):
-        line, done = (f"would undo {made}", False) if dry_run else target.undo(made)
-        said.append(line)
+    lines, left = [], 0
+    for entry in leftovers.left_by(path):
+        line, done = (f"would undo {entry}", False) if dry_run else leftovers.undo(entry)
+        lines.append(line)
         left += not done
-    return said, left
+    return lines, left

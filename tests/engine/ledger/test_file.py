@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-from conformance.engine.ledgerfile import LedgerFile, held, in_use, records
+from conformance.engine.ledger.file import LedgerFile, held, in_use, records
 
 
 def test_the_file_is_there_from_the_first_line_until_nothing_is_left(tmp_path: Path) -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from conformance.engine import pods
+from conformance.engine.ledger import pods
+from conformance.engine.ledger.entries import LedgerEntry
 from conformance.engine.options import BadOption
-from conformance.engine.things import Thing
 from refimpl.cri.api import cri_pb2 as pb
 from refimpl.wire.client import Unreachable
 from tests.engine.scripted_cri import ScriptedCri
@@ -23,8 +23,11 @@ def test_the_pod_of_a_uid_goes_and_no_other(tmp_path: Path) -> None:
         }
         sweeper = pods.leftovers(cri.target)
         try:
-            assert sweeper.undo(Thing(1, pods.POD, "ours")) == ("pod ours removed", True)
-            assert sweeper.undo(Thing(1, pods.POD, "ours")) == ("pod ours was gone already", True)
+            assert sweeper.undo(LedgerEntry(1, pods.POD, "ours")) == ("pod ours removed", True)
+            assert sweeper.undo(LedgerEntry(1, pods.POD, "ours")) == (
+                "pod ours was gone already",
+                True,
+            )
         finally:
             sweeper.close()
         assert list(cri.pods) == ["2"]

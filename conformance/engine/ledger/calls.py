@@ -1,7 +1,6 @@
-"""What a run has made on a target and must undo, written down before each call is made.
+"""Calls that make something on a target, in the ledger before they are made.
 
-An interface gives a table of calls that can be undone. The record is a file of JSON lines, so that
-`refimpl sweep` can work from it when a run was killed; requests are kept without their secrets. A
+An interface gives a table of calls that can be undone; requests are kept without their secrets. A
 call whose reply never came is made again on sweeping, which tells what it made (creates are
 idempotent in every interface), and is undone then.
 """
@@ -12,13 +11,12 @@ import base64
 import functools
 import threading
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import attrs
 from google.protobuf.message import Message
 
-from conformance.engine.ledgerfile import LedgerFile, records
+from conformance.engine.ledger.entries import CALL, Ledger, LedgerEntry
 from refimpl.wire.secrets import is_secret
 from refimpl.wire.status import Code, Refused
 
@@ -45,29 +43,41 @@ class Undo:
 
 @attrs.define
 class Made:
-    """One call that may have made something on the target."""
+    """One call that may have made something on the target. left: the target would not let go of
+    it; it is tried once more at the end."""
 
-    number: int
-    method: str
+    entry: LedgerEntry
     request: Message
     reply: Message | None = None
-    left: bool = False  # the target would not let go of it; tried once more at the end
+    left: bool = False
+
+    @property
+    def method(self) -> str:
+        """The full name of the call's method."""
+        return self.entry.name
 
     def __str__(self) -> str:
         return self.method
 
 
-class Ledger:
-    """The calls not yet undone, in memory and in a file."""
+class CallLedger:
+    """The calls not yet undone, each an entry of a ledger.
 
-    def __init__(self, table: Mapping[str, Undo], path: Path | None = None) -> None:
-        self.table = table
+    table: method -> how its calls are undone. requests: method -> its request's type.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        table: Mapping[str, Undo],
+        requests: Mapping[str, type[Message]] | None = None,
+    ) -> None:
+        self.ledger, self.table = ledger, table
+        self._requests = requests or {}
         self._inverses = {undo.inverse for undo in table.values()}
         self._open: dict[int, Made] = {}
         self._keys: dict[bytes, int] = {}
-        self._count = 0
         self._lock = threading.Lock()
-        self._file = LedgerFile(path)
 
     def watches(self, method: str) -> bool:
         """Whether a call of this method has to pass through `perform`."""
@@ -95,24 +105,27 @@ class Ledger:
         """
         with self._lock:
             made = [made for made in self._open.values() if left or not made.left]
-        return sorted(made, key=lambda made: -made.number)
+        return sorted(made, key=lambda made: -made.entry.number)
 
     def forget(self, made: Made) -> None:
         """The thing is gone, or was never made."""
         with self._lock:
-            if self._open.pop(made.number, None):
-                self._file.write({"n": made.number, "gone": True})
+            self._open.pop(made.entry.number, None)
+        self.ledger.remove(made.entry)
 
-    def close(self) -> None:
-        """Ends the record; its file goes when nothing is left to undo."""
-        self._file.close(empty=not self._open)
+    def read(self, entry: LedgerEntry) -> Made:
+        """The call of a killed run; raises KeyError for one that only a newer release undoes."""
+        method = entry.name
+        request = _unpack(self._requests[method], entry.facts["request"])
+        text = entry.facts.get("reply")
+        reply = _unpack(self.table[method].reply, text) if text else None
+        return Made(entry, request, reply)
 
     def _intend(self, method: str, request: Message) -> Made:
+        entry = self.ledger.add(CALL, method, {"request": _pack(request)})
+        made = Made(entry, request)
         with self._lock:
-            made = Made(self._count, method, request)
-            self._count += 1
-            self._open[made.number] = made
-            self._file.write({"n": made.number, "method": method, "request": _pack(request)})
+            self._open[entry.number] = made
         return made
 
     def _learn(self, made: Made, reply: Message) -> None:
@@ -120,36 +133,21 @@ class Ledger:
         key = _key(undo.inverse, undo.build(made.request, reply))
         with self._lock:
             made.reply = reply
-            earlier = self._keys.get(key)
-            if earlier in self._open:
-                # A repeat: one undo serves both, after that of all that was made in between.
-                del self._open[made.number]
-                self._file.write({"n": made.number, "gone": True})
-                return
-            self._keys[key] = made.number
-            self._file.write({"n": made.number, "reply": _pack(reply)})
+            repeat = self._keys.get(key) in self._open
+            if not repeat:
+                self._keys[key] = made.entry.number
+        if repeat:
+            # One undo serves both, after that of all that was made in between.
+            self.forget(made)
+        else:
+            self.ledger.learn(made.entry, {"reply": _pack(reply)})
 
     def _undone(self, method: str, request: Message) -> None:
-        number = self._keys.pop(_key(method, request), None)
-        if number is not None and number in self._open:
-            self.forget(self._open[number])
-
-
-def read(
-    path: Path, table: Mapping[str, Undo], requests: Mapping[str, type[Message]]
-) -> list[Made]:
-    """What the ledger file of a killed run leaves to be undone, newest first."""
-    found: dict[int, Made] = {}
-    for record in records(path):
-        number = record["n"]
-        if "method" in record and record["method"] in table:
-            method = record["method"]
-            found[number] = Made(number, method, _unpack(requests[method], record["request"]))
-        elif "reply" in record and number in found:
-            found[number].reply = _unpack(table[found[number].method].reply, record["reply"])
-        elif record.get("gone"):
-            found.pop(number, None)
-    return sorted(found.values(), key=lambda made: -made.number)
+        with self._lock:
+            number = self._keys.pop(_key(method, request), None)
+            made = self._open.get(number) if number is not None else None
+        if made:
+            self.forget(made)
 
 
 def without_secrets(message: M) -> M:
@@ -184,7 +182,7 @@ def _unpack(kind: type[Message], text: str) -> Message:
 class LedgerChannel:
     """A channel whose undoable calls are kept in a ledger; what generated stubs are made over."""
 
-    def __init__(self, channel: Any, ledger: Ledger) -> None:
+    def __init__(self, channel: Any, ledger: CallLedger) -> None:
         self._channel = channel
         self._ledger = ledger
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from conformance.csi.target import open_target
-from conformance.engine import sweep
+from conformance.engine.ledger import sweep
 from conformance.engine.options import BadOption, Options
 from conformance.engine.resolve import resolve
 from refimpl.csi.api import csi_pb2 as pb
@@ -44,6 +44,7 @@ def killed(driver: FakeDriver, run_id: str = "1", name: str = "a") -> None:
     (path,) = sweep.home().glob(f"*-{run_id}-*")
     kept = path.read_bytes()
     target.ledger._open.clear()
+    target.ledger.ledger._open.clear()
     target.close()
     path.write_bytes(kept)
 
@@ -78,7 +79,7 @@ def test_a_dry_run_only_says(driver: FakeDriver) -> None:
     """Look before you leap."""
     killed(driver)
     said, failed = sweep.sweep(options(driver, "sweep"), dry_run=True)
-    assert "would undo /csi.v1.Controller/CreateVolume" in said[0]
+    assert "would undo CreateVolume" in said[0]
     assert not failed
     assert left(driver) == 1
     assert len(sweep.ledgers("csi", str(driver.endpoint))) == 1
