@@ -10,13 +10,13 @@ import click
 from conformance.engine.interface import Option
 from conformance.engine.interfaces import INTERFACES
 
-__all__ = ["given", "interface_options"]
+__all__ = ["given_options", "interface_options"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def interface_options(function: F) -> F:
-    """Adds every option; `given` takes their values out of the arguments."""
+    """Adds every option; `given_options` takes their values out of the arguments."""
     for option in reversed(_options().values()):
         function = click.option(
             f"--{option.flag}",
@@ -35,13 +35,15 @@ def _kind(option: Option) -> dict[str, Any]:
     return {"is_flag": True} if option.kind is bool else {"type": option.kind}
 
 
-def given(arguments: Mapping[str, Any]) -> dict[str, Any]:
+def given_options(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Flag to value of the options that the user gave."""
     return {flag: arguments[_parameter(flag)] for flag in _options() if arguments[_parameter(flag)]}
 
 
 def _options() -> dict[str, Option]:
-    return {option.flag: option for each in INTERFACES.values() for option in each.options}
+    return {
+        option.flag: option for interface in INTERFACES.values() for option in interface.options
+    }
 
 
 def _parameter(flag: str) -> str:

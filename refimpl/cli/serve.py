@@ -170,17 +170,17 @@ def _serve(
 ) -> None:
     """Runs a fake of an interface; `refused` is what it raises, besides ValueError, where the user
     asked for too much."""
-    given = {name: value for name, value in choices.items() if value not in (None, (), False)}
+    settings = {name: value for name, value in choices.items() if value not in (None, (), False)}
     with interruption() as wait, ExitStack() as stack:
         journal = opened_journal(journal_file)
         stack.callback(journal.close)
         faults = loaded_faults(faults_file, journal)
         with refusals(ValueError, *refused):
             kind = load(INTERFACES[interface].fakes[fake])
-            made: Fake = kind(*arguments, faults=faults, journal=journal, **given)
-            stack.callback(made.stop)
-            made.start()
-        click.echo(f"ready {made.endpoint}")
+            server: Fake = kind(*arguments, faults=faults, journal=journal, **settings)
+            stack.callback(server.stop)
+            server.start()
+        click.echo(f"ready {server.endpoint}")
         wait()
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from refimpl.cli.errors import TargetUnreachable, Usage
-from refimpl.cli.interface_options import given, interface_options
+from refimpl.cli.interface_options import given_options, interface_options
 
 EPILOG = """\b
 TARGET is one of
@@ -50,9 +50,9 @@ class TestCommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """What follows `--` is the command to start, what follows `--pytest` is for pytest."""
-        ours, ctx.meta["command"], ctx.meta["pytest"] = split(args)
-        ctx.meta["side"], ours = side(ours)
-        return super().parse_args(ctx, ours)
+        words, ctx.meta["command"], ctx.meta["pytest"] = split(args)
+        ctx.meta["side"], words = side(words)
+        return super().parse_args(ctx, words)
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         """The usage line with the command that click does not know of."""
@@ -90,7 +90,7 @@ class TestCommand(click.Command):
 @click.option("-q", "--quiet", is_flag=True, help="Only the verdict.")
 @interface_options
 @click.pass_context
-def command(ctx: click.Context, /, iface: str, target: str, **chosen: Any) -> None:
+def command(ctx: click.Context, /, iface: str, target: str, **arguments: Any) -> None:
     """Judge a target, one case a requirement.
 
     IFACE is csi, cni, cdi, deviceplugin, or all (every interface against our fakes); with the word
@@ -108,15 +108,18 @@ def command(ctx: click.Context, /, iface: str, target: str, **chosen: Any) -> No
         side=ctx.meta["side"],
         target=target,
         command=ctx.meta["command"],
-        seed=chosen["seed"] if chosen["seed"] is not None else random.randrange(2**32),
-        json=chosen["as_json"],
+        seed=arguments["seed"] if arguments["seed"] is not None else random.randrange(2**32),
+        json=arguments["as_json"],
         drawn=True,
-        settings=given(chosen),
-        **{key: chosen[key] for key in _PLAIN},
+        settings=given_options(arguments),
+        **{key: arguments[key] for key in _PLAIN},
     )
     try:
         status = run.run(
-            options, workers=chosen["workers"], first=chosen["first"], extra=ctx.meta["pytest"]
+            options,
+            workers=arguments["workers"],
+            first=arguments["first"],
+            extra=ctx.meta["pytest"],
         )
     except run.BadOption as error:
         raise Usage(str(error)) from error
@@ -145,8 +148,8 @@ def side(words: list[str]) -> tuple[str, list[str]]:
     """`client` where that word stands before the interface, and the words without it."""
     if "client" not in words[:-1]:
         return "", words
-    at = words.index("client")
-    return "client", words[:at] + words[at + 1 :]
+    index = words.index("client")
+    return "client", words[:index] + words[index + 1 :]
 
 
 def split(words: list[str]) -> tuple[list[str], tuple[str, ...], tuple[str, ...]]:
@@ -156,6 +159,6 @@ def split(words: list[str]) -> tuple[list[str], tuple[str, ...], tuple[str, ...]
     """
     marks = [words.index(mark) for mark in ("--", "--pytest") if mark in words]
     end = min(marks, default=len(words))
-    ours = [f"-{word}" if word.startswith("-csi.") else word for word in words[:end]]
-    rest = tuple(words[end + 1 :])
-    return (ours, rest, ()) if words[end : end + 1] == ["--"] else (ours, (), rest)
+    own_words = [f"-{word}" if word.startswith("-csi.") else word for word in words[:end]]
+    others = tuple(words[end + 1 :])
+    return (own_words, others, ()) if words[end : end + 1] == ["--"] else (own_words, (), others)

@@ -12,7 +12,7 @@ from refimpl.cli.main import main
 
 
 @attrs.frozen
-class Done:
+class Result:
     """How a command ended."""
 
     returncode: int
@@ -20,19 +20,19 @@ class Done:
     stderr: str
 
     @property
-    def said(self) -> str:
+    def message(self) -> str:
         """All of stderr on one line."""
         return " ".join(self.stderr.split())
 
 
-Command = Callable[..., Done]
+Command = Callable[..., Result]
 
 
 @pytest.fixture
 def refimpl(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
     """`refimpl("list", "csi")`, through the very function that the console script calls."""
 
-    def run(*words: str) -> Done:
+    def run(*words: str) -> Result:
         monkeypatch.setattr(sys, "argv", ["refimpl", *words])
         capsys.readouterr()
         with pytest.raises(SystemExit) as ended:
@@ -40,6 +40,6 @@ def refimpl(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
         out, err = capsys.readouterr()
         assert "Traceback" not in out + err
         assert isinstance(ended.value.code, int)
-        return Done(ended.value.code, out, err)
+        return Result(ended.value.code, out, err)
 
     return run

@@ -66,7 +66,7 @@ def test_sound_files_are_fine(refimpl: Command, folder: Path) -> None:
     """A directory stands for its files."""
     result = refimpl("cdi", "validate", str(folder))
     assert (result.returncode, result.stdout) == (0, "")
-    assert result.said == "1 file, 0 errors, 0 warnings"
+    assert result.message == "1 file, 0 errors, 0 warnings"
 
 
 def test_findings_have_their_place_and_make_it_fail(refimpl: Command, folder: Path) -> None:
@@ -78,7 +78,7 @@ def test_findings_have_their_place_and_make_it_fail(refimpl: Command, folder: Pa
     assert result.returncode == 1
     assert f"{broken}:4:38: error: 'GPU' is no environment variable; write" in result.stdout
     assert f"{odd}:4:10: warning: name is 0" in result.stdout
-    assert result.said == "2 files, 1 error, 1 warning"
+    assert result.message == "2 files, 1 error, 1 warning"
     assert refimpl("cdi", "validate", str(odd)).returncode == 0
     assert refimpl("cdi", "validate", str(odd), "--policy", "strict").returncode == 1
 
@@ -193,7 +193,7 @@ def test_a_failed_injection_changes_nothing(
     original = config.read_bytes()
     result = refimpl("cdi", "inject", str(config), GPU0, name, "--dir", str(folder), "--in-place")
     assert (result.returncode, result.stdout) == (1, "")
-    assert message in result.said
+    assert message in result.message
     assert config.read_bytes() == original
 
 
@@ -214,7 +214,7 @@ def test_a_wrong_call_ends_with_4(refimpl: Command, words: tuple[str, ...], mess
     """On stderr."""
     result = refimpl("cdi", *words)
     assert (result.returncode, result.stdout) == (4, "")
-    assert message in result.said
+    assert message in result.message
 
 
 def test_a_config_that_is_no_json_is_a_wrong_call(refimpl: Command, config: Path) -> None:
@@ -222,4 +222,4 @@ def test_a_config_that_is_no_json_is_a_wrong_call(refimpl: Command, config: Path
     config.write_text("{,")
     result = refimpl("cdi", "inject", str(config), GPU0)
     assert result.returncode == 4
-    assert f"{config}:1:2:" in result.said
+    assert f"{config}:1:2:" in result.message

@@ -144,7 +144,7 @@ def test_what_cannot_begin_ends_with_4(
     """One sentence on stderr."""
     result = refimpl(*words)
     assert result.returncode == 4
-    assert message in result.said
+    assert message in result.message
 
 
 @pytest.mark.parametrize("words", [("cni", "--help"), ("cni", "lint", "--help")])

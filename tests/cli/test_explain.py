@@ -26,4 +26,4 @@ def test_an_unknown_id_is_a_usage_error(refimpl: Command, id: str, message: str)
     """With the nearest there is."""
     result = refimpl("explain", id)
     assert (result.returncode, result.stdout) == (4, "")
-    assert message in result.said
+    assert message in result.message

@@ -45,4 +45,4 @@ def test_an_unknown_interface_is_a_usage_error(refimpl: Command) -> None:
     """It names those there are."""
     result = refimpl("list", "csy")
     assert (result.returncode, result.stdout) == (4, "")
-    assert "'csy': there is csi" in result.said
+    assert "'csy': there is csi" in result.message

@@ -211,7 +211,7 @@ def test_what_cannot_be_played_is_usage(
     words = [word.format(config=node.config) for word in words]
     where = ["--cache-dir", str(node.base / "cache")] if "--flow" in words else []
     result = refimpl(*words, *where)
-    assert message in result.said
+    assert message in result.message
     assert result.returncode == (1 if message == "is not there" else 4)
     assert node.calls == []
 

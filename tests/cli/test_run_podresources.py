@@ -52,7 +52,7 @@ def test_what_cannot_be_asked_is_told(refimpl: Command, tmp_path: Path) -> None:
     """4 for words that make no sense, 6 where nobody answers."""
     words = ("run", "podresources", str(tmp_path / "a.txt"), "--flow", "list")
     result = refimpl(*words, "--profile", "x")
-    assert (result.returncode, "--profile: an option of cni" in result.said) == (4, True)
+    assert (result.returncode, "--profile: an option of cni" in result.message) == (4, True)
     (tmp_path / "a.txt").touch()
     result = refimpl(*words)
-    assert (result.returncode, "a.txt" in result.said) == (6, True)
+    assert (result.returncode, "a.txt" in result.message) == (6, True)

@@ -53,8 +53,8 @@ def served(*words: str, interface: str = "csi") -> Iterator[tuple[subprocess.Pop
 @pytest.fixture
 def short() -> Iterator[Path]:
     """A folder for sockets with long names; pytest's own is too deep for them."""
-    with tempfile.TemporaryDirectory(prefix="dp-") as made:
-        yield Path(made)
+    with tempfile.TemporaryDirectory(prefix="dp-") as folder:
+        yield Path(folder)
 
 
 def plugin_name(endpoint: str) -> str:
@@ -110,7 +110,7 @@ def test_choices_reach_the_driver(tmp_path: Path) -> None:
             )
     assert info.max_volumes_per_node == 3
     assert info.accessible_topology.segments
-    offered = {each.rpc.type for each in capabilities.capabilities}
+    offered = {capability.rpc.type for capability in capabilities.capabilities}
     assert csi.ControllerServiceCapability.RPC.CREATE_DELETE_VOLUME in offered
     assert csi.ControllerServiceCapability.RPC.EXPAND_VOLUME not in offered
 
@@ -176,7 +176,7 @@ def test_a_crash_leaves_the_journal_complete(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("words", "message"),
     [
         (["cri", "x.sock"], "No such command 'cri'"),
         (["csi"], "Missing argument 'ENDPOINT'"),
@@ -216,7 +216,7 @@ def test_a_crash_leaves_the_journal_complete(tmp_path: Path) -> None:
     ],
 )
 def test_a_wrong_word_is_exit_code_4_and_one_sentence(
-    words: list[str], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    words: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Scripts tell a mistake of theirs from a driver that fails."""
     monkeypatch.chdir(tmp_path)
@@ -225,7 +225,7 @@ def test_a_wrong_word_is_exit_code_4_and_one_sentence(
     result = CliRunner().invoke(group, ["serve", *words])
     assert isinstance(result.exception, SystemExit), result.exception
     assert result.exit_code in (2, 4)  # click's own findings become 4 in the program
-    assert says in result.stderr
+    assert message in result.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["strange.yaml", "wrong.yaml"]
 
 
@@ -258,9 +258,9 @@ def test_a_device_plugin_is_served_and_steered(short: Path) -> None:
             body = json.dumps({"id": "gpu-1", "health": "Unhealthy"})
             assert ask(control, "POST", "/health", body)[0] == 200
             assert [device.health[0] for device in next(watch).devices] == ["H", "U", "H"]
-        told = json.loads(ask(control, "GET", "/registration")[1])
-        assert not told["registered"]
-        assert "no kubelet listens at" in told["problem"]
+        status = json.loads(ask(control, "GET", "/registration")[1])
+        assert not status["registered"]
+        assert "no kubelet listens at" in status["problem"]
         process.terminate()
         assert process.wait(DEADLINE_S) == 0
     assert list((short / "device-plugins").iterdir()) == []
@@ -275,7 +275,7 @@ def test_the_choices_of_the_command_are_those_there_are() -> None:
 @pytest.mark.parametrize("sender", ["main thread", "another thread"])
 def test_an_interruption_is_noticed_and_undone(sender: str) -> None:
     """Python's handlers are its own again afterwards."""
-    before = signal.getsignal(signal.SIGTERM)
+    handler = signal.getsignal(signal.SIGTERM)
 
     def send() -> None:
         os.kill(os.getpid(), signal.SIGTERM)
@@ -286,8 +286,8 @@ def test_an_interruption_is_noticed_and_undone(sender: str) -> None:
     with interruption() as wait:
         run(send)
         wait()
-        assert signal.getsignal(signal.SIGTERM) is not before
-    assert signal.getsignal(signal.SIGTERM) is before
+        assert signal.getsignal(signal.SIGTERM) is not handler
+    assert signal.getsignal(signal.SIGTERM) is handler
 
 
 def _in_a_thread(function: Callable[[], None]) -> None:

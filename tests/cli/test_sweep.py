@@ -16,9 +16,9 @@ Command = Callable[..., Any]  # see conftest.py
 
 def test_nothing_to_do_is_said(refimpl: Command) -> None:
     """And is a success."""
-    done = refimpl("sweep", "csi", "unix:///run/x.sock")
-    assert done.returncode == 0
-    assert "no killed run against unix:///run/x.sock is on record" in done.stdout
+    result = refimpl("sweep", "csi", "unix:///run/x.sock")
+    assert result.returncode == 0
+    assert "no killed run against unix:///run/x.sock is on record" in result.stdout
 
 
 @pytest.mark.parametrize(("failed", "code"), [(False, 0), (True, 1)])
@@ -26,18 +26,18 @@ def test_what_could_not_be_undone_is_a_failure(
     refimpl: Command, monkeypatch: pytest.MonkeyPatch, failed: bool, code: int
 ) -> None:
     """Each line of the engine is printed; options reach it as for `test`."""
-    asked: list[tuple[Options, bool]] = []
+    sweeps: list[tuple[Options, bool]] = []
 
     def stand_in(options: Options, *, dry_run: bool) -> tuple[list[str], bool]:
-        asked.append((options, dry_run))
+        sweeps.append((options, dry_run))
         return ["a: CreateVolume undone", "b: what else"], failed
 
     monkeypatch.setattr(sweep, "sweep", stand_in)
     words = ("--dry-run", "--csi.secrets", "s.yaml")
-    done = refimpl("sweep", "csi", "x", *words)
-    assert done.returncode == code
-    assert done.stdout == "a: CreateVolume undone\nb: what else\n"
-    ((options, dry_run),) = asked
+    result = refimpl("sweep", "csi", "x", *words)
+    assert result.returncode == code
+    assert result.stdout == "a: CreateVolume undone\nb: what else\n"
+    ((options, dry_run),) = sweeps
     assert dry_run
     assert (options.target, options.settings) == ("x", {"csi.secrets": "s.yaml"})
 
@@ -46,10 +46,10 @@ def test_the_options_of_the_other_interfaces_are_those_of_test(
     refimpl: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The line of a run becomes that of its sweep by one word."""
-    asked: list[Options] = []
+    sweeps: list[Options] = []
 
     def stand_in(options: Options, *, dry_run: bool) -> tuple[list[str], bool]:
-        asked.append(options)
+        sweeps.append(options)
         return [f"dry run: {dry_run}"], False
 
     monkeypatch.setattr(sweep, "sweep", stand_in)
@@ -57,7 +57,7 @@ def test_the_options_of_the_other_interfaces_are_those_of_test(
     assert refimpl("sweep", "cni", "x", *folders).returncode == 0
     words = ("--cdi-dir", "/etc/cdi", "--cdi-dir", "/run/cdi")
     assert refimpl("sweep", "cdi", "x", *words).returncode == 0
-    assert [options.settings for options in asked] == [
+    assert [options.settings for options in sweeps] == [
         {"cni-conf-dir": "/etc/cni/net.d", "cni-bin-dir": "/opt/cni/bin"},
         {"cdi-dir": ("/etc/cdi", "/run/cdi")},
     ]
@@ -66,9 +66,9 @@ def test_the_options_of_the_other_interfaces_are_those_of_test(
 @pytest.mark.parametrize("iface", ["cni", "cdi"])
 def test_targets_that_keep_nothing_have_nothing_to_sweep(refimpl: Command, iface: str) -> None:
     """A plugin, a library: what a run makes of theirs is in namespaces and folders of its own."""
-    done = refimpl("sweep", iface, "exec:/opt/none")
-    assert done.returncode == 0
-    assert "nothing to do" in done.stdout
+    result = refimpl("sweep", iface, "exec:/opt/none")
+    assert result.returncode == 0
+    assert "nothing to do" in result.stdout
 
 
 def test_a_target_out_of_reach_ends_with_6(
@@ -79,14 +79,14 @@ def test_a_target_out_of_reach_ends_with_6(
     target = f"unix://{tmp_path}/none.sock"
     ledger = sweep.ledger_path("csi", target, "1")
     ledger.write_text("")
-    done = refimpl("sweep", "csi", target)
-    assert (done.returncode, done.stdout) == (6, "")
-    assert "there is no such file" in done.said
+    result = refimpl("sweep", "csi", target)
+    assert (result.returncode, result.stdout) == (6, "")
+    assert "there is no such file" in result.message
     assert ledger.exists()
 
 
 def test_an_unknown_interface_is_a_usage_error(refimpl: Command) -> None:
     """It names those there are."""
-    done = refimpl("sweep", "csy", "x")
-    assert done.returncode == 4
-    assert "'csy': there is csi" in done.said
+    result = refimpl("sweep", "csy", "x")
+    assert result.returncode == 4
+    assert "'csy': there is csi" in result.message

@@ -31,11 +31,11 @@ FEW = ("--only", "CSI-CTRL-00*")
 
 def in_process(*words: str, limit_s: float = 60) -> subprocess.CompletedProcess[str]:
     """The command in a process of its own; a traceback is never an answer."""
-    done = subprocess.run(
+    result = subprocess.run(
         [*REFIMPL, *words], capture_output=True, text=True, timeout=limit_s, check=False
     )
-    assert "Traceback" not in done.stdout + done.stderr
-    return done
+    assert "Traceback" not in result.stdout + result.stderr
+    return result
 
 
 @pytest.fixture
@@ -47,19 +47,19 @@ def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("_hasty")
 def test_an_endpoint_that_is_missing_is_unreachable(refimpl: Command, tmp_path: Path) -> None:
     """Exit code 6 and one sentence, not 300 failures."""
-    done = refimpl("test", "csi", f"unix://{tmp_path}/none.sock")
-    assert done.returncode == 6
-    assert "there is no such file" in done.said
-    assert len(done.stderr.splitlines()) == 1
+    result = refimpl("test", "csi", f"unix://{tmp_path}/none.sock")
+    assert result.returncode == 6
+    assert "there is no such file" in result.message
+    assert len(result.stderr.splitlines()) == 1
 
 
 @pytest.mark.usefixtures("_hasty")
 def test_a_file_that_is_no_socket_is_unreachable(refimpl: Command, tmp_path: Path) -> None:
     """The path is right, the thing is not."""
     (tmp_path / "file").write_text("x")
-    done = refimpl("test", "csi", str(tmp_path / "file"))
-    assert done.returncode == 6
-    assert "socket" in done.said
+    result = refimpl("test", "csi", str(tmp_path / "file"))
+    assert result.returncode == 6
+    assert "socket" in result.message
 
 
 @contextlib.contextmanager
@@ -68,13 +68,13 @@ def _listening(path: Path, answer: bytes) -> Iterator[None]:
     server = socket.socket(socket.AF_UNIX)
     server.bind(str(path))
     server.listen()
-    held: list[socket.socket] = []
+    peers: list[socket.socket] = []
 
     def serve() -> None:
         with contextlib.suppress(OSError):
             while True:
                 peer, _ = server.accept()
-                held.append(peer)
+                peers.append(peer)
                 peer.sendall(answer)
 
     thread = threading.Thread(target=serve, daemon=True)
@@ -85,7 +85,7 @@ def _listening(path: Path, answer: bytes) -> Iterator[None]:
         server.shutdown(socket.SHUT_RDWR)
         server.close()
         thread.join()
-        for peer in held:
+        for peer in peers:
             peer.close()
 
 
@@ -96,9 +96,9 @@ def test_a_server_that_does_not_speak_grpc_is_unreachable(
 ) -> None:
     """Also one that takes the connection and then hangs: never an endless wait."""
     with _listening(tmp_path / "x.sock", answer):
-        done = refimpl("test", "csi", str(tmp_path / "x.sock"))
-    assert done.returncode == 6
-    assert "gRPC" in done.said or "HTTP/2" in done.said
+        result = refimpl("test", "csi", str(tmp_path / "x.sock"))
+    assert result.returncode == 6
+    assert "gRPC" in result.message or "HTTP/2" in result.message
 
 
 def test_a_driver_that_hangs_fails_its_cases(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,9 +106,9 @@ def test_a_driver_that_hangs_fails_its_cases(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("REFIMPL_TIMEOUT_FACTOR", "0.01")
     faults = Faults.from_yaml("- {when: {method: CreateVolume}, do: {hang: {}}}")
     with FakeDriver(faults=faults) as csi:
-        done = in_process("test", "csi", str(csi.endpoint), "--only", "CSI-CTRL-001")
-    assert done.returncode == 1
-    assert "DEADLINE_EXCEEDED" in done.stdout
+        result = in_process("test", "csi", str(csi.endpoint), "--only", "CSI-CTRL-001")
+    assert result.returncode == 1
+    assert "DEADLINE_EXCEEDED" in result.stdout
 
 
 def test_a_driver_that_dies_in_the_middle_ends_the_run(tmp_path: Path) -> None:
@@ -120,10 +120,10 @@ def test_a_driver_that_dies_in_the_middle_ends_the_run(tmp_path: Path) -> None:
         assert driver.stdout
         assert driver.stdout.readline().startswith("ready")
         words = ("--report-dir", str(tmp_path / "out"), *FEW)
-        done = in_process("test", "csi", str(tmp_path / "c.sock"), *words)
+        result = in_process("test", "csi", str(tmp_path / "c.sock"), *words)
         driver.kill()
-    assert done.returncode == 6
-    assert "nobody answers" in " ".join(done.stdout.split())
+    assert result.returncode == 6
+    assert "nobody answers" in " ".join(result.stdout.split())
     kinds = [type(event) for event in events.read(tmp_path / "out" / "events.jsonl")]
     assert (kinds[0], kinds[-1]) == (Run, End)
     assert CaseDone in kinds
@@ -135,14 +135,14 @@ def test_a_report_folder_that_cannot_be_written_is_said_before_the_run(
 ) -> None:
     """Not after an hour of work."""
     (tmp_path / "file").write_text("x")
-    done = refimpl("test", "csi", "fake", "--report-dir", str(tmp_path / "file" / "out"))
-    assert done.returncode == 4
-    assert "--report-dir" in done.said
-    assert done.stdout == ""
+    result = refimpl("test", "csi", "fake", "--report-dir", str(tmp_path / "file" / "out"))
+    assert result.returncode == 4
+    assert "--report-dir" in result.message
+    assert result.stdout == ""
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("test", "csy"), "csy"),
         (("test", "csi", "fake", "--level", "musty"), "musty"),
@@ -160,26 +160,28 @@ def test_a_report_folder_that_cannot_be_written_is_said_before_the_run(
     ],
 )
 def test_a_wrong_word_is_a_usage_error_that_names_it(
-    refimpl: Command, words: tuple[str, ...], said: str
+    refimpl: Command, words: tuple[str, ...], message: str
 ) -> None:
     """Exit code 4, one sentence, nothing run."""
-    done = refimpl(*words)
-    assert done.returncode == 4, done.stderr
-    assert said in done.said
+    result = refimpl(*words)
+    assert result.returncode == 4, result.stderr
+    assert message in result.message
 
 
 def test_an_option_of_csi_sanity_has_one_dash_or_two(tmp_path: Path) -> None:
     """Their scripts move over unchanged."""
     (tmp_path / "s.yaml").write_text("CreateVolumeSecret: {key: value}\n")
     for dash in ("-", "--"):
-        done = in_process("test", "csi", "fake", f"{dash}csi.secrets={tmp_path}/s.yaml", "-q", *FEW)
-        assert done.returncode == 0, done.stdout + done.stderr
+        result = in_process(
+            "test", "csi", "fake", f"{dash}csi.secrets={tmp_path}/s.yaml", "-q", *FEW
+        )
+        assert result.returncode == 0, result.stdout + result.stderr
 
 
 def test_events_go_to_stdout_as_json_lines() -> None:
     """For programs; nothing else is on stdout."""
-    done = in_process("test", "csi", "fake", "--json", *FEW)
-    types = [json.loads(line)["type"] for line in done.stdout.splitlines()]
+    result = in_process("test", "csi", "fake", "--json", *FEW)
+    types = [json.loads(line)["type"] for line in result.stdout.splitlines()]
     assert types[0] == "run"
     assert types[-1] == "end"
     assert set(types[1:-1]) == {"case"}
@@ -187,17 +189,17 @@ def test_events_go_to_stdout_as_json_lines() -> None:
 
 def test_words_after_pytest_go_to_pytest() -> None:
     """Unread."""
-    done = in_process("test", "csi", "fake", *FEW, "--pytest", "-k", "without_a_name", "--json")
-    assert done.returncode == 4
-    done = in_process("test", "csi", "fake", "--json", *FEW, "--pytest", "-k", "without_a_name")
-    assert done.stdout.count('"type":"case"') == 1
+    result = in_process("test", "csi", "fake", *FEW, "--pytest", "-k", "without_a_name", "--json")
+    assert result.returncode == 4
+    result = in_process("test", "csi", "fake", "--json", *FEW, "--pytest", "-k", "without_a_name")
+    assert result.stdout.count('"type":"case"') == 1
 
 
 def test_two_workers_tell_one_stream(tmp_path: Path) -> None:
     """The controller writes it."""
     out = tmp_path / "out"
-    done = in_process("test", "csi", "fake", "-n", "2", "--report-dir", str(out), *FEW)
-    assert done.returncode == 0, done.stdout + done.stderr
+    result = in_process("test", "csi", "fake", "-n", "2", "--report-dir", str(out), *FEW)
+    assert result.returncode == 0, result.stdout + result.stderr
     stream = events.read(out / "events.jsonl")
     ids = [event.id for event in stream if isinstance(event, CaseDone)]
     assert len(ids) == len(set(ids)) > 3
@@ -214,7 +216,7 @@ def test_the_same_cases_run_under_plain_pytest(tmp_path: Path) -> None:
     """With workers, too, and with our reports when asked."""
     out = tmp_path / "out"
     words = ["--pyargs", "conformance.csi", "-q", "-k", "without_a_name", "-p", "no:cacheprovider"]
-    done = subprocess.run(
+    result = subprocess.run(
         [
             *(sys.executable, "-m", "pytest", *words, "-n", "2"),
             *("--refimpl-target", "fake", "--refimpl-report-dir", str(out)),
@@ -225,8 +227,8 @@ def test_the_same_cases_run_under_plain_pytest(tmp_path: Path) -> None:
         timeout=120,
         check=False,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "1 passed" in done.stdout
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "1 passed" in result.stdout
     assert (out / "junit_csi.xml").exists()
 
 
@@ -245,9 +247,9 @@ def test_what_a_killed_run_has_made_can_be_swept(tmp_path: Path) -> None:
         with Channel(csi.endpoint) as channel:
             controller = Driver.over(channel).controller
             assert controller.ListVolumes(pb.ListVolumesRequest()).entries
-            done = in_process("sweep", "csi", target)
-            assert done.returncode == 0, done.stdout + done.stderr
-            assert "CreateVolume undone" in done.stdout
+            result = in_process("sweep", "csi", target)
+            assert result.returncode == 0, result.stdout + result.stderr
+            assert "CreateVolume undone" in result.stdout
             assert not controller.ListVolumes(pb.ListVolumesRequest()).entries
     assert "nothing to do" in in_process("sweep", "csi", target).stdout
 
@@ -278,9 +280,9 @@ def test_an_interrupted_run_ends_with_2_and_its_reports(
             run.send_signal(number)
         # What hangs is let go, so that cleaning up does not wait for deadlines.
         faults.clear()
-        said, wrong = run.communicate(timeout=60)
-    assert run.returncode == 2, said + wrong
-    assert "Traceback" not in said + wrong
+        output, wrong = run.communicate(timeout=60)
+    assert run.returncode == 2, output + wrong
+    assert "Traceback" not in output + wrong
     assert sorted(path.name for path in out.iterdir()) == [
         "badge.json",
         "events.jsonl",
