@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
@@ -20,7 +20,7 @@ from refimpl.cli.foreground import (
 )
 
 if TYPE_CHECKING:
-    from refimpl.wire.fake import Fake
+    from refimpl.wire.endpoint import Endpoint
 
 # As in refimpl.deviceplugin, which is imported when the command runs: a test holds them together.
 WAYS = ("push", "pull", "both")
@@ -28,6 +28,21 @@ PERSONAS = (
     *("healthy", "flapping", "slow", "lying", "dying"),
     *("many", "topology", "cdi", "annotations", "mounts"),
 )
+
+
+class Served(Protocol):
+    """A fake of any interface."""
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """Where it serves."""
+
+    def start(self) -> Endpoint:
+        """Serves."""
+
+    def stop(self, grace_s: float = 1.0) -> None:
+        """Ends, and removes what it made."""
+
 
 EPILOG = """\b
 Examples:
@@ -177,7 +192,7 @@ def _serve(
         faults = loaded_faults(faults_file, journal)
         with refusals(ValueError, *refused):
             kind = load(INTERFACES[interface].fakes[fake])
-            server: Fake = kind(*arguments, faults=faults, journal=journal, **settings)
+            server: Served = kind(*arguments, faults=faults, journal=journal, **settings)
             stack.callback(server.stop)
             server.start()
         click.echo(f"ready {server.endpoint}")

@@ -7,23 +7,24 @@ import re
 import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Self, get_args
 
 from google.protobuf.descriptor import ServiceDescriptor
 
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 from refimpl.deviceplugin.devicemanager.layout import KUBELET_SOCKET, Layout
 from refimpl.deviceplugin.plugin.cdi import write_cdi
+from refimpl.deviceplugin.plugin.control_routes import control_routes
 from refimpl.deviceplugin.plugin.inventory import HEALTHY, UNHEALTHY, Device, Inventory
 from refimpl.deviceplugin.plugin.personas import Persona, devices_of, persona_of
 from refimpl.deviceplugin.plugin.push import VERSION, Push
 from refimpl.deviceplugin.plugin.registrar import Launch, Pace, Registrar
 from refimpl.deviceplugin.plugin.serving import DevicePluginService, Record, options_of
-from refimpl.deviceplugin.plugin.steering import Steerable
-from refimpl.registration.plugin import Notified, RegistrationService
+from refimpl.registration.plugin import RegistrationService
+from refimpl.wire.control import Control, Route
 from refimpl.wire.endpoint import Endpoint
-from refimpl.wire.fake import Fake, Where
 from refimpl.wire.faults import Faults
+from refimpl.wire.instruments import Instruments, Where
 from refimpl.wire.journal import Journal
 from refimpl.wire.server import Server
 
@@ -36,7 +37,7 @@ _STEM = 40  # characters of the resource in a socket's name: most of 107 bytes i
 _STREAMS = 64  # several kubelets and onlookers at a time
 
 
-class FakePlugin(Steerable, Fake):
+class FakePlugin:
     """A plugin of `resource` with `devices` (a number, ids, or `Device`s) in a persona's manner.
 
     `folder` is kubelet's (/var/lib/kubelet, say), or the `device-plugins` in it; `registry` is
@@ -61,7 +62,8 @@ class FakePlugin(Steerable, Fake):
         journal: Journal | Path | str | None = None,
         control: Where | None = None,
     ) -> None:
-        super().__init__(faults=faults, journal=journal, control=control)
+        self._instruments = Instruments(faults=faults, journal=journal, control=control)
+        self.faults, self.journal = self._instruments.faults, self._instruments.journal
         if register not in get_args(Register):
             raise ValueError(f"register={register!r}: it is {', '.join(get_args(Register))}")
         self.resource, self.version = resource, version
@@ -120,11 +122,45 @@ class FakePlugin(Steerable, Fake):
         """Waits until it is, and was so often in each way; False if not in time."""
         return all(each.wait_registered(registrations, timeout_s) for each in self._registrars)
 
+    # -- its devices ----------------------------------------------------------------------------
+
+    @property
+    def devices(self) -> tuple[Device, ...]:
+        """All devices, in the order they were added."""
+        return self.inventory.devices
+
+    def set_health(self, id: str, health: str) -> None:
+        """Tells every stream another health of a device, in any word. Raises LookupError."""
+        self.inventory.set_health(id, health)
+
     def add(self, device: Device | str) -> None:
         """Adds a device, to the CDI file first. ValueError for an id that is taken or empty."""
         added = Device(device) if isinstance(device, str) else device
         self._write_cdi(added.id)
-        super().add(added)
+        self.inventory.add(added)
+
+    def remove(self, id: str) -> None:
+        """Takes a device away; while an Allocate is being answered it stays, as unhealthy. Raises
+        LookupError."""
+        self.inventory.remove(id)
+
+    # -- its life -------------------------------------------------------------------------------
+
+    @property
+    def control(self) -> Control | None:
+        """The control socket, while there is one."""
+        return self._instruments.control
+
+    def routes(self) -> Mapping[str, Route]:
+        """What its control socket answers besides journal and faults, by method and path."""
+        return control_routes(self)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.stop()
 
     def register_again(self) -> None:
         """Registers anew at another socket, as after a restart."""
@@ -138,16 +174,15 @@ class FakePlugin(Steerable, Fake):
         """
         if self._registrars:
             raise RuntimeError(f"FakePlugin serves at {self.endpoint} already: stop it")
-        self.faults.check(self.services())
+        self._instruments.check(self.services())
         self._registrars = [self._registrar(way) for way in ("push", "pull") if self._goes(way)]
         try:
-            if self._own_journal:
-                self.journal.open()
+            self._instruments.open_journal()
             self._ended.clear()
             self._write_cdi()
             for registrar in self._registrars:
                 registrar.start()
-            self._start_control()
+            self._instruments.start_control(self.routes())
         except BaseException:
             self.stop()
             raise
@@ -164,7 +199,7 @@ class FakePlugin(Steerable, Fake):
         written, self._cdi_file = self._cdi_file, None
         if written is not None:
             written.unlink(missing_ok=True)
-        super().stop(grace_s)
+        self._instruments.close()
 
     def services(self) -> Mapping[ServiceDescriptor, object]:
         """All that any of its sockets serves."""
@@ -178,12 +213,12 @@ class FakePlugin(Steerable, Fake):
         stem = re.sub("[^A-Za-z0-9.-]", "-", self.resource)[:_STEM]
         plugins, registry = self._folders
         if way == "pull":
-            told = RegistrationService(
+            service = RegistrationService(
                 *("DevicePlugin", self.resource, "", (self.version,)),
-                on_status=lambda said: self._told(pulled, said),
+                on_status=lambda status: pulled.notified(status.registered, status.error),
             )
             pulled = Registrar(
-                registry, stem, lambda launch: self._server_of(launch, told), pace=self._pace
+                registry, stem, lambda launch: self._server_of(launch, service), pace=self._pace
             )
             return pulled
         return Registrar(
@@ -198,9 +233,6 @@ class FakePlugin(Steerable, Fake):
             sign=KUBELET_SOCKET,
             pace=self._pace,
         )
-
-    def _told(self, registrar: Registrar, said: Notified) -> None:
-        registrar.notified(said.registered, said.error)
 
     def _server_of(self, launch: Launch, registration: RegistrationService | None = None) -> Server:
         more = registration.services() if registration else {}

@@ -7,34 +7,38 @@ import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, Self, get_args
 
-import attrs
 from google.protobuf.descriptor import ServiceDescriptor
 
 from refimpl.deviceplugin.devicemanager import podresources
-from refimpl.deviceplugin.devicemanager.control_routes import Orders
+from refimpl.deviceplugin.devicemanager.control_routes import ControlRoutes
+from refimpl.deviceplugin.devicemanager.hosting import Hosting
 from refimpl.deviceplugin.devicemanager.layout import Layout
 from refimpl.deviceplugin.devicemanager.links import Link
-from refimpl.deviceplugin.devicemanager.node import NodeRecord, Setup
+from refimpl.deviceplugin.devicemanager.node import NodeRecord
 from refimpl.deviceplugin.devicemanager.process import Process
-from refimpl.deviceplugin.devicemanager.workload import Admission
-from refimpl.deviceplugin.profiles import policy_options, settings_of
+from refimpl.deviceplugin.devicemanager.processes import Processes
+from refimpl.deviceplugin.devicemanager.setup import Nodes, Setup, policy_on
+from refimpl.deviceplugin.devicemanager.workload import Workload
+from refimpl.deviceplugin.profiles import settings_of
+from refimpl.deviceplugin.state import DeviceState
 from refimpl.deviceplugin.state.admission import NotStarted
 from refimpl.deviceplugin.state.allocate import Died
+from refimpl.deviceplugin.state.capacity import Capacity
 from refimpl.deviceplugin.state.endpoints import Clock
-from refimpl.deviceplugin.state.merge import Policy, policy_of
-from refimpl.deviceplugin.state.models import Container, Device, Pod
+from refimpl.deviceplugin.state.models import Admission, Config, Container, Device, Pod
 from refimpl.deviceplugin.state.order import Order, in_order
 from refimpl.deviceplugin.state.scopes import ScopeName, Wishes, no_wishes
 from refimpl.deviceplugin.state.settings import Settings
 from refimpl.registration.watcher import Handler
 from refimpl.wire.client import timeout_factor
+from refimpl.wire.control import Control, Route
 from refimpl.wire.endpoint import Endpoint, probe
-from refimpl.wire.fake import Fake, Where
 from refimpl.wire.faults import Faults
+from refimpl.wire.instruments import Instruments, Where
 from refimpl.wire.journal import Journal
 
 __all__ = [
@@ -56,19 +60,7 @@ sockets left. D: no restart, only the plugins' sockets removed. E: A five times,
 GAPS_S: Mapping[RestartMode, float] = {"A": 1.0, "B": 120.0, "C": 0.0, "D": 0.0, "E": 2.0}
 
 
-Nodes = int | Sequence[int] | Mapping[int, Sequence[int]]
-"""NUMA nodes: how many, which, or node -> distances to node 0, 1, ..."""
-
-
-@attrs.frozen
-class Capacity:
-    """The counts of the node's status, by resource; one that was lost stays with 0."""
-
-    capacity: Mapping[str, int] = attrs.field(factory=dict)
-    allocatable: Mapping[str, int] = attrs.field(factory=dict)
-
-
-class FakeKubelet(Orders, Fake):
+class FakeKubelet:
     """Kubelet's device manager over `folder`, which stands for /var/lib/kubelet: device-plugins,
     plugins_registry and pod-resources lie in it. `root_dir`, below it or elsewhere, is where the
     others go if kubelet was started with another --root-dir: device-plugins stays.
@@ -106,14 +98,15 @@ class FakeKubelet(Orders, Fake):
         journal: Journal | Path | str | None = None,
         control: Where | None = None,
     ) -> None:
-        super().__init__(faults=faults, journal=journal, control=control)
+        self._instruments = Instruments(faults=faults, journal=journal, control=control)
+        self.faults, self.journal = self._instruments.faults, self._instruments.journal
         chosen = settings or settings_of(profile, gates)
         if scope not in get_args(ScopeName):
             raise ValueError(f"scope={scope!r}: it is {' or '.join(get_args(ScopeName))}")
-        self._setup = Setup(
+        setup = Setup(
             chosen,
             clock,
-            _policy(policy, nodes, options, chosen.release),
+            policy_on(nodes, policy, options, chosen.release),
             scope,
             wishes,
             order,
@@ -125,7 +118,8 @@ class FakeKubelet(Orders, Fake):
         self.layout = Layout(Path(folder).absolute(), moved)
         self._sockets = self.layout.socket, self.layout.pod_resources, self.layout.pods_api
         self._node = NodeRecord(self.journal, self.faults)
-        self._process: Process | None = None
+        self._processes = Processes(self.layout, setup, self._node)
+        self._pods = Hosting(self._processes)
         self._life = threading.RLock()
 
     # -- what can be seen -----------------------------------------------------------------------
@@ -146,9 +140,24 @@ class FakeKubelet(Orders, Fake):
         return self._sockets[2]
 
     @property
+    def control(self) -> Control | None:
+        """The control socket, while there is one."""
+        return self._instruments.control
+
+    @property
+    def process(self) -> Process:
+        """The running process; RuntimeError while none runs."""
+        return self._processes.living()
+
+    @property
+    def state(self) -> DeviceState:
+        """What the running process knows; RuntimeError while none runs."""
+        return self.process.state
+
+    @property
     def links(self) -> tuple[Link, ...]:
         """The plugins that the running process connected to, ended ones included."""
-        return self._living().links.all
+        return self.process.links.all
 
     @property
     def notes(self) -> list[str]:
@@ -173,11 +182,7 @@ class FakeKubelet(Orders, Fake):
     def node(self) -> Capacity:
         """The node's counts, renewed as kubelet does it every 10 s, which is also when a resource
         goes whose plugin has been gone for five minutes."""
-        process = self._living()
-        process.count()
-        with process.state.tables.lock:
-            status = self._node.status
-            return Capacity(dict(status.capacity), dict(status.allocatable))
+        return self.process.count()
 
     def devices(self, resource: str) -> Mapping[str, Device]:
         """The last list of a resource, by id; empty before it."""
@@ -187,20 +192,18 @@ class FakeKubelet(Orders, Fake):
 
     def wait(self, condition: Callable[[], bool], timeout_s: float = 30.0) -> bool:
         """Waits until the condition holds, looked at after each event; False if not in time."""
-        deadline = time.monotonic() + timeout_s * timeout_factor()
-        while True:
-            seen = self._node.events
-            if condition():
-                return True
-            if not self._node.wait(seen, deadline - time.monotonic()):
-                return condition()
+        return self._node.wait_until(condition, timeout_s * timeout_factor())
 
     # -- life -----------------------------------------------------------------------------------
 
     def services(self) -> Mapping[ServiceDescriptor, object]:
         """All that its sockets serve."""
-        process = self._process or Process(self.layout, self._setup, self._node)
-        return {key: found for each in process.services() for key, found in each.items()}
+        process = self._processes.current or self._processes.make()
+        return {key: service for each in process.services() for key, service in each.items()}
+
+    def routes(self) -> Mapping[str, Route]:
+        """What its control socket answers besides journal and faults, by method and path."""
+        return ControlRoutes(self, self._pods, self._processes).routes()
 
     def start(self, *, accepting: bool = True) -> Endpoint:
         """Read the checkpoint, remove all sockets of plugins, serve, and admit again the pods that
@@ -210,21 +213,19 @@ class FakeKubelet(Orders, Fake):
         FaultError, RuntimeError if it runs already.
         """
         with self._life:
-            if self._process is not None:
+            if self._processes.current is not None:
                 raise RuntimeError(f"a kubelet serves at {self.endpoint} already: stop it")
-            self.faults.check(self.services())
-            if self._own_journal:
-                self.journal.open()
+            self._instruments.check(self.services())
+            self._instruments.open_journal()
             try:
                 self._begin(accepting=accepting)
-                if self.control is None:
-                    self._start_control()
+                self._instruments.start_control(self.routes())
             except BaseException:
                 self.stop()
                 raise
         return self.endpoint
 
-    def stop(self, grace_s: float = 1.0) -> None:
+    def stop(self, grace_s: float = 1.0) -> None:  # noqa: ARG002  (streams break off anyway)
         """End, and remove its own sockets; the checkpoint stays. May be called twice."""
         with self._life:
             self.kill()
@@ -232,15 +233,19 @@ class FakeKubelet(Orders, Fake):
                 with contextlib.suppress(OSError):
                     if probe(socket) == "stale":
                         os.unlink(socket.path)
-            super().stop(grace_s)
-            self.control = None
+            self._instruments.close()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.stop()
 
     def kill(self) -> None:
         """End as a real kubelet does, by SIGTERM or SIGKILL alike: streams break off, and all
         sockets stay where they are. `start` is the next process."""
-        process, self._process = self._process, None
-        if process is not None:
-            process.end()
+        self._processes.end()
 
     def reboot(self) -> None:
         """While no process runs: the node starts anew, without any container of before."""
@@ -248,25 +253,25 @@ class FakeKubelet(Orders, Fake):
 
     def freeze(self) -> None:
         """As SIGSTOP: sockets stay open, nothing is answered, taken in or noticed."""
-        self._living().pause()
+        self.process.pause()
 
     def thaw(self) -> None:
-        """Go on; or begin to accept, see `start`."""
-        self._living().resume()
+        """Go on; or begin to accept, after a start without `accepting`."""
+        self.process.resume()
 
     @property
     def healthy(self) -> bool:
         """What its health check says of registration."""
-        return self._living().healthy
+        return self.process.healthy
 
     def deafen(self) -> None:
         """The socket where plugins register breaks in its hands: kubelet 1.37 goes on without, is
         unhealthy from then on, and only a restart mends it (1.3)."""
-        self._living().deafen()
+        self.process.deafen()
 
     def wake(self) -> None:
         """Look at `clock` again: to be called after putting it forward."""
-        self._living().watcher.wake()
+        self.process.watcher.wake()
 
     def restart(
         self, mode: RestartMode = "A", *, gap_s: float | None = None, rebooted: bool = False
@@ -291,17 +296,59 @@ class FakeKubelet(Orders, Fake):
     def _begin(
         self, *, unlink: bool = True, gap_s: float = 0.0, accepting: bool = True
     ) -> Mapping[str, Admission]:
-        process = Process(self.layout, self._setup, self._node)
-        process.begin(unlink=unlink, gap_s=gap_s, accepting=accepting)
-        self._process = process
-        outcome = {run.pod.uid: self._judge(process, run) for run in self.workload if run.active}
-        with process.state.tables.lock:
-            process.state.tables.sources_ready = True
-        return outcome
+        self._processes.begin(unlink=unlink, gap_s=gap_s, accepting=accepting)
+        return self._pods.admit_again()
 
+    # -- pods -----------------------------------------------------------------------------------
 
-def _policy(name: str, nodes: Nodes, options: Mapping[str, str] | None, release: str) -> Policy:
-    ids = tuple(range(nodes)) if isinstance(nodes, int) else tuple(nodes)
-    distances = nodes if isinstance(nodes, Mapping) else None
-    known = policy_options(release)
-    return policy_of(name, ids, distances=distances, options=options, known=known)
+    @property
+    def workload(self) -> Workload:
+        """The pods of the node; they outlive restarts."""
+        return self._node.workload
+
+    def admit(self, pod: Pod) -> Admission:
+        """Bind a pod to the node: placement, preferred devices, Allocate, the node's own check. A
+        refusal is final: the pod is Failed.
+
+        Raises ValueError for a uid that is finished, RuntimeError if kubelet ends meanwhile.
+        """
+        return self._pods.admit(pod)
+
+    def start_container(
+        self, uid: str, name: str, config: Mapping[str, Any] | None = None
+    ) -> Config:
+        """Start a container, for the first time or again: PreStartContainer where the plugin wants
+        it. `config`, a CRI ContainerConfig, comes back with all that the plugins want in it.
+
+        Raises NotStarted where the container has to wait (try again), LookupError, RuntimeError.
+        """
+        return self._pods.start_container(uid, name, config)
+
+    def stop_container(self, uid: str, name: str) -> None:
+        """A container of a pod has ended; the pod has not. Raises LookupError."""
+        self._pods.stop_container(uid, name)
+
+    def restart_container(
+        self, uid: str, name: str, config: Mapping[str, Any] | None = None
+    ) -> Config:
+        """Both: no Allocate, but PreStartContainer again. Raises what `start_container` does."""
+        return self._pods.restart_container(uid, name, config)
+
+    def finish(self, uid: str, phase: Literal["Succeeded", "Failed"] = "Succeeded") -> None:
+        """All containers have ended for good. Devices are freed when next they are collected.
+
+        Raises LookupError.
+        """
+        self._pods.finish(uid, phase)
+
+    def remove(self, uid: str) -> None:
+        """The pod is deleted; its devices as with `finish`. Raises LookupError."""
+        self._pods.remove(uid)
+
+    def status(self, uid: str) -> dict[str, Any]:
+        """The pod's status as the API shows it, with the health of its devices. LookupError."""
+        return self._pods.status(uid)
+
+    def allocated(self, uid: str, container: str, resource: str) -> frozenset[str]:
+        """Ids that a container holds."""
+        return self._pods.allocated(uid, container, resource)

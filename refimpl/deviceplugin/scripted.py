@@ -35,6 +35,7 @@ from refimpl.wire.status import Code, Refused
 __all__ = ["ScriptedPlugin"]
 
 _SERVICE = pb.DESCRIPTOR.services_by_name["DevicePlugin"]
+_REGISTRATION = rpb.DESCRIPTOR.services_by_name["Registration"]
 _STREAMS = 32
 
 Sent = pb.ListAndWatchResponse | Refused | None
@@ -79,7 +80,7 @@ class ScriptedPlugin:
         self.given_up: list[str] = []
         self.cancelled = 0
         self.came = threading.Condition()
-        self.registration = _Registration(self._come, type, resource, main, tuple(versions))
+        self.registration = RegistrationService(type, resource, main, versions)
         self._first: list[pb.ListAndWatchResponse] = []
         self._streams: list[queue.SimpleQueue[Sent]] = []
         self._gone = threading.Event()
@@ -94,7 +95,8 @@ class ScriptedPlugin:
         listener before the server, which counts `connections` and can `freeze` them."""
         self.path = path or self.path
         front = Endpoint.parse(self.path)
-        services: dict[Any, object] = {_SERVICE: self, **self.registration.services()}
+        registration = _AnnouncedRegistration(self.registration, self._come)
+        services: dict[Any, object] = {_SERVICE: self, _REGISTRATION: registration}
         self._server = Server(services, journal=self.journal, stream_threads=_STREAMS)
         self._server.start(self._behind(front) if freezable else front)
         if self._listener is not None:
@@ -202,8 +204,11 @@ class ScriptedPlugin:
 
     def allocated(self) -> list[tuple[str, ...]]:
         """The ids of each Allocate so far, sorted."""
-        asked = self.calls("Allocate")
-        return [tuple(sorted(one.devices_ids)) for each in asked for one in each.container_requests]
+        return [
+            tuple(sorted(container.devices_ids))
+            for request in self.calls("Allocate")
+            for container in request.container_requests
+        ]
 
     def calls(self, rpc: str) -> list[Any]:
         """The requests of an RPC so far, oldest first."""
@@ -298,21 +303,21 @@ class ScriptedPlugin:
         return pb.PreStartContainerResponse()
 
 
-class _Registration(RegistrationService):
-    """Registration as the script wants it: each call goes through `come` first."""
+class _AnnouncedRegistration:
+    """The registration service, of which each call is told to `come` before it is answered; a
+    notification that is refused there is not kept."""
 
-    def __init__(self, come: Callable[[str, Any, Call], object], *about: Any) -> None:
-        super().__init__(*about)
-        self._come = come
+    def __init__(self, service: RegistrationService, come: Callable[[str, Any, Call], object]):
+        self._service, self._come = service, come
 
     def GetInfo(self, request: rpb.InfoRequest, call: Call) -> rpb.PluginInfo:
-        """See RegistrationService."""
+        """Who the plugin is."""
         self._come("GetInfo", request, call)
-        return super().GetInfo(request, call)
+        return self._service.GetInfo(request, call)
 
     def NotifyRegistrationStatus(
         self, request: rpb.RegistrationStatus, call: Call
     ) -> rpb.RegistrationStatusResponse:
-        """See RegistrationService; a notification that is refused is not kept there."""
+        """Keeps the notification."""
         self._come("NotifyRegistrationStatus", request, call)
-        return super().NotifyRegistrationStatus(request, call)
+        return self._service.NotifyRegistrationStatus(request, call)

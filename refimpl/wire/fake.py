@@ -1,10 +1,10 @@
-"""The base of every fake: one server with its journal, its faults and its control socket."""
+"""The base of a fake with one server: with its journal, its faults and its control socket."""
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar, Self
@@ -14,15 +14,14 @@ from google.protobuf.descriptor import ServiceDescriptor
 from refimpl.wire.control import Control, Route
 from refimpl.wire.endpoint import Endpoint
 from refimpl.wire.faults import Faults
+from refimpl.wire.instruments import Instruments, Where, endpoint_of
 from refimpl.wire.journal import Journal
 from refimpl.wire.server import Server
 
-__all__ = ["Fake"]
-
-Where = Endpoint | str | os.PathLike[str]
+__all__ = ["Fake", "Where"]
 
 
-class Fake:
+class Fake(ABC):
     """Serves what `services` names, from `start` to `stop` or inside `with`.
 
     Without `endpoint` it listens in a private directory (0700), removed when it stops. `journal` is
@@ -43,27 +42,25 @@ class Fake:
         control: Where | None = None,
         allow_remote: bool = False,
     ) -> None:
-        self._wanted = None if endpoint is None else _endpoint(endpoint)
-        self._control_wanted = None if control is None else _endpoint(control)
-        self.faults = Faults() if faults is None else faults
-        self._own_journal = not isinstance(journal, Journal)
-        self.journal = (
-            journal
-            if isinstance(journal, Journal)
-            else Journal(None if journal is None else Path(journal))
-        )
-        self.control: Control | None = None
+        self._wanted = None if endpoint is None else endpoint_of(endpoint)
+        self._instruments = Instruments(faults=faults, journal=journal, control=control)
+        self.faults, self.journal = self._instruments.faults, self._instruments.journal
         self._allow_remote = allow_remote
         self._directory: Path | None = None
         self._server: Server | None = None
 
+    @abstractmethod
     def services(self) -> Mapping[ServiceDescriptor, object]:
         """What is served: the services of the schema, and the objects with their methods."""
-        raise NotImplementedError(f"{type(self).__name__} must say which services it serves")
 
     def routes(self) -> Mapping[str, Route]:
-        """What the control socket answers besides journal and faults; see `Control`."""
+        """What the control socket answers besides journal and faults, by method and path."""
         return {}
+
+    @property
+    def control(self) -> Control | None:
+        """The control socket, while there is one."""
+        return self._instruments.control
 
     @property
     def endpoint(self) -> Endpoint:
@@ -83,15 +80,14 @@ class Fake:
         if self._server is not None:
             raise RuntimeError(f"{type(self).__name__} serves at {self.endpoint} already: stop it")
         services = self.services()
-        self.faults.check(services)
+        self._instruments.check(services)
         self._server = Server(
             services, journal=self.journal, faults=self.faults, allow_remote=self._allow_remote
         )
         try:
-            if self._own_journal:
-                self.journal.open()
+            self._instruments.open_journal()
             endpoint = self._server.start(self._wanted or self._private())
-            self._start_control()
+            self._instruments.start_control(self.routes())
         except BaseException:
             self.stop()
             raise
@@ -99,14 +95,11 @@ class Fake:
 
     def stop(self, grace_s: float = 1.0) -> None:
         """Ends calls and streams, and removes what `start` made. May be called twice."""
-        if self.control is not None:
-            self.control.stop()
+        self._instruments.stop_control()
         if self._server is not None:
             self._server.stop(grace_s)
         self._server = None
-        if self._own_journal:
-            self.journal.close()
-        self.journal.flush()
+        self._instruments.close()
         if self._directory is not None:
             shutil.rmtree(self._directory, ignore_errors=True)
         self._directory = None
@@ -121,15 +114,3 @@ class Fake:
     def _private(self) -> Endpoint:
         self._directory = Path(tempfile.mkdtemp(prefix="refimpl-"))
         return Endpoint.parse(self._directory / self.socket_name)
-
-    def _start_control(self) -> None:
-        if self._control_wanted is None:
-            return
-        self.control = Control(
-            self._control_wanted, journal=self.journal, faults=self.faults, routes=self.routes()
-        )
-        self.control.start()
-
-
-def _endpoint(where: Where) -> Endpoint:
-    return where if isinstance(where, Endpoint) else Endpoint.parse(where)

@@ -2,102 +2,105 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 import attrs
 
 from refimpl.deviceplugin.devicemanager.hosting import Hosting
+from refimpl.deviceplugin.devicemanager.processes import Processes
 from refimpl.deviceplugin.state.admission import NotStarted
-from refimpl.deviceplugin.state.models import Container, Pod
+from refimpl.deviceplugin.state.capacity import Capacity
+from refimpl.deviceplugin.state.models import Admission, Container, Device, Pod
 from refimpl.wire.control import Route
 from refimpl.wire.routes import route
 
-__all__ = ["Orders"]
+__all__ = ["ControlRoutes", "SteeredKubelet"]
 
 _CONTAINER = {"name": str, "limits": dict, "restartable": bool}
+_MODES = ("A", "B", "C", "D", "E")
 
 
-class Orders(Hosting):
-    """Part of `kubelet.FakeKubelet`: its routes."""
-
-    def node(self) -> Any:
-        """The node's counts."""
-        raise NotImplementedError
-
-    def restart(self, mode: Any = "A", *, gap_s: float | None = None) -> Any:
-        """One of the ways in which a kubelet may come back."""
-        raise NotImplementedError
+class SteeredKubelet(Protocol):
+    """What the routes have of a fake kubelet besides its pods."""
 
     @property
-    def notes(self) -> list[str]:
+    def notes(self) -> Sequence[str]:
         """What kubelet would have logged."""
-        raise NotImplementedError
+
+    def node(self) -> Capacity:
+        """The node's counts."""
+
+    def devices(self, resource: str) -> Mapping[str, Device]:
+        """The last list of a resource, by id."""
+
+    def restart(self, mode: Any, *, gap_s: float | None = None) -> Mapping[str, Admission]:
+        """One of the ways in which a kubelet may come back."""
+
+
+class ControlRoutes:
+    """The routes of a fake kubelet, to its `pods` and to itself."""
+
+    def __init__(self, kubelet: SteeredKubelet, pods: Hosting, processes: Processes) -> None:
+        self._kubelet, self._pods, self._processes = kubelet, pods, processes
 
     def routes(self) -> Mapping[str, Route]:
         """GET /node, /pods, /notes; POST /pods {uid, containers, init}, DELETE {uid} /pods; POST
         /containers {uid, name} starts one (again); POST /finish {uid}; POST /restart {mode, gap_s}.
         """
         return {
-            "GET /node": route(self._told_node),
-            "GET /notes": route(lambda: {"notes": self.notes}),
-            "GET /pods": route(self._told_pods),
-            "POST /pods": route(self._told_admit, uid=str, containers=list, init=(list,)),
-            "DELETE /pods": route(self._told_remove, uid=str),
-            "POST /containers": route(self._told_start, uid=str, name=str),
-            "POST /finish": route(self._told_finish, uid=str),
-            "POST /restart": route(self._told_restart, mode=(str,), gap_s=(int | float,)),
+            "GET /node": route(self._node),
+            "GET /notes": route(lambda: {"notes": self._kubelet.notes}),
+            "GET /pods": route(self._all_pods),
+            "POST /pods": route(self._admit, uid=str, containers=list, init=(list,)),
+            "DELETE /pods": route(self._pods.remove, uid=str),
+            "POST /containers": route(self._start, uid=str, name=str),
+            "POST /finish": route(self._finish, uid=str),
+            "POST /restart": route(self._restart, mode=(str,), gap_s=(int | float,)),
         }
 
-    def _told_node(self) -> dict[str, Any]:
-        tables, counted = self.state.tables, self.node()
-        with tables.lock:
-            devices = {
-                name: [attrs.asdict(each) for each in tables.devices.of(name).values()]
-                for name in counted.capacity
-            }
-        counts = {"capacity": counted.capacity, "allocatable": counted.allocatable}
-        return {**counts, "devices": devices}
+    def _node(self) -> dict[str, Any]:
+        counts = self._kubelet.node()
+        devices = {
+            name: [attrs.asdict(each) for each in self._kubelet.devices(name).values()]
+            for name in counts.capacity
+        }
+        return {**attrs.asdict(counts), "devices": devices}
 
-    def _told_pods(self) -> dict[str, Any]:
-        return {"pods": [self._told_pod(run.pod.uid) for run in self.workload]}
+    def _all_pods(self) -> dict[str, Any]:
+        return {"pods": [self._pod(run.pod.uid) for run in self._pods.workload]}
 
-    def _told_pod(self, uid: str) -> dict[str, Any]:
-        tables, pod = self.state.tables, self.workload[uid].pod
+    def _pod(self, uid: str) -> dict[str, Any]:
+        tables = self._processes.living().state.tables
         with tables.lock:
             held = {
                 container.name: {
                     record.resource: sorted(record.ids)
                     for record in tables.records.of_container(uid, container.name)
                 }
-                for container in pod.containers
+                for container in self._pods.workload[uid].pod.containers
             }
-        return {"uid": uid, "status": self.status(uid), "devices": held}
+        return {"uid": uid, "status": self._pods.status(uid), "devices": held}
 
-    def _told_admit(
+    def _admit(
         self, uid: str, containers: list[Any], init: list[Any] | None = None
     ) -> dict[str, Any]:
         app, first = (tuple(map(_container, each or ())) for each in (containers, init))
-        admission = self.admit(Pod(uid, app, first, name=uid))
-        return attrs.asdict(admission)
+        return attrs.asdict(self._pods.admit(Pod(uid, app, first, name=uid)))
 
-    def _told_remove(self, uid: str) -> None:
-        self.remove(uid)
-
-    def _told_start(self, uid: str, name: str) -> dict[str, Any]:
+    def _start(self, uid: str, name: str) -> dict[str, Any]:
         try:
-            return {"config": self.restart_container(uid, name)}
+            return {"config": self._pods.restart_container(uid, name)}
         except NotStarted as error:
             return {"waiting": str(error)}
 
-    def _told_finish(self, uid: str) -> None:
-        self.finish(uid)
+    def _finish(self, uid: str) -> None:
+        self._pods.finish(uid)
 
-    def _told_restart(self, mode: str = "A", gap_s: float | None = None) -> dict[str, Any]:
-        known = ("A", "B", "C", "D", "E")
-        if mode not in known:
-            raise ValueError(f"mode={mode!r}: it is {', '.join(known)}")
-        admissions = self.restart(mode, gap_s=gap_s)
+    def _restart(self, mode: str = "A", gap_s: float | None = None) -> dict[str, Any]:
+        if mode not in _MODES:
+            raise ValueError(f"mode={mode!r}: it is {', '.join(_MODES)}")
+        admissions = self._kubelet.restart(mode, gap_s=gap_s)
         return {"admissions": {uid: attrs.asdict(each) for uid, each in admissions.items()}}
 
 

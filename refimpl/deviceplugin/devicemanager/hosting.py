@@ -1,43 +1,29 @@
-"""The fake kubelet's pods: admitted, started, finished, deleted, and asked how they are."""
+"""Pods of the fake kubelet: admitted, started, finished, deleted, and asked how they are."""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from refimpl.deviceplugin.devicemanager.node import NodeRecord, Setup
+import attrs
+
 from refimpl.deviceplugin.devicemanager.process import Process
-from refimpl.deviceplugin.devicemanager.workload import Admission, PodRun, Workload, base_config
-from refimpl.deviceplugin.state import DeviceState
+from refimpl.deviceplugin.devicemanager.processes import Processes
+from refimpl.deviceplugin.devicemanager.workload import PodRun, base_config
 from refimpl.deviceplugin.state.admission import CONFIG_ERROR, NotStarted
-from refimpl.deviceplugin.state.allocate import Died
-from refimpl.deviceplugin.state.containers import Config, merge
-from refimpl.deviceplugin.state.models import ContainerResponse, Pod
+from refimpl.deviceplugin.state.containers import merge
+from refimpl.deviceplugin.state.models import Admission, Config, ContainerResponse, Pod
 
 __all__ = ["Hosting"]
 
 
 class Hosting:
-    """Part of `kubelet.FakeKubelet`."""
+    """Does with pods of the node what the running process of kubelet would. They outlive it."""
 
-    _setup: Setup
-    _node: NodeRecord
-    _process: Process | None
-
-    @property
-    def workload(self) -> Workload:
-        """The pods of the node; they outlive restarts."""
-        return self._node.workload
-
-    @property
-    def state(self) -> DeviceState:
-        """What the running process knows; RuntimeError while none runs."""
-        return self._living().state
-
-    def kill(self) -> None:
-        """End the process."""
-        raise NotImplementedError
+    def __init__(self, processes: Processes) -> None:
+        self._processes, self._node = processes, processes.node
+        self._gates = processes.setup.settings.gates
+        self.workload = processes.node.workload
 
     def admit(self, pod: Pod) -> Admission:
         """Bind a pod to the node: placement, preferred devices, Allocate, the node's own check. A
@@ -45,12 +31,23 @@ class Hosting:
 
         Raises ValueError for a uid that is finished, RuntimeError if kubelet ends meanwhile.
         """
-        process = self._living()
+        process = self._processes.living()
         run = self.workload.put(pod)
         if not run.active:
             raise ValueError(f"pod {pod.uid} is {run.phase}, which is final: give it another uid")
         self._node.touch()
         return self._judge(process, run)
+
+    def admit_again(self) -> Mapping[str, Admission]:
+        """What a process does with the pods that it finds when it starts: how they fared, by uid.
+
+        Raises RuntimeError if kubelet ends meanwhile.
+        """
+        process = self._processes.living()
+        outcome = {run.pod.uid: self._judge(process, run) for run in self.workload if run.active}
+        with process.state.tables.lock:
+            process.state.tables.sources_ready = True
+        return outcome
 
     def start_container(
         self, uid: str, name: str, config: Mapping[str, Any] | None = None
@@ -60,14 +57,14 @@ class Hosting:
 
         Raises NotStarted where the container has to wait (try again), LookupError, RuntimeError.
         """
-        process, run = self._living(), self.workload[uid]
+        process, run = self._processes.living(), self.workload[uid]
         container = run.container(name)
         if not run.active:
             raise NotStarted(f"pod {uid} is {run.phase}")
         if uid not in process.state.tables.pods:
             raise NotStarted(f"pod {uid} is yet to be admitted by this kubelet")
         try:
-            with self._death():
+            with self._processes.mortal():
                 responses = process.run(process.state.admissions.start(run.pod, container))
         except NotStarted as error:
             run.waiting[name] = f"{CONFIG_ERROR}: {error}"
@@ -104,45 +101,39 @@ class Hosting:
 
     def status(self, uid: str) -> dict[str, Any]:
         """The pod's status as the API shows it, with the health of its devices. LookupError."""
-        run, tables = self.workload[uid], self.state.tables
+        run, tables = self.workload[uid], self._processes.living().state.tables
         health: dict[str, dict[str, dict[str, str]]] = {}
-        if "ResourceHealthStatus" in self._setup.settings.gates:
+        if "ResourceHealthStatus" in self._gates:
             with tables.lock:
                 health = {each.name: tables.health(uid, each.name) for each in run.pod.app}
         return run.status(health)
 
     def allocated(self, uid: str, container: str, resource: str) -> frozenset[str]:
         """Ids that a container holds."""
-        tables = self.state.tables
+        tables = self._processes.living().state.tables
         with tables.lock:
             record = tables.records.get(uid, container, resource)
         return record.ids if record else frozenset()
 
-    def _living(self) -> Process:
-        process = self._process
-        if process is None:
-            raise RuntimeError("no kubelet runs; call start() or use it in a with block")
-        return process
-
     def _judge(self, process: Process, run: PodRun) -> Admission:
-        with self._death():
+        with self._processes.mortal():
             outcome = process.run(process.state.admissions.admit(run.pod))
-        if self._process not in (process, None) or process.ended:
+        if self._processes.current not in (process, None) or process.ended:
             raise RuntimeError(f"kubelet ended while it admitted pod {run.pod.uid}: start it again")
         if not outcome.accepted:
             run.end("Failed", outcome.reason, outcome.message)
             self._leave(run.pod.uid)
-            return Admission(False, outcome.reason, outcome.message)
-        return Admission(True, configs=self._configs(process, run))
+            return outcome
+        return attrs.evolve(outcome, configs=self._configs(process, run))
 
     def _configs(self, process: Process, run: PodRun) -> Mapping[str, Config]:
-        tables, found = process.state.tables, {}
+        tables, answers = process.state.tables, dict[str, list[ContainerResponse]]()
         with tables.lock:
             for container in run.pod.containers:
                 records = tables.records.of_container(run.pod.uid, container.name)
                 if records:
-                    found[container.name] = [record.response for record in records]
-        return {name: self._merged(run, name, None, responses) for name, responses in found.items()}
+                    answers[container.name] = [record.response for record in records]
+        return {name: self._merged(run, name, None, each) for name, each in answers.items()}
 
     def _merged(
         self,
@@ -151,24 +142,15 @@ class Hosting:
         config: Mapping[str, Any] | None,
         responses: Sequence[ContainerResponse],
     ) -> Config:
-        cdi = "DevicePluginCDIDevices" in self._setup.settings.gates
+        cdi = "DevicePluginCDIDevices" in self._gates
         merged, conflicts = merge(base_config(run, name, config), responses, cdi=cdi)
         for conflict in conflicts:
             self._node.note(f"container {name} of pod {run.pod.uid}: {conflict}")
         return merged
 
     def _leave(self, uid: str) -> None:
-        process = self._process
+        process = self._processes.current
         if process is not None:
             with process.state.tables.lock:
                 process.state.admissions.remove(uid)
         self._node.touch()
-
-    @contextlib.contextmanager
-    def _death(self) -> Iterator[None]:
-        """Where a profile says that kubelet dies, it does."""
-        try:
-            yield
-        except Died:
-            self.kill()
-            raise

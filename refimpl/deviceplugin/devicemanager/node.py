@@ -1,42 +1,21 @@
-"""What outlives a kubelet process: its configuration, the node, the pods, and the record."""
+"""What outlives a kubelet process: the node, the pods, and the record."""
 
 from __future__ import annotations
 
-import math
 import threading
+import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable
 
-from attrs import define, field, frozen
+from attrs import define, field
 
 from refimpl.deviceplugin.devicemanager.podresources import Others
 from refimpl.deviceplugin.devicemanager.workload import Workload
 from refimpl.deviceplugin.state.capacity import NodeStatus
-from refimpl.deviceplugin.state.endpoints import Clock
-from refimpl.deviceplugin.state.merge import Policy
-from refimpl.deviceplugin.state.order import Order
-from refimpl.deviceplugin.state.scopes import ScopeName, Wishes
-from refimpl.deviceplugin.state.settings import Settings
-from refimpl.registration.attempt import Handler
 from refimpl.wire.faults import Faults
 from refimpl.wire.journal import Journal
 
-__all__ = ["NodeRecord", "Setup"]
-
-
-@frozen
-class Setup:
-    """How a kubelet is configured: stays over its restarts. See `FakeKubelet`."""
-
-    settings: Settings
-    clock: Clock
-    policy: Policy
-    scope: ScopeName
-    wishes: Wishes
-    order: Order
-    patience_s: float = math.inf
-    handlers: Mapping[str, Handler] = field(factory=dict)
-    seen_at: str = ""
+__all__ = ["NodeRecord"]
 
 
 @define(eq=False)
@@ -82,6 +61,16 @@ class NodeRecord:
         with self.changed:
             self.events += 1
             self.changed.notify_all()
+
+    def wait_until(self, condition: Callable[[], bool], timeout_s: float) -> bool:
+        """Waits until the condition holds, looked at after each event; False if not in time."""
+        deadline = time.monotonic() + timeout_s
+        while True:
+            seen = self.events
+            if condition():
+                return True
+            if not self.wait(seen, deadline - time.monotonic()):
+                return condition()
 
     def wait(self, seen: int, timeout_s: float) -> bool:
         """Waits for an event after number `seen`; False if none comes in time."""

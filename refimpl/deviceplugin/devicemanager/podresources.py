@@ -21,7 +21,15 @@ from refimpl.deviceplugin.state.tables import Tables
 from refimpl.wire.server import Call
 from refimpl.wire.status import Code, Refused
 
-__all__ = ["Limiter", "Others", "PodResources", "PodResourcesAlpha", "View", "services"]
+__all__ = [
+    "Limiter",
+    "Others",
+    "PodResources",
+    "PodResourcesAlpha",
+    "RequestCounts",
+    "View",
+    "services",
+]
 
 QPS, BURST = 100.0, 10
 METRIC = "kubelet_pod_resources_endpoint_"
@@ -78,36 +86,40 @@ class View(Protocol):
         """Pods that kubelet knows; with `active` without those that are finished."""
 
 
-class _Counted:
-    def __init__(self, view: View, limiter: Limiter, counts: Counter[str], version: str) -> None:
-        self._view, self._limiter, self._counts = view, limiter, counts
-        self._version = version
+class RequestCounts:
+    """What one version of the service does with every request: `counts` has kubelet's metrics."""
 
-    def _count(self, *names: str) -> None:
+    def __init__(self, limiter: Limiter, counts: Counter[str], version: str) -> None:
+        self.limiter, self.counts, self.version = limiter, counts, version
+
+    def request(self, *names: str) -> None:
+        """Counts it in all and under these names; Refused where it is one too many."""
         # A call refused by the limiter reaches no metric.
-        self._limiter.take()
+        self.limiter.take()
         for name in ("requests_total", *names):
-            self._counts[self._metric(name)] += 1
+            self.counts[self.metric(name)] += 1
 
-    def _error(self, name: str, text: str) -> Refused:
-        self._counts[self._metric(f"errors_{name}")] += 1
+    def error(self, name: str, text: str) -> Refused:
+        """Counts an error of a method, and returns it for raising."""
+        self.counts[self.metric(f"errors_{name}")] += 1
         return Refused(Code.UNKNOWN, text)
 
-    def _metric(self, name: str) -> str:
-        return f'{METRIC}{name}{{server_api_version="{self._version}"}}'
+    def metric(self, name: str) -> str:
+        """The whole name of a metric."""
+        return f'{METRIC}{name}{{server_api_version="{self.version}"}}'
 
 
-class PodResources(_Counted):
+class PodResources:
     """v1."""
 
-    def __init__(self, view: View, limiter: Limiter, counts: Counter[str]) -> None:
-        super().__init__(view, limiter, counts, "v1")
+    def __init__(self, view: View, requests: RequestCounts) -> None:
+        self._view, self._requests = view, requests
 
     def List(
         self, _request: v1.ListPodResourcesRequest, _call: Call
     ) -> v1.ListPodResourcesResponse:
         """Every pod, those without devices as well; frees first what finished pods held."""
-        self._count("requests_list")
+        self._requests.request("requests_list")
         tables = self._view.tables
         with tables.lock:
             tables.collect()
@@ -118,26 +130,28 @@ class PodResources(_Counted):
         self, _request: v1.AllocatableResourcesRequest, _call: Call
     ) -> v1.AllocatableResourcesResponse:
         """All healthy devices, in use or not."""
-        self._count("requests_get_allocatable")
+        self._requests.request("requests_get_allocatable")
         tables = self._view.tables
         with tables.lock:
-            found = listing.allocatable(tables.devices)
-        reply = v1.AllocatableResourcesResponse(devices=map(_devices, found))
+            entries = listing.allocatable(tables.devices)
+        reply = v1.AllocatableResourcesResponse(devices=map(_devices, entries))
         reply.MergeFrom(self._view.others.allocatable)
         return reply
 
     def Get(self, request: v1.GetPodResourcesRequest, _call: Call) -> v1.GetPodResourcesResponse:
         """One active pod, by name and namespace; UNKNOWN for all others."""
-        self._count("requests_get")
+        self._requests.request("requests_get")
         tables = self._view.tables
         if GET_GATE not in tables.settings.gates:
-            raise self._error("get", f"feature gate {GET_GATE} is off on this kubelet")
+            raise self._requests.error("get", f"feature gate {GET_GATE} is off on this kubelet")
         with tables.lock:
             for pod in self._view.pods(active=True):
                 if (pod.name, pod.namespace) == (request.pod_name, request.pod_namespace):
                     return v1.GetPodResourcesResponse(pod_resources=self._pod(pod))
         name = f"{request.pod_namespace}/{request.pod_name}"
-        raise self._error("get", f"pod {name!a} is not active here: List names those that are")
+        raise self._requests.error(
+            "get", f"pod {name!a} is not active here: List names those that are"
+        )
 
     def _pod(self, pod: Pod) -> v1.PodResources:
         containers = (self._container(pod, each) for each in listing.shown(pod))
@@ -157,18 +171,18 @@ class PodResources(_Counted):
         return reply
 
 
-class PodResourcesAlpha(_Counted):
+class PodResourcesAlpha:
     """v1alpha1: names and ids of app containers, of all pods that kubelet knows; one entry a
     device and NUMA node as in v1, of which it tells neither (seen in 1.37.2)."""
 
-    def __init__(self, view: View, limiter: Limiter, counts: Counter[str]) -> None:
-        super().__init__(view, limiter, counts, "v1alpha1")
+    def __init__(self, view: View, requests: RequestCounts) -> None:
+        self._view, self._requests = view, requests
 
     def List(
         self, _request: v1alpha1.ListPodResourcesRequest, _call: Call
     ) -> v1alpha1.ListPodResourcesResponse:
         """Finished pods are shown, without devices."""
-        self._count()
+        self._requests.request()
         tables = self._view.tables
         reply = v1alpha1.ListPodResourcesResponse()
         with tables.lock:
@@ -187,11 +201,10 @@ def services(
     view: View, limiter: Limiter, counts: Counter[str]
 ) -> Mapping[ServiceDescriptor, object]:
     """Both versions, for one server: they share the limiter."""
+    first, second = (RequestCounts(limiter, counts, each) for each in ("v1", "v1alpha1"))
     return {
-        v1.DESCRIPTOR.services_by_name["PodResourcesLister"]: PodResources(view, limiter, counts),
-        v1alpha1.DESCRIPTOR.services_by_name["PodResourcesLister"]: PodResourcesAlpha(
-            view, limiter, counts
-        ),
+        v1.DESCRIPTOR.services_by_name["PodResourcesLister"]: PodResources(view, first),
+        v1alpha1.DESCRIPTOR.services_by_name["PodResourcesLister"]: PodResourcesAlpha(view, second),
     }
 
 

@@ -16,12 +16,14 @@ from refimpl.deviceplugin.devicemanager import checkpoint_file, podresources, po
 from refimpl.deviceplugin.devicemanager.layout import Layout
 from refimpl.deviceplugin.devicemanager.links import Links
 from refimpl.deviceplugin.devicemanager.listener import Listener
-from refimpl.deviceplugin.devicemanager.node import NodeRecord, Setup
+from refimpl.deviceplugin.devicemanager.node import NodeRecord
 from refimpl.deviceplugin.devicemanager.registration_service import (
     DevicePluginRegistration,
     PluginHandler,
 )
+from refimpl.deviceplugin.devicemanager.setup import Setup
 from refimpl.deviceplugin.state import DeviceState, effects
+from refimpl.deviceplugin.state.capacity import Capacity
 from refimpl.deviceplugin.state.checkpoint import Saved, Unreadable
 from refimpl.deviceplugin.state.models import Pod
 from refimpl.deviceplugin.state.tables import Tables
@@ -257,10 +259,13 @@ class Process:
         with self._flows:
             return self.state.run(flow, self._perform)
 
-    def count(self) -> None:
-        """Renew the node's status, and save if that dropped a resource."""
+    def count(self) -> Capacity:
+        """The node's status, renewed; saves if that dropped a resource."""
         if self.state.count().removed and self._checkpoint is not None:
             self._checkpoint.soon()
+        with self.tables.lock:
+            status = self.node.status
+            return Capacity(dict(status.capacity), dict(status.allocatable))
 
     def _perform(self, effect: effects.Effect) -> object:
         match effect:

@@ -5,28 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
-from attrs import define, field, frozen
+from attrs import define, field
 
-from refimpl.deviceplugin.state.containers import Config
-from refimpl.deviceplugin.state.models import Container, Pod
+from refimpl.deviceplugin.state.models import Config, Container, Pod
 
-__all__ = ["Admission", "Phase", "PodRun", "Workload", "base_config"]
+__all__ = ["Phase", "PodRun", "Workload", "base_config"]
 
 Phase = Literal["Pending", "Running", "Succeeded", "Failed"]
-
-
-@frozen
-class Admission:
-    """The outcome of an admission; `reason` and `message` are those of the pod's status.
-
-    `configs`: container -> what the plugins want in it, as part of a CRI ContainerConfig. Empty for
-    a pod that is refused, or whose devices are allocated when it starts.
-    """
-
-    accepted: bool
-    reason: str = ""
-    message: str = ""
-    configs: Mapping[str, Config] = field(factory=dict)
 
 
 @define(eq=False)
@@ -71,9 +56,11 @@ class PodRun:
 
     def status(self, health: Mapping[str, Mapping[str, Mapping[str, str]]]) -> dict[str, Any]:
         """As the pod's status in the API. `health`: container -> resource -> id -> health."""
-        said = {"phase": self.phase, "reason": self.reason, "message": self.message}
+        words = {"phase": self.phase, "reason": self.reason, "message": self.message}
         containers = [self._container_status(each, health) for each in self.pod.app]
-        return {key: text for key, text in said.items() if text} | {"containerStatuses": containers}
+        return {key: word for key, word in words.items() if word} | {
+            "containerStatuses": containers
+        }
 
     def _container_status(
         self, container: Container, health: Mapping[str, Mapping[str, Mapping[str, str]]]

@@ -7,7 +7,7 @@ from refimpl.deviceplugin.devicemanager.podresources import (
     Limiter,
     PodResources,
     PodResourcesAlpha,
-    _Counted,
+    RequestCounts,
 )
 from refimpl.deviceplugin.devicemanager.podsapi import Pods
 from refimpl.deviceplugin.state import listing
@@ -20,7 +20,7 @@ LIST = Seam.of(PodResources.List)
 CONTAINER = Seam.of(PodResources._container)
 POD = Seam.of(PodResources._pod)
 LIST_ALPHA = Seam.of(PodResourcesAlpha.List)
-COUNT = Seam.of(_Counted._count)
+COUNT = Seam.of(RequestCounts.request)
 DEVICES = Seam.of(podresources._devices)
 GET_POD = Seam.of(Pods.GetPod)
 WATCH_PODS = Seam.of(Pods.WatchPods)

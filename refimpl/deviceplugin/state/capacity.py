@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import attrs
 
@@ -36,6 +36,14 @@ def count(devices: Devices, endpoints: Endpoints) -> ResourceCount:
         name: healthy.get(name, 0) + unhealthy.get(name, 0) for name in sorted(names - {*removed})
     }
     return ResourceCount(capacity, {name: healthy.get(name, 0) for name in capacity}, removed)
+
+
+@attrs.frozen
+class Capacity:
+    """The counts of the node's status, by resource; one that was lost stays with 0."""
+
+    capacity: Mapping[str, int] = attrs.field(factory=dict)
+    allocatable: Mapping[str, int] = attrs.field(factory=dict)
 
 
 class NodeStatus:

@@ -7,10 +7,7 @@ from typing import Any
 
 import attrs
 
-from refimpl.deviceplugin.state.models import ContainerResponse
-
-Config = dict[str, Any]
-"""A CRI ContainerConfig as a dictionary: envs, mounts, devices, annotations, CDI_devices."""
+from refimpl.deviceplugin.state.models import Config, ContainerResponse
 
 
 @attrs.define

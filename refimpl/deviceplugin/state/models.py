@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import attrs
+
+Config = dict[str, Any]
+"""A CRI ContainerConfig as a dictionary: envs, mounts, devices, annotations, CDI_devices."""
 
 HEALTHY = "Healthy"
 """The one word that makes a device healthy; its case counts."""
@@ -94,8 +98,13 @@ class Pod:
 
 @attrs.frozen
 class Admission:
-    """The outcome of an admission; `reason` and `message` are what the pod's status would say."""
+    """The outcome of an admission; `reason` and `message` are those of the pod's status.
+
+    `configs`: container -> what the plugins want in it, as part of a CRI ContainerConfig. Empty for
+    a pod that is refused, or whose devices are allocated when it starts.
+    """
 
     accepted: bool
     reason: str = ""
     message: str = ""
+    configs: Mapping[str, Config] = attrs.field(factory=dict)

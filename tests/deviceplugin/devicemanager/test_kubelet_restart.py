@@ -272,6 +272,7 @@ def test_found_plugins_are_found_again_without_their_doing(
     plugin.send("a")
     plugin.serve(folder / "plugins_registry" / "found.sock")
     assert back(kubelet, 1)
+    assert plugin.registration.wait_notified(1)  # which may come after its list
     kubelet.restart("A", gap_s=0)
     assert back(kubelet, 1)
     assert plugin.registration.wait_notified(2)

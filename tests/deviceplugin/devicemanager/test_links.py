@@ -32,7 +32,7 @@ def test_an_answer_above_grpcs_limit_fails_the_pod(kubelet: FakeKubelet, scripte
 
 def test_a_connection_that_never_was_cannot_be_called(kubelet: FakeKubelet) -> None:
     """What a checkpoint names has none."""
-    links = kubelet._living().links
+    links = kubelet.process.links
     with pytest.raises(Refused, match="no connection") as refused:
         links.allocate(Allocate(Connection(0, GPU, ""), ("a",)))
     assert refused.value.code == Code.UNAVAILABLE
@@ -59,7 +59,7 @@ def test_a_dial_ends_with_the_process(kubelets: Kubelets, scripted: Plugins) -> 
     """Whatever time it still has."""
     kubelet = kubelets(clock=VirtualClock())
     ended = beside(lambda: scripted().enrol(kubelet))
-    until(lambda: bool(kubelet._living().links._dialling))
+    until(lambda: bool(kubelet.process.links._dialling))
     kubelet.kill()
     until(lambda: bool(ended))
     assert isinstance(ended[0], Refused)
@@ -86,7 +86,7 @@ def test_after_the_end_nothing_is_called_or_registered(
 ) -> None:
     """By a process that has ended; the next one does as it likes."""
     plugin = scripted().join(kubelet, "a")
-    links = kubelet._living().links
+    links = kubelet.process.links
     [link] = links.all
     kubelet.kill()
     with pytest.raises(Refused, match="closed") as refused:
