@@ -130,9 +130,11 @@ def _line(call: dict[str, Any]) -> str:
 
 
 def _details(call: dict[str, Any]) -> str:
-    ours = {key: value for key, value in sorted(call["env"].items()) if key.startswith("CNI_")}
-    lines = [f"    {key}={value}" for key, value in ours.items()]
-    if others := len(call["env"]) - len(ours):
+    cni_variables = {
+        key: value for key, value in sorted(call["env"].items()) if key.startswith("CNI_")
+    }
+    lines = [f"    {key}={value}" for key, value in cni_variables.items()]
+    if others := len(call["env"]) - len(cni_variables):
         lines.append(f"    and {others} variables of the runtime's own (--json has them)")
     for name in ("stdin", "stdout", "stderr"):
         if call[name]:

@@ -68,7 +68,9 @@ def _sides(names: Sequence[str]) -> list[_Side]:
         digest = Digest.of(load(name))
         sides.append(_Side(letter, name, digest, {case.id: case for case in digest.cases}))
     ran = [set(side.cases) for side in sides if side.cases]
-    if len(ran) > 1 and not any(one & two for one in ran for two in ran if one is not two):
+    if len(ran) > 1 and not any(
+        first & second for first in ran for second in ran if first is not second
+    ):
         kinds = ", ".join(f"{side.letter} is {side.digest.run.interface}" for side in sides)
         raise Usage(f"the runs have no case in common ({kinds}); compare runs of one interface")
     return sides

@@ -94,18 +94,21 @@ class Breakable:
         with tables.lock:
             volumes = [attrs.asdict(health) for health in tables.health.values()]
             faults = [attrs.asdict(fault) for fault in tables.storage_faults]
-        for fault in [*faults, *(one for health in volumes for one in health["faults"])]:
+        for fault in [
+            *faults,
+            *(volume_fault for health in volumes for volume_fault in health["faults"]),
+        ]:
             fault["status"] = fault["status"].name
         return {"volumes": volumes, "storage": faults}
 
     def _break(self, body: dict[str, Any]) -> dict[str, Any]:
-        known = _known(body, "volume_id", "status", "reason", "message", "node")
-        (self.break_volume if "volume_id" in known else self.break_storage)(**known)
+        arguments = _known(body, "volume_id", "status", "reason", "message", "node")
+        (self.break_volume if "volume_id" in arguments else self.break_storage)(**arguments)
         return {}
 
     def _repair(self, body: dict[str, Any]) -> dict[str, Any]:
-        known = _known(body, "volume_id", "reason", "node")
-        (self.repair_volume if "volume_id" in known else self.repair_storage)(**known)
+        arguments = _known(body, "volume_id", "reason", "node")
+        (self.repair_volume if "volume_id" in arguments else self.repair_storage)(**arguments)
         return {}
 
 

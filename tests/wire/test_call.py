@@ -103,19 +103,19 @@ def test_a_waiting_call_is_told_when_nobody_waits_for_it(
 
 def test_a_call_that_asks_too_late_is_told_at_once(serve: Callable[..., Any]) -> None:
     """The caller may leave before the implementation gets to ask."""
-    entered, gone, told = threading.Event(), threading.Event(), threading.Event()
+    entered, left, notified = threading.Event(), threading.Event(), threading.Event()
 
     def probe(_request: Any, call: Call) -> Any:
-        call._context.add_callback(gone.set)
+        call._context.add_callback(left.set)
         entered.set()
-        assert gone.wait(WAIT_S)
-        call.on_cancel(told.set)
+        assert left.wait(WAIT_S)
+        call.on_cancel(notified.set)
         return csi_pb2.ProbeResponse()
 
     future = serve(probe).future(REQUEST, timeout=WAIT_S)
     assert entered.wait(WAIT_S)
     future.cancel()
-    assert told.wait(WAIT_S)
+    assert notified.wait(WAIT_S)
 
 
 def test_no_stream_is_opened_while_the_server_stops(serve: Callable[..., Any]) -> None:

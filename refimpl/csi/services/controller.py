@@ -52,11 +52,11 @@ class ControllerService(SnapshotRpcs):
     ) -> pb.ControllerPublishVolumeResponse:
         """The volume at a node."""
         self._point("ControllerPublishVolume.before_effect")
-        sent = request.HasField("volume_capability")
+        has_capability = request.HasField("volume_capability")
         attachment = self._state.attachments.publish(
             request.volume_id,
             request.node_id,
-            codec.capability_in(request.volume_capability) if sent else None,
+            codec.capability_in(request.volume_capability) if has_capability else None,
             request.readonly,
             request.volume_context,
             request.secrets,
@@ -185,16 +185,16 @@ class ControllerService(SnapshotRpcs):
 
 
 def _new_volume(request: pb.CreateVolumeRequest) -> NewVolume:
-    sent = request.HasField
+    has = request.HasField
     return NewVolume(
         request.name,
         codec.capabilities_in(request.volume_capabilities),
-        codec.range_in(request.capacity_range) if sent("capacity_range") else None,
+        codec.range_in(request.capacity_range) if has("capacity_range") else None,
         codec.map_in(request.parameters),
         codec.map_in(request.mutable_parameters),
-        codec.source_in(request.volume_content_source) if sent("volume_content_source") else None,
+        codec.source_in(request.volume_content_source) if has("volume_content_source") else None,
         codec.requirement_in(request.accessibility_requirements)
-        if sent("accessibility_requirements")
+        if has("accessibility_requirements")
         else None,
         request.secrets,
     )

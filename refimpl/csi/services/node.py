@@ -49,12 +49,14 @@ class NodeService:
     ) -> pb.NodeStageVolumeResponse:
         """The volume ready at its staging path."""
         self._point("NodeStageVolume.before_effect")
-        sent = request.HasField("volume_capability")
+        has_capability = request.HasField("volume_capability")
         self._state.stage(
             StageRequest(
                 volume_id=request.volume_id,
                 path=request.staging_target_path,
-                capability=codec.capability_in(request.volume_capability) if sent else None,
+                capability=codec.capability_in(request.volume_capability)
+                if has_capability
+                else None,
                 publish_context=request.publish_context,
                 volume_context=request.volume_context,
                 secrets=request.secrets,
@@ -77,12 +79,14 @@ class NodeService:
     ) -> pb.NodePublishVolumeResponse:
         """The volume at a target that we make."""
         self._point("NodePublishVolume.before_effect")
-        sent = request.HasField("volume_capability")
+        has_capability = request.HasField("volume_capability")
         self._state.publish(
             PublishRequest(
                 volume_id=request.volume_id,
                 target=request.target_path,
-                capability=codec.capability_in(request.volume_capability) if sent else None,
+                capability=codec.capability_in(request.volume_capability)
+                if has_capability
+                else None,
                 readonly=request.readonly,
                 staging=request.staging_target_path,
                 publish_context=request.publish_context,
@@ -121,14 +125,16 @@ class NodeService:
     ) -> pb.NodeExpandVolumeResponse:
         """The volume on this node at its new size."""
         self._point("NodeExpandVolume.before_effect")
-        ranged = request.HasField("capacity_range")
-        sent = request.HasField("volume_capability")
+        has_range = request.HasField("capacity_range")
+        has_capability = request.HasField("volume_capability")
         capacity = self._state.expand(
             ExpandRequest(
                 volume_id=request.volume_id,
                 path=request.volume_path,
-                wanted=codec.range_in(request.capacity_range) if ranged else None,
-                capability=codec.capability_in(request.volume_capability) if sent else None,
+                wanted=codec.range_in(request.capacity_range) if has_range else None,
+                capability=codec.capability_in(request.volume_capability)
+                if has_capability
+                else None,
                 secrets=request.secrets,
             )
         )

@@ -28,8 +28,8 @@ def opened(tmp_path: Path) -> Iterator[Open]:
         return storages[-1]
 
     yield storage
-    for one in storages:
-        one.close()
+    for opened_storage in storages:
+        opened_storage.close()
     mounted = [mount.point for mount in mounts.table() if mount.point.startswith(f"{tmp_path}/")]
     devices = [
         device

@@ -122,10 +122,10 @@ class Groups:
         self, name: str, volumes: Sequence[Volume], parameters: dict[str, str]
     ) -> GroupSnapshot:
         tables = self._tables
-        group_id, now = tables.ids("group", name), tables.clock()
-        members = tuple(plan(tables, "", volume, now, group_id=group_id) for volume in volumes)
+        group_id, moment = tables.ids("group", name), tables.clock()
+        members = tuple(plan(tables, "", volume, moment, group_id=group_id) for volume in volumes)
         sources = tuple(volume.id for volume in volumes)
-        return GroupSnapshot(group_id, name, sources, members, now, parameters)
+        return GroupSnapshot(group_id, name, sources, members, moment, parameters)
 
     def _reserve(self, group: GroupSnapshot) -> list[sizes.Reservation]:
         """Room for the members in each of their pools, or in none."""
