@@ -53,5 +53,5 @@ STYLES: Mapping[str, Callable[[IdKind, str], str]] = {
 
 
 def style(name: str) -> Ids:
-    """The style of that name, as in Settings.ids."""
+    """The style of that name, as in DriverSettings.ids."""
     return STYLES[name]

@@ -84,7 +84,7 @@ class Control:
         self.stop()
 
     def answer(self, request: HttpRequest) -> HttpAnswer:
-        """What a request is answered with. Raises AnswerError, or what a route refuses with."""
+        """What a request is answered with. Raises HttpError, or what a route refuses with."""
         name = f"{request.method} {request.path}"
         if name in self.routes:
             return self.routes[name](_object(request.body))

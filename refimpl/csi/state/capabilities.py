@@ -1,6 +1,6 @@
 """Which capability opens which RPC, what implies what, and which revision knows what (CSI 1.13).
 
-Literal tables; `Settings` reads them. Groups are named after who answers them: plugin
+Literal tables; `DriverSettings` reads them. Groups are named after who answers them: plugin
 (GetPluginCapabilities, Service), expansion (the same, VolumeExpansion), controller, group, node.
 """
 

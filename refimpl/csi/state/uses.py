@@ -12,7 +12,7 @@ Use = tuple[str, str, str]
 
 
 class UseTables:
-    """Part of `tables.Tables`, under its lock and with its `on_change`."""
+    """Part of `tables.DriverTables`, under its lock and with its `on_change`."""
 
     def __init__(self, on_change: OnChange) -> None:
         self.on_change = on_change

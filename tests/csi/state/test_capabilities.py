@@ -30,7 +30,7 @@ def test_names_and_numbers_are_those_of_the_schema(group: str) -> None:
     assert dict(NUMBERS[group]) == wire
 
 
-def test_every_rpc_of_every_service_has_a_gate() -> None:
+def test_every_rpc_of_every_service_has_a_prerequisite() -> None:
     """An RPC without one could not be switched off."""
     rpcs = {
         method.name

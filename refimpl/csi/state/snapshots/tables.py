@@ -14,7 +14,7 @@ from refimpl.wire.status import Code, Refused
 
 
 class SnapshotTables:
-    """Part of `tables.Tables`, under its lock and with its `on_change`."""
+    """Part of `tables.DriverTables`, under its lock and with its `on_change`."""
 
     def __init__(self, settings: DriverSettings, on_change: OnChange) -> None:
         self.settings = settings
