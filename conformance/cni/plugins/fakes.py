@@ -67,14 +67,13 @@ class Functions:
     ) -> Outcome:
         """See Executor."""
 
-        def proceed(asked: Request) -> Outcome:
-            return self._proceed(plugin, asked, deadline_s, conditions)
+        def proceed(request: Request, _host: object = None) -> Outcome:
+            return self._proceed(plugin, request, deadline_s, conditions)
 
-        broken = getattr(self._mutant, request.verb, None) if request.verb.isupper() else None
-        if broken and Path(plugin).name == self._broken:
-            outcome: Outcome = broken(proceed, request, self._host)
-            return outcome
-        return proceed(request)
+        broken = request.verb.isupper() and Path(plugin).name == self._broken
+        call = mutants.bent(self._mutant if broken else None, request.verb, proceed)
+        outcome: Outcome = call(request, self._host)
+        return outcome
 
     def _proceed(
         self, plugin: str | Path, request: Request, deadline_s: float, conditions: Conditions

@@ -10,6 +10,7 @@ from typing import Any
 
 from conformance.cni.mutation import RuntimeMutant
 from conformance.cni.plugins.calling import called
+from conformance.engine.mutants import bent
 from refimpl.cni.execute import PLAIN, Conditions, Outcome, Processes, Request
 from refimpl.cni.plugins import settings_of
 
@@ -38,20 +39,17 @@ class Functions:
         left = getattr(self.until, "at", time.monotonic() + deadline_s) - time.monotonic()
         deadline_s = max(min(deadline_s, left), 0.01)
 
-        def proceed(asked: Request, **other: Any) -> Outcome:
-            how = {"deadline_s": deadline_s, "conditions": conditions, "plugin": plugin, **other}
-            return self._proceed(asked, **how)
+        def proceed(request: Request, plugin: Path = Path(plugin), **other: Any) -> Outcome:
+            how = {"deadline_s": deadline_s, "conditions": conditions, **other}
+            return self._proceed(request, plugin=plugin, **how)
 
-        broken = getattr(self._mutant, "exec", None)
-        if broken:
-            outcome: Outcome = broken(proceed, request, Path(plugin))
-            return outcome
-        return proceed(request)
+        outcome: Outcome = bent(self._mutant, "exec", proceed)(request, Path(plugin))
+        return outcome
 
     def _proceed(
-        self, request: Request, *, plugin: str | Path, deadline_s: float, conditions: Conditions
+        self, request: Request, *, plugin: Path, deadline_s: float, conditions: Conditions
     ) -> Outcome:
-        settings = _function_of(Path(plugin))
+        settings = _function_of(plugin)
         if settings is None:
             return self._processes.run(
                 plugin, request, deadline_s=deadline_s, conditions=conditions

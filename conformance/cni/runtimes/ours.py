@@ -10,9 +10,8 @@ import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import attrs
 
@@ -20,6 +19,7 @@ from conformance.cni.mutation import RuntimeMutant
 from conformance.cni.runtimes.functions import Functions
 from conformance.cni.runtimes.namespaces import Namespaces
 from conformance.cni.runtimes.subject import Failed, Feature, Pod, Readiness, describe
+from conformance.engine.mutants import Interposed, bent
 from refimpl.cni.config import ConfigError
 from refimpl.cni.contract import CniError
 from refimpl.cni.plugins import install
@@ -32,7 +32,6 @@ _ERRORS = (CniError, Trouble, ConfigError, CacheError, ExceptionGroup, ValueErro
 _RAISE = '#!/bin/sh\n[ "$CNI_COMMAND" != ADD ] || nsenter --net="$CNI_NETNS" ip link set lo up\n'
 _SHORT_S = 2.0
 _NO_ROOT = "namespaces of the simulated runtime take root"
-_VERBS = ("add", "delete", "check", "gc", "status")
 
 
 class Ours:
@@ -67,13 +66,12 @@ class Ours:
     def _open(self) -> None:
         """A process of the runtime begins: nothing is known but what lies on the disk."""
         self.executor = Functions(self.mutant)
-        kind = _broken(self.mutant) if self.mutant else Runtime
         environ = {
             "PATH": os.environ.get("PATH", os.defpath),
             "CNI_FOO": "stray",
             "CNI_ARGS": "STRAY=1",
         }
-        self.runtime = kind(
+        runtime = Runtime(
             self.bin_dirs,
             self.cache_dir,
             profile=self.profile,
@@ -81,6 +79,7 @@ class Ours:
             environ=environ,
             pause=lambda _seconds: time.sleep(0.2),
         )
+        self.runtime = cast("Runtime", Interposed(runtime, self.mutant)) if self.mutant else runtime
         self.dead = ""
 
     def _install_loopback(self) -> None:
@@ -273,8 +272,7 @@ class Ours:
     # Inside
 
     def _act(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
-        broken = getattr(self.mutant, name, None)
-        return partial(broken, real) if broken else real
+        return bent(self.mutant, name, real)
 
     def _live(self) -> None:
         if self.dead:
@@ -307,17 +305,3 @@ def _quick(chosen: Profile) -> Profile:
         policy=attrs.evolve(chosen.policy, deadlines=deadlines),
         pods=attrs.evolve(chosen.pods, networks=0),
     )
-
-
-def _broken(mutant: RuntimeMutant) -> type[Runtime]:
-    """The runtime with the mutant's methods between it and its caller."""
-
-    def between(name: str) -> Callable[..., Any]:
-        def method(self: Runtime, *args: Any, **how: Any) -> Any:
-            real = partial(getattr(Runtime, name), self)
-            return getattr(mutant, name)(real, *args, **how)
-
-        return method
-
-    methods = {name: between(name) for name in _VERBS if hasattr(mutant, name)}
-    return type("Broken", (Runtime,), methods)

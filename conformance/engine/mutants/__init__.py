@@ -39,12 +39,14 @@ from conformance.engine.mutants.combinators import (
     swallows,
     turns,
 )
+from conformance.engine.mutants.fields import GONE
 from conformance.engine.mutants.loading import classes, command, fake, load
 from conformance.engine.mutants.mutant import Interposed, Mutant, bent, standing
 from conformance.engine.mutants.notes import Notes
 
 __all__ = [
     "ANY",
+    "GONE",
     "Bend",
     "Interposed",
     "Mutant",

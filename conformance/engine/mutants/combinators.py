@@ -76,12 +76,7 @@ def sets(path: str, value: Any, *, when: Condition = None) -> Bend:
 
 def clears(*paths: str, when: Condition = None) -> Bend:
     """The request comes without these fields."""
-
-    def clear(request: Any) -> None:
-        for path in paths:
-            fields.remove(request, path)
-
-    return before(clear, when=when)
+    return chain(*(sets(path, fields.GONE, when=when) for path in paths))
 
 
 # Of the reply
@@ -107,12 +102,7 @@ def answers(path: str, value: Any, *, when: Condition = None) -> Bend:
 
 def omits(*paths: str, when: Condition = None) -> Bend:
     """The reply goes without these fields."""
-
-    def omit(reply: Any) -> None:
-        for path in paths:
-            fields.remove(reply, path)
-
-    return after(omit, when=when)
+    return chain(*(answers(path, fields.GONE, when=when) for path in paths))
 
 
 # Of what becomes of the call

@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, MutableMapping, MutableSequence
 from typing import Any
 
-__all__ = ["filled", "put", "remove", "value_of"]
+__all__ = ["GONE", "filled", "put", "remove", "value_of"]
+
+GONE: Any = object()
+"""As a value: the field is not set, the member is not there."""
 
 _NOTHING: Any = object()
 
@@ -20,6 +23,9 @@ def put(thing: Any, path: str, value: Any) -> None:
     A function is given what is there, and returns what is to be there instead, or None when it has
     changed a list, map or message in its place. For a member that is missing it is not called.
     """
+    if value is GONE:
+        remove(thing, path)
+        return
     for owner, step in list(_ends(thing, path, missing=True)):
         if not callable(value):
             _assign(owner, step, value)
