@@ -20,6 +20,7 @@ from conformance.cdi.implementation import EVERY, spoken
 from conformance.cdi.mutation import CdiMutant
 from conformance.engine import process
 from conformance.engine.lines import Message
+from conformance.engine.mutants import bent
 from conformance.engine.target import Loss
 from refimpl import __version__, cdi
 from refimpl.cdi import annotations as requests
@@ -60,8 +61,7 @@ class InProcess:
     def answer(self, act: str, request: Message) -> Message:
         """See Implementation."""
         proceed: Callable[[Message], Message] = functools.partial(self._answer, act)
-        broken = getattr(self._mutant, act, None)
-        reply: Message = broken(proceed, request) if broken else proceed(request)
+        reply: Message = bent(self._mutant, act, proceed)(request)
         return reply
 
     def resident(self) -> int:

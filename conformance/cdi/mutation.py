@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import abc
 import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from conformance.engine.mutants import Mutant
+from conformance.engine.mutants import Bend, Mutant, after, before
+from conformance.engine.mutants.fields import put
 from refimpl.documents import DocumentError, yaml
 
 if TYPE_CHECKING:
@@ -28,25 +28,53 @@ class CdiMutant(Mutant):
     fake: InProcess
 
 
-class Misreading(CdiMutant):
-    """An implementation that takes a document for another one: `read` changes it or gives one
-    back, before anything is judged. What is no document stays as it is.
+def reads(change: Callable[[Message], Message | None], *, suffix: str = "") -> Bend:
+    """A bend of `open`: each document is taken for what `change` makes of it, before anything is
+    judged; None for one changed in its place. `suffix`: of files with that name only. What is no
+    document stays as it is.
     """
 
-    @abc.abstractmethod
-    def read(self, document: Any, name: str) -> Any:
-        """What the document of that file is taken for."""
-
-    def open(self, proceed: Proceed, request: Message) -> Message:
-        """Puts what was understood in the place of what was written."""
+    def misread(request: Message) -> None:
         for path in files(request):
             try:
                 document = yaml.parse(path.read_bytes()).value
             except DocumentError:
                 continue
-            if isinstance(document, dict):
-                path.write_text(json.dumps(self.read(document, path.name), default=str))
-        return proceed(request)
+            if isinstance(document, dict) and path.name.endswith(suffix):
+                other = change(document)
+                text = json.dumps(document if other is None else other, default=str)
+                path.write_text(text)
+
+    return before(misread)
+
+
+def misreads(path: str, value: Any, *, suffix: str = "") -> Bend:
+    """A bend of `open`: each document is taken for one with this value, or with what a function
+    makes of its own. A path from `edits` on leads through the edits of file and devices.
+    """
+    start, _, rest = path.partition(".")
+
+    def change(document: Message) -> None:
+        for owner in edits(document) if start == "edits" else [document]:
+            put(owner, rest if start == "edits" else path, value)
+
+    return reads(change, suffix=suffix)
+
+
+def rejects(condition: Callable[[Message], Any]) -> Bend:
+    """A bend of `open`: documents of which that is so are taken for none."""
+    return reads(lambda document: {} if condition(document) else None)
+
+
+def injects(path: str, value: Any) -> Bend:
+    """A bend of `inject`: the config that comes of it has this value, or what a function makes of
+    the one that it has."""
+
+    def change(reply: Message) -> None:
+        if "error" not in reply:
+            put(reply["config"], path, value)
+
+    return after(change)
 
 
 def files(request: Message) -> Iterator[Path]:
@@ -61,12 +89,6 @@ def edits(document: Any) -> Iterator[Message]:
     listed = document.get("devices")
     owners = [document, *(listed if isinstance(listed, list) else ())]
     for owner in owners:
-        found = owner.get("containerEdits") if isinstance(owner, dict) else None
-        if isinstance(found, dict):
-            yield found
-
-
-def items(document: Any, member: str) -> Iterator[Message]:
-    """Every item of that kind in the edits of a document."""
-    for found in edits(document):
-        yield from (each for each in found.get(member, ()) if isinstance(each, dict))
+        inner = owner.get("containerEdits") if isinstance(owner, dict) else None
+        if isinstance(inner, dict):
+            yield inner

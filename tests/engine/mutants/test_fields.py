@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from conformance.engine.mutants.fields import filled, put, remove, value_of
+from conformance.engine.mutants.fields import GONE, filled, put, remove, value_of
 from refimpl.csi.api import csi_pb2 as pb
 
 
@@ -120,3 +120,10 @@ def test_where_a_document_is_made_otherwise_nothing_is_done() -> None:
         put(document, "plugins.3.type", "x")
         remove(document, "plugins.type")
         assert repr(document) == before
+
+
+def test_what_is_put_as_gone_is_removed() -> None:
+    """So that a value says all that can be wrong with a field."""
+    document: Any = {"a": {"b": 1, "c": 2}}
+    put(document, "a.b", GONE)
+    assert document == {"a": {"c": 2}}
