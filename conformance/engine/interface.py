@@ -67,7 +67,8 @@ class Interface:
     specification, oldest first. settings: the class of what a user says of a target. opener:
     function from ResolvedTarget to Target. leftovers: function from ResolvedTarget to what a sweep
     works with; empty where runs leave nothing. fakes: what `refimpl serve` calls a fake, and its
-    class. preload: modules that a run on our fakes imports.
+    class. mutants: their folder below fixtures/mutants, or a path; its name when empty. preload:
+    modules that a run on our fakes imports.
     """
 
     name: str
@@ -87,6 +88,7 @@ class Interface:
     options: tuple[Option, ...] = ()
     leftovers: str = ""
     fakes: Mapping[str, str] = attrs.field(factory=dict)
+    mutants: str = ""
     preload: tuple[str, ...] = ()
 
     def schemes(self, side: str) -> Mapping[str, Scheme]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import os
 import signal
 import threading
 from collections.abc import Iterator, Sequence
@@ -77,6 +78,12 @@ def _ended_like_ctrl_c() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def usual_workers(options: Options) -> str:
+    """How many workers judge where the user does not say: of all our fakes two, else none, as a
+    target of somebody else's may not bear two cases at a time."""
+    return "2" if options.interface == ALL and len(os.sched_getaffinity(0)) > 1 else "0"
 
 
 def identified(options: Options) -> Options:

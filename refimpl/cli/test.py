@@ -74,7 +74,12 @@ class TestCommand(click.Command):
 @click.option("--focus", default="", metavar="REGEX", help="Only ids and titles that match.")
 @click.option("--skip-re", default="", metavar="REGEX", help="Leave out ids and titles that match.")
 @click.option("--heavy", is_flag=True, help="Also cases that make thousands of objects.")
-@click.option("-n", "workers", default="0", metavar="WORKERS", help="Worker processes, or auto.")
+@click.option(
+    "-n",
+    "workers",
+    metavar="WORKERS",
+    help="Worker processes, or auto.  [0; of all: 2 where there are processors for them]",
+)
 @click.option("-x", "first", is_flag=True, help="Stop at the first failure.")
 @click.option("--strict", is_flag=True, help="A failed SHOULD or MAY fails the run.")
 @click.option("--expect", multiple=True, metavar="FILE", help="Known failures (TOML), strict.")
@@ -117,7 +122,7 @@ def command(ctx: click.Context, /, iface: str, target: str, **arguments: Any) ->
     try:
         status = run.run(
             options,
-            workers=arguments["workers"],
+            workers=arguments["workers"] or run.usual_workers(options),
             first=arguments["first"],
             extra=ctx.meta["pytest"],
         )

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.engine import fixtures
+from conformance.engine.interfaces import INTERFACES
 from conformance.engine.mutants.mutant import Interposed, Mutant
 from conformance.engine.options import BadOption
 
@@ -47,16 +48,18 @@ def _between(services: Mapping[Any, object], mutant: Mutant) -> dict[Any, object
 def classes(interface: str) -> dict[str, type[Mutant]]:
     """Every mutant of an interface by its name; raises BadOption for a name used twice."""
     found: dict[str, type[Mutant]] = {}
-    for path in sorted((fixtures.folder() / "mutants").glob(f"{interface}/**/*.py")):
-        for mutant in _in_file(path):
+    record = INTERFACES.get(interface)
+    folder = fixtures.folder() / "mutants" / ((record and record.mutants) or interface)
+    for path in sorted(folder.rglob("*.py")):
+        for mutant in _in_file(path, folder.parent):
             if mutant.__name__ in found:
                 raise BadOption(f"{path}: there are two mutants called {mutant.__name__}")
             found[mutant.__name__] = mutant
     return found
 
 
-def _in_file(path: Path) -> Iterator[type[Mutant]]:
-    within = path.relative_to(fixtures.folder() / "mutants").with_suffix("")
+def _in_file(path: Path, home: Path) -> Iterator[type[Mutant]]:
+    within = path.relative_to(home).with_suffix("")
     name = "refimpl_mutants_" + "_".join(within.parts)
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
