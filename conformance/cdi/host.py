@@ -9,18 +9,19 @@ import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import attrs
 
 from conformance.cdi.documents import OCI, document
-from conformance.engine.ledger.entries import FILE, FOLDER
+from conformance.cdi.implementation import Implementation
+from conformance.cdi.nodes import Nodes
+from conformance.cdi.settings import CdiSettings
+from conformance.engine.ledger.entries import FILE, FOLDER, Ledger
 from conformance.engine.lines import Message
+from conformance.engine.resolve import ResolvedTarget
 from conformance.engine.verdict import Broken, expect
 from refimpl.documents import yaml
-
-if TYPE_CHECKING:
-    from conformance.cdi.target import CdiTarget
 
 Config = dict[str, Any]
 Content = Mapping[str, Any] | str | bytes
@@ -51,13 +52,32 @@ class Injected:
         return name in self.unresolved or name in self.error
 
 
+class HostTarget(Protocol):
+    """What a host needs of its target: the implementation, and what keeps a record of its acts."""
+
+    implementation: Implementation
+    nodes: Nodes
+    ledger: Ledger
+    resolved: ResolvedTarget
+    settings: CdiSettings
+
+    def ask(self, act: str, request: Message) -> Message:
+        """The implementation's reply to an act; raises Gone where it has ended."""
+
+    def wrote(self, path: Path, data: bytes) -> None:
+        """Takes note of a file, for whoever reads a finding."""
+
+    def next_cache(self) -> int:
+        """The number of a new cache."""
+
+
 class Host:
     """Two directories, the second one winning, and what one implementation makes of them.
 
     `kind` is this case's own, so that nothing meets the files of another one.
     """
 
-    def __init__(self, target: CdiTarget, number: int, directories: Sequence[str]) -> None:
+    def __init__(self, target: HostTarget, number: int, directories: Sequence[str]) -> None:
         self.target, self.settings, self.nodes = target, target.settings, target.nodes
         self.folder = target.ledger.folder("refimpl-cdi-")
         self._own = not directories

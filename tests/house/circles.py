@@ -23,12 +23,6 @@ Knot = frozenset[str]
 KNOWN: tuple[Knot, ...] = (
     frozenset(
         {
-            "conformance.cdi.host",
-            "conformance.cdi.target",
-        }
-    ),
-    frozenset(
-        {
             "conformance.cdi.inprocess",
             "conformance.cdi.mutation",
         }
