@@ -1,4 +1,4 @@
-"""The objects of an API server: kept by place, changed by patches, followed by watches."""
+"""The objects of an API server: kept by place, changed, followed by watches."""
 
 from __future__ import annotations
 
@@ -12,19 +12,10 @@ from typing import Any
 
 import attrs
 
-__all__ = ["Change", "Conflict", "Missing", "Objects", "Place", "merged"]
+from refimpl.apiserver.manifests import Malformed, Object, checked
 
-Object = dict[str, Any]
+__all__ = ["Change", "Conflict", "Missing", "Objects", "Place"]
 
-# Lists that are maps to a strategic merge, by the field that names an entry (of v1.Node and v1.Pod,
-# what kubelet patches). All other lists are replaced as a whole.
-_KEYED = {
-    "conditions": "type",
-    "addresses": "type",
-    "podIPs": "ip",
-    "hostIPs": "ip",
-    "ownerReferences": "uid",
-}
 _DONE = ("Succeeded", "Failed")
 
 
@@ -55,7 +46,7 @@ class Place:
 
 @attrs.frozen
 class Change:
-    """What a watch tells. `kind`: ADDED, MODIFIED or DELETED."""
+    """One event of a watch. `kind`: ADDED, MODIFIED or DELETED."""
 
     version: int
     kind: str
@@ -71,7 +62,7 @@ class Objects:
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._held: dict[Place, Object] = {}
+        self._objects: dict[Place, Object] = {}
         # The version of the first change is 2: 0 and 1 are "whatever there is" and the empty store.
         self._log: list[Change] = []
         self._watchers = 0  # a generation: raised to end all watches
@@ -81,47 +72,48 @@ class Objects:
         """Of the last change."""
         return len(self._log) + 1
 
-    def create(self, place: Place, given: Mapping[str, Any]) -> Object:
-        """Adds an object; raises Conflict if there is one already."""
+    def create(self, place: Place, manifest: Mapping[str, Any]) -> Object:
+        """Adds an object and returns it as it is kept; raises Malformed, or Conflict if there is
+        one already."""
         with self._changed:
-            if place in self._held:
+            if place in self._objects:
                 raise Conflict(f"{place.resource} {place.name} exists already")
-            made = copy.deepcopy(dict(given))
-            about = made.setdefault("metadata", {})
-            about.update(name=place.name, generation=1, creationTimestamp=_now())
-            about.setdefault("uid", str(uuid.uuid4()))
+            created = copy.deepcopy(dict(checked(manifest)))
+            metadata = created["metadata"] = created.get("metadata") or {}
+            metadata.update(name=place.name, generation=1, creationTimestamp=_now())
+            metadata.setdefault("uid", str(uuid.uuid4()))
             if place.namespace:
-                about["namespace"] = place.namespace
-            return self._record("ADDED", place, made)
+                metadata["namespace"] = place.namespace
+            return self._record("ADDED", place, created)
 
     def get(self, place: Place) -> Object:
-        """Raises Missing."""
+        """The object at a place; raises Missing."""
         with self._changed:
-            if place not in self._held:
+            if place not in self._objects:
                 raise Missing(f"{place.resource} {place.name} not found")
-            return self._held[place]
+            return self._objects[place]
 
     def find(self, within: Place, fields: Mapping[str, str] | None = None) -> list[Object]:
         """All objects there whose fields (`spec.nodeName`) have these values."""
         with self._changed:
-            return [
-                held
-                for place, held in self._held.items()
-                if within.holds(place) and _selected(held, fields or {})
-            ]
+            return [self._objects[place] for place in self._places(within, fields)]
 
     def change(self, place: Place, how: Callable[[Object], Object]) -> Object:
-        """Replaces the object by what `how` makes of a copy; raises Missing, Conflict."""
+        """Replaces the object by what `how` makes of a copy; raises Missing, Conflict, or
+        Malformed."""
         with self._changed:
             before = self.get(place)
-            after = how(copy.deepcopy(before))
+            after = checked(how(copy.deepcopy(before)))
+            if not after.get("metadata"):
+                raise Malformed(f"{place.resource} {place.name}: an object keeps its metadata")
             if after["metadata"].get("uid", "") not in ("", before["metadata"]["uid"]):
                 raise Conflict(f"{place.resource} {place.name}: it has another uid by now")
             after["metadata"] |= {"uid": before["metadata"]["uid"]}
             if {**after, "metadata": _plain(after)} == {**before, "metadata": _plain(before)}:
                 return before
-            about = after["metadata"]
-            if "deletionTimestamp" in about and not about.get("finalizers") and not _pod(place):
+            metadata = after["metadata"]
+            done = "deletionTimestamp" in metadata and not metadata.get("finalizers")
+            if done and not _is_pod(place):
                 return self._drop(place, after)
             return self._record("MODIFIED", place, after)
 
@@ -129,16 +121,22 @@ class Objects:
         """Deletes an object: a pod that runs on a node is only marked, until its kubelet deletes it
         with no grace. Raises Missing, or Conflict for another uid."""
         with self._changed:
-            held = self.get(place)
-            if uid not in ("", held["metadata"]["uid"]):
+            current = self.get(place)
+            if uid not in ("", current["metadata"]["uid"]):
                 raise Conflict(f"{place.resource} {place.name}: it has another uid by now")
-            grace = _grace(held, grace_s) if _pod(place) else 0
-            if not grace and (_pod(place) or not held["metadata"].get("finalizers")):
-                return self._drop(place, held)
-            marked = copy.deepcopy(held)
-            told = {"deletionTimestamp": _now(grace), "deletionGracePeriodSeconds": grace}
-            marked["metadata"] = {**told, **marked["metadata"]}
+            grace = _grace(current, grace_s) if _is_pod(place) else 0
+            if not grace and (_is_pod(place) or not current["metadata"].get("finalizers")):
+                return self._drop(place, current)
+            marked = copy.deepcopy(current)
+            mark = {"deletionTimestamp": _now(grace), "deletionGracePeriodSeconds": grace}
+            marked["metadata"] = {**mark, **marked["metadata"]}
             return self._record("MODIFIED", place, marked)
+
+    def remove_all(self, within: Place, fields: Mapping[str, str] | None = None) -> None:
+        """Deletes all objects there whose fields have these values, each as `remove` does."""
+        with self._changed:
+            for place in self._places(within, fields):
+                self.remove(place)
 
     def watch(
         self, within: Place, since: int, fields: Mapping[str, str], limit_s: float
@@ -166,74 +164,53 @@ class Objects:
             self._watchers += 1
             self._changed.notify_all()
 
-    def _drop(self, place: Place, held: Object) -> Object:
-        del self._held[place]
-        return self._record("DELETED", place, copy.deepcopy(held))
+    def _places(self, within: Place, fields: Mapping[str, str] | None) -> list[Place]:
+        return [
+            place
+            for place, object in self._objects.items()
+            if within.holds(place) and _selected(object, fields or {})
+        ]
 
-    def _record(self, kind: str, place: Place, held: Object) -> Object:
+    def _drop(self, place: Place, last: Object) -> Object:
+        del self._objects[place]
+        return self._record("DELETED", place, copy.deepcopy(last))
+
+    def _record(self, kind: str, place: Place, object: Object) -> Object:
         version = self.version + 1
-        held["metadata"]["resourceVersion"] = str(version)
+        object["metadata"]["resourceVersion"] = str(version)
         if kind != "DELETED":
-            self._held[place] = held
-        self._log.append(Change(version, kind, place, held))
+            self._objects[place] = object
+        self._log.append(Change(version, kind, place, object))
         self._changed.notify_all()
-        return held
+        return object
 
 
-def merged(before: Any, patch: Any, *, strategic: bool) -> Any:
-    """`before` with a merge patch (RFC 7386) on it, or with a strategic one of Kubernetes, as far
-    as kubelet makes them."""
-    if not isinstance(patch, dict):
-        return patch
-    after = dict(before) if isinstance(before, dict) else {}
-    for name, value in patch.items():
-        if strategic and name.startswith("$"):  # orders and retained keys: order tells nothing here
-            continue
-        if value is None:
-            after.pop(name, None)
-        elif strategic and name in _KEYED and isinstance(value, list):
-            after[name] = _by_key(after.get(name) or [], value, _KEYED[name])
-        else:
-            after[name] = merged(after.get(name), value, strategic=strategic)
-    return after
+def _selected(object: Object, fields: Mapping[str, str]) -> bool:
+    return all(_field(object, path) == value for path, value in fields.items())
 
 
-def _by_key(before: list[Any], patch: list[Any], key: str) -> list[Any]:
-    if any(entry.get("$patch") == "replace" for entry in patch):
-        return [entry for entry in patch if "$patch" not in entry]
-    after = {entry[key]: entry for entry in before}
-    for entry in patch:
-        if entry.get("$patch") == "delete":
-            after.pop(entry[key], None)
-        else:
-            after[entry[key]] = merged(after.get(entry[key]), entry, strategic=True)
-    return list(after.values())
-
-
-def _selected(held: Object, fields: Mapping[str, str]) -> bool:
-    return all(_field(held, path) == value for path, value in fields.items())
-
-
-def _field(held: Any, path: str) -> str:
+def _field(object: Object, path: str) -> str:
+    value: Any = object
     for name in path.split("."):
-        held = held.get(name, {}) if isinstance(held, dict) else {}
-    return held if isinstance(held, str) else ""
+        value = value.get(name, {}) if isinstance(value, dict) else {}
+    return value if isinstance(value, str) else ""
 
 
-def _pod(place: Place) -> bool:
+def _is_pod(place: Place) -> bool:
     return place.resource == "v1/pods"
 
 
-def _grace(pod: Object, wanted: int | None) -> int:
+def _grace(pod: Object, wanted_s: int | None) -> int:
+    spec, status = pod.get("spec") or {}, pod.get("status") or {}
     # Nobody would end a pod that no kubelet has, and one that is over has ended.
-    if not pod["spec"].get("nodeName") or pod.get("status", {}).get("phase") in _DONE:
+    if not spec.get("nodeName") or status.get("phase") in _DONE:
         return 0
-    own: int = pod["spec"].get("terminationGracePeriodSeconds", 30)
-    return own if wanted is None else wanted
+    own_s: int = spec.get("terminationGracePeriodSeconds", 30)
+    return own_s if wanted_s is None else wanted_s
 
 
-def _plain(held: Object) -> Object:
-    return {name: each for name, each in held["metadata"].items() if name != "resourceVersion"}
+def _plain(object: Object) -> Object:
+    return {name: each for name, each in object["metadata"].items() if name != "resourceVersion"}
 
 
 def _now(later_s: int = 0) -> str:

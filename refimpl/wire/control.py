@@ -11,7 +11,8 @@ import msgspec
 from refimpl.wire.endpoint import Endpoint, bound
 from refimpl.wire.faults import FaultError, FaultRule, Faults, cut_connections
 from refimpl.wire.faults.config import read_rules
-from refimpl.wire.http import HttpAnswer, HttpError, HttpListener, HttpRequest
+from refimpl.wire.http import HttpAnswer, HttpListener, HttpRequest
+from refimpl.wire.http_server import HttpError
 from refimpl.wire.journal import Journal
 
 __all__ = ["Control", "Route"]

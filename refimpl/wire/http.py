@@ -6,8 +6,6 @@ import contextlib
 import http.server
 import os
 import socket
-import socketserver
-import sys
 import threading
 import traceback
 import urllib.parse
@@ -20,9 +18,10 @@ import msgspec
 
 from refimpl.wire.endpoint import Endpoint, EndpointError
 from refimpl.wire.faults.document import LARGEST_TEXT
+from refimpl.wire.http_server import CappedServer, HttpError, drain, read_body
 from refimpl.wire.status import Refused
 
-__all__ = ["HttpAnswer", "HttpError", "HttpListener", "HttpRequest"]
+__all__ = ["HttpAnswer", "HttpListener", "HttpRequest"]
 
 IDLE_S = 30.0
 """How long a caller may say nothing before its connection is closed."""
@@ -33,7 +32,6 @@ LARGEST_BODY = LARGEST_TEXT
 HttpAnswer = dict[str, Any] | Iterator[bytes]
 """One JSON object, or lines of JSON."""
 
-_DISCARDED = 16 * 1024 * 1024  # of a body that is too large, read so that the answer is seen
 _ENCODER = msgspec.json.Encoder()
 
 
@@ -46,14 +44,6 @@ class HttpRequest:
     query: dict[str, str]
     body: bytes
     form: bool
-
-
-class HttpError(Exception):
-    """The status and the sentence that the caller gets."""
-
-    def __init__(self, status: HTTPStatus, sentence: str) -> None:
-        super().__init__(sentence)
-        self.status = status
 
 
 @contextlib.contextmanager
@@ -76,11 +66,9 @@ def _refusals() -> Iterator[None]:
         raise HttpError(HTTPStatus.INTERNAL_SERVER_ERROR, sentence) from error
 
 
-class HttpListener(socketserver.ThreadingMixIn, socketserver.TCPServer):
+class HttpListener(CappedServer):
     """The listening socket, of either family; a thread for each connection."""
 
-    daemon_threads = True
-    allow_reuse_address = True
     _inode = 0
 
     def __init__(self, endpoint: Endpoint, answer: Callable[[HttpRequest], HttpAnswer]) -> None:
@@ -110,11 +98,6 @@ class HttpListener(socketserver.ThreadingMixIn, socketserver.TCPServer):
             if self._inode and os.stat(self.endpoint.path).st_ino == self._inode:
                 os.unlink(self.endpoint.path)
 
-    def handle_error(self, _request: object, _client_address: object) -> None:
-        """A caller that hangs up in the middle is no event; anything else is a bug of ours."""
-        if not isinstance(sys.exception(), OSError):
-            traceback.print_exc()
-
 
 class _RequestHandler(http.server.BaseHTTPRequestHandler):
     """One request and its answer; the connection ends with it."""
@@ -127,8 +110,18 @@ class _RequestHandler(http.server.BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """Answers a request of any method."""
         try:
+            body = read_body(self.headers, self.rfile, LARGEST_BODY)
+        except HttpError as error:
+            self._send(error.status, {"error": str(error)})
+            drain(self.connection)
+            return
+        self.server.waiting.remove(self.connection)
+        self._answer(body)
+
+    def _answer(self, body: bytes) -> None:
+        try:
             with _refusals():
-                answer = self.server.answer(self._read_request())
+                answer = self.server.answer(self._request(body))
         except HttpError as error:
             self._send(error.status, {"error": str(error)})
             return
@@ -147,8 +140,7 @@ class _RequestHandler(http.server.BaseHTTPRequestHandler):
     def log_message(self, *_words: object) -> None:
         """Says nothing: who steers gets an answer, and stderr is for what nobody asked for."""
 
-    def _read_request(self) -> HttpRequest:
-        body = self._body()  # read in any case: who still sends does not see an answer
+    def _request(self, body: bytes) -> HttpRequest:
         self._refuse_web_pages()
         url = urllib.parse.urlsplit(self.path)
         query = dict(urllib.parse.parse_qsl(url.query, keep_blank_values=True))
@@ -163,23 +155,6 @@ class _RequestHandler(http.server.BaseHTTPRequestHandler):
         foreign = self.server.endpoint.kind != "unix" and host not in names
         if foreign or "Origin" in self.headers:
             raise HttpError(HTTPStatus.FORBIDDEN, "the control endpoint is not for web pages")
-
-    def _body(self) -> bytes:
-        if "Transfer-Encoding" in self.headers:
-            raise HttpError(HTTPStatus.LENGTH_REQUIRED, "send the body with a Content-Length")
-        text = self.headers.get("Content-Length", "0")
-        if not (text.isascii() and text.isdecimal()):
-            raise HttpError(HTTPStatus.BAD_REQUEST, f"Content-Length: {text!r} is no number")
-        length = int(text)
-        if length > LARGEST_BODY:
-            self.rfile.read(min(length, _DISCARDED))
-            sentence = f"the body has {length} bytes, at most {LARGEST_BODY} are read"
-            raise HttpError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, sentence)
-        body = self.rfile.read(length)
-        if len(body) < length:
-            sentence = f"the body ended after {len(body)} of {length} bytes"
-            raise HttpError(HTTPStatus.BAD_REQUEST, sentence)
-        return body
 
     def _send(self, status: HTTPStatus, answer: dict[str, Any]) -> None:
         body = _ENCODER.encode(answer) + b"\n"

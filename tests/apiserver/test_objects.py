@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from refimpl.apiserver.objects import Conflict, Missing, Objects, Place, merged
+from refimpl.apiserver.manifests import Malformed, merged
+from refimpl.apiserver.objects import Conflict, Missing, Objects, Place
 
 POD = Place("v1/pods", "default", "p")
 NODE = Place("v1/nodes", "", "n")
@@ -20,12 +21,13 @@ def pod(**spec: Any) -> dict[str, Any]:
 
 def test_an_object_gets_what_a_server_gives_it() -> None:
     """Name, namespace, a uid unless it has one, a time and a version."""
-    made = Objects().create(POD, pod())["metadata"]
-    assert (made["name"], made["namespace"], made["generation"]) == ("p", "default", 1)
-    assert made["uid"]
-    assert made["resourceVersion"] == "2"
-    given = {"metadata": {"uid": "mine"}}
-    assert Objects().create(NODE, given)["metadata"]["uid"] == "mine"
+    metadata = Objects().create(POD, pod())["metadata"]
+    names = metadata["name"], metadata["namespace"], metadata["generation"]
+    assert names == ("p", "default", 1)
+    assert metadata["uid"]
+    assert metadata["resourceVersion"] == "2"
+    manifest = {"metadata": {"uid": "mine"}}
+    assert Objects().create(NODE, manifest)["metadata"]["uid"] == "mine"
 
 
 def test_a_name_is_there_once() -> None:
@@ -44,8 +46,8 @@ def test_objects_are_found_by_place_and_fields() -> None:
     objects.create(Place("v1/pods", "other", "q"), pod(nodeName="m"))
     assert len(objects.find(Place("v1/pods"))) == 2
     assert len(objects.find(Place("v1/pods", "other"))) == 1
-    (found,) = objects.find(Place("v1/pods"), {"spec.nodeName": "n"})
-    assert found["metadata"]["name"] == "p"
+    (object,) = objects.find(Place("v1/pods"), {"spec.nodeName": "n"})
+    assert object["metadata"]["name"] == "p"
 
 
 def test_a_running_pod_is_marked_and_then_removed_by_its_kubelet() -> None:
@@ -60,11 +62,11 @@ def test_a_running_pod_is_marked_and_then_removed_by_its_kubelet() -> None:
         objects.get(POD)
 
 
-@pytest.mark.parametrize("given", [pod(nodeName=""), {**pod(), "status": {"phase": "Failed"}}])
-def test_a_pod_that_nobody_has_to_end_is_removed_at_once(given: dict[str, Any]) -> None:
+@pytest.mark.parametrize("manifest", [pod(nodeName=""), {**pod(), "status": {"phase": "Failed"}}])
+def test_a_pod_that_nobody_has_to_end_is_removed_at_once(manifest: dict[str, Any]) -> None:
     """It has no node, or is over."""
     objects = Objects()
-    objects.create(POD, given)
+    objects.create(POD, manifest)
     objects.remove(POD)
     assert objects.find(Place("v1/pods")) == []
 
@@ -103,11 +105,11 @@ def test_a_watch_tells_what_has_come_and_what_comes() -> None:
     objects.create(NODE, {"metadata": {}})
     objects.create(POD, pod())
     watch = objects.watch(Place("v1/pods"), 1, {"spec.nodeName": "n"}, 60)
-    seen = [next(watch)]
+    changes = [next(watch)]
     objects.change(POD, lambda old: {**old, "status": {}})
     objects.remove(POD, grace_s=0)
-    seen += [next(watch), next(watch)]
-    assert [(each.kind, each.version) for each in seen] == [
+    changes += [next(watch), next(watch)]
+    assert [(each.kind, each.version) for each in changes] == [
         ("ADDED", 3),
         ("MODIFIED", 4),
         ("DELETED", 5),
@@ -128,7 +130,7 @@ def test_watches_can_be_ended() -> None:
 
 
 def test_waiting_for_a_condition_has_an_end() -> None:
-    """It is asked again after each change."""
+    """It is looked at again after each change."""
     objects = Objects()
     adding = threading.Thread(target=lambda: objects.create(POD, pod()))
     adding.start()
@@ -142,33 +144,21 @@ def test_a_watch_is_over_in_its_time() -> None:
     assert list(Objects().watch(Place("v1/pods"), 0, {}, 0.01)) == []
 
 
-@pytest.mark.parametrize(
-    ("patch", "strategic", "after"),
-    [
-        ({"a": None, "c": {"d": 1}}, False, {"l": [1], "c": {"b": 2, "d": 1}}),
-        ({"l": [2]}, True, {"a": 1, "l": [2], "c": {"b": 2}}),
-        ({"$retainKeys": ["a"]}, True, {"a": 1, "l": [1], "c": {"b": 2}}),
-    ],
-)
-def test_patches_merge_maps_and_replace_lists(
-    patch: dict[str, Any], strategic: bool, after: dict[str, Any]
-) -> None:
-    """Null removes."""
-    assert merged({"a": 1, "l": [1], "c": {"b": 2}}, patch, strategic=strategic) == after
+@pytest.mark.parametrize("metadata", [None, {"uid": 5}, []])
+def test_an_object_keeps_its_metadata(metadata: object) -> None:
+    """Whatever a patch says."""
+    objects = Objects()
+    objects.create(NODE, {"metadata": {}})
+    with pytest.raises(Malformed):
+        objects.change(NODE, lambda old: {**old, "metadata": metadata})
+    assert objects.version == 2
 
 
-@pytest.mark.parametrize(
-    ("patch", "after"),
-    [
-        ([{"type": "B", "s": 2}], [{"type": "A", "s": 1, "r": 1}, {"type": "B", "s": 2}]),
-        ([{"type": "A", "s": 3}], [{"type": "A", "s": 3, "r": 1}]),
-        ([{"type": "A", "$patch": "delete"}], []),
-        ([{"type": "C"}, {"$patch": "replace"}], [{"type": "C"}]),
-    ],
-)
-def test_conditions_are_merged_by_type(
-    patch: list[dict[str, Any]], after: list[dict[str, Any]]
-) -> None:
-    """Which a strategic patch does, and kubelet relies on."""
-    before = {"conditions": [{"type": "A", "s": 1, "r": 1}]}
-    assert merged(before, {"conditions": patch}, strategic=True) == {"conditions": after}
+def test_all_objects_of_a_place_can_be_removed() -> None:
+    """Also those whose kind nobody knows."""
+    objects = Objects()
+    for name in ("n", "m"):
+        objects.create(Place("example.com/v1/widgets", "", name), {"spec": {"nodeName": name}})
+    widgets = Place("example.com/v1/widgets")
+    objects.remove_all(widgets, {"spec.nodeName": "n"})
+    assert [each["metadata"]["name"] for each in objects.find(widgets)] == ["m"]

@@ -234,7 +234,11 @@ def test_a_large_body_is_refused(control: Control) -> None:
 
 @pytest.mark.parametrize(
     ("headers", "status"),
-    [({"Transfer_Encoding": "chunked"}, 411), ({"Content_Length": "-1"}, 400)],
+    [
+        ({"Transfer_Encoding": "chunked"}, 411),
+        ({"Content_Length": "-1"}, 400),
+        ({"Content_Length": "9" * 5000}, 413),
+    ],
 )
 def test_a_body_without_a_length_is_refused(
     control: Control, headers: dict[str, str], status: int
@@ -243,6 +247,18 @@ def test_a_body_without_a_length_is_refused(
     answered, answer = ask(control, "GET", "/faults", **headers)
     assert answered == status
     assert "Content-Length" in answer["error"]
+
+
+def test_a_crowd_that_says_nothing_does_not_keep_others_from_steering(control: Control) -> None:
+    """Whoever forgets to close its connections harms itself."""
+    assert control.endpoint is not None
+    with contextlib.ExitStack() as stack:
+        crowd = [stack.enter_context(socket.socket(socket.AF_UNIX)) for _ in range(100)]
+        for caller in crowd:
+            caller.settimeout(20)
+            caller.connect(control.endpoint.path)
+        assert ask(control, "GET", "/healthz") == (200, {"status": "ok"})
+        assert crowd[0].recv(1) == b""
 
 
 def test_what_is_no_http_gets_an_error_in_json(control: Control) -> None:
