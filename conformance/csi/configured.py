@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from conformance.csi.steps import Acts
+from conformance.engine.hooks import Hooks
 
 if TYPE_CHECKING:
     from refimpl.csi.fake import FakeDriver
@@ -18,6 +19,7 @@ class Configured(Acts):
     """Answers the `Has` needs of needs.py that settings decide."""
 
     fake: FakeDriver | None
+    hooks: Hooks
     command: Sequence[str]
 
     @property
@@ -69,48 +71,41 @@ class Configured(Acts):
     @property
     def no_faults(self) -> str:
         """Whether volumes can be broken and repaired."""
-        hooks = self.settings.hooks
-        if self.fake or (hooks.break_volume and hooks.repair_volume):
+        if self.hooks.has("break_volume", "repair_volume"):
             return ""
         return "no hook breaks and repairs volumes (hooks.break_volume, hooks.repair_volume)"
 
     @property
     def no_several_faults(self) -> str:
         """Whether a volume can have two faults at once, one of which is repaired."""
-        hooks = self.settings.hooks
-        used = (hooks.break_volume, hooks.repair_volume)
-        known = all("{reason}" in " ".join(hook) for hook in used)
-        return "" if self.fake or known else "the hooks know one fault a volume ({reason} in both)"
+        known = all(self.hooks.takes(name, "reason") for name in ("break_volume", "repair_volume"))
+        return "" if known else "the hooks know one fault a volume ({reason} in both)"
 
     @property
     def no_node_faults(self) -> str:
         """Whether a volume can be broken for one node alone."""
-        hooks = self.settings.hooks
-        if self.fake or (hooks.break_volume_on_node and hooks.repair_volume_on_node):
+        if self.hooks.has("break_volume_on_node", "repair_volume_on_node"):
             return ""
         return "no hook breaks a volume for one node (hooks.break_volume_on_node, repair_...)"
 
     @property
     def no_holding(self) -> str:
         """Whether calls that work on a volume can be made to hang."""
-        hooks = self.settings.hooks
-        if self.fake or (hooks.hold_volume and hooks.release_volume):
+        if self.hooks.has("hold_volume", "release_volume"):
             return ""
         return "no hook makes calls hang (hooks.hold_volume, hooks.release_volume)"
 
     @property
     def no_storage_faults(self) -> str:
         """Whether the back end can be broken and repaired."""
-        hooks = self.settings.hooks
-        if self.fake or (hooks.break_storage and hooks.repair_storage):
+        if self.hooks.has("break_storage", "repair_storage"):
             return ""
         return "no hook breaks and repairs the back end (hooks.break_storage, repair_storage)"
 
     @property
     def no_dependency_faults(self) -> str:
         """Whether what the driver depends on can be taken away and given back."""
-        hooks = self.settings.hooks
-        if self.fake or (hooks.break_dependency and hooks.repair_dependency):
+        if self.hooks.has("break_dependency", "repair_dependency"):
             return ""
         return "no hook takes a dependency away (hooks.break_dependency, repair_dependency)"
 

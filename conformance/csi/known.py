@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from conformance.csi.settings import SECRET_KEYS, CsiSettings
+from conformance.engine.hooks import Hooks
 
 if TYPE_CHECKING:
     from refimpl.csi.fake import FakeDriver
@@ -32,6 +33,28 @@ def of_fake(fake: FakeDriver, chosen: CsiSettings) -> CsiSettings:
     if chosen.access_mode not in modes:
         missing["access_mode"] = modes[0]
     return msgspec.structs.replace(chosen, **missing)
+
+
+def hooks(fake: FakeDriver) -> Hooks:
+    """The hooks of a target file as methods of the fake; its first node is the one looked at."""
+    return Hooks(
+        {
+            "break_volume": fake.break_volume,
+            "repair_volume": fake.repair_volume,
+            "break_volume_on_node": lambda volume_id, status, reason, **_: fake.break_volume(
+                volume_id, status, reason, node=0
+            ),
+            "repair_volume_on_node": lambda volume_id, reason, **_: fake.repair_volume(
+                volume_id, reason, node=0
+            ),
+            "hold_volume": fake.hold_volume,
+            "release_volume": fake.release_volume,
+            "break_storage": fake.break_storage,
+            "repair_storage": lambda reason, **_: fake.repair_storage(reason),
+            "break_dependency": fake.break_dependency,
+            "repair_dependency": fake.repair_dependency,
+        }
+    )
 
 
 def _other_pool(fake: FakeDriver) -> Mapping[str, str]:

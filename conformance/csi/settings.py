@@ -41,24 +41,24 @@ SECRET_KEYS = {
 }
 
 
-class Hooks(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """Commands of the user that break and repair things behind the driver's back.
+Hook = Literal[
+    "break_volume",
+    "repair_volume",
+    "break_volume_on_node",  # seen by that node, not by the others
+    "repair_volume_on_node",
+    "hold_volume",  # what works on the volume hangs, until it is released
+    "release_volume",
+    "break_storage",
+    "repair_storage",
+    "break_dependency",
+    "repair_dependency",
+]
+"""Commands of the user that break and repair things behind the driver's back.
 
-    {volume_id}, {status}, {reason} and {node} are filled in; no shell is involved. A command that
-    repairs succeeds, too, where nothing is broken. {reason} in break_volume and repair_volume says
-    that a volume can have several faults at once, of which it tells one.
-    """
-
-    break_volume: list[str] = []
-    repair_volume: list[str] = []
-    break_volume_on_node: list[str] = []  # seen by that node, not by the others
-    repair_volume_on_node: list[str] = []
-    hold_volume: list[str] = []  # what works on the volume hangs, until it is released
-    release_volume: list[str] = []
-    break_storage: list[str] = []
-    repair_storage: list[str] = []
-    break_dependency: list[str] = []
-    repair_dependency: list[str] = []
+{volume_id}, {status}, {reason} and {node} are filled in; no shell is involved. A command that
+repairs succeeds, too, where nothing is broken. {reason} in break_volume and repair_volume says
+that a volume can have several faults at once, of which it tells one.
+"""
 
 
 class CsiSettings(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -97,7 +97,7 @@ class CsiSettings(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     remove_timeout_s: float = 10.0
     check_path: str = ""
     check_timeout_s: float = 10.0
-    hooks: Hooks = msgspec.field(default_factory=Hooks)
+    hooks: dict[Hook, list[str]] = {}
 
     def __post_init__(self) -> None:
         self.expand_size = self.expand_size or self.volume_size + GIB

@@ -16,6 +16,7 @@ from conformance.csi.paths import paths_for
 from conformance.csi.preconditions import Surroundings
 from conformance.csi.settings import CsiSettings
 from conformance.engine import mutants, reproduce
+from conformance.engine.hooks import Hooks
 from conformance.engine.interface import COMMAND
 from conformance.engine.ledger import sweep
 from conformance.engine.ledger.calls import CallLedger, LedgerChannel
@@ -62,6 +63,7 @@ class CsiTarget(Surroundings):
         self.resolved, self.run_id = resolved, resolved.run_id
         self.settings: CsiSettings = chosen or resolved.settings
         self.fake, self.process, self.command = fake, process, tuple(command)
+        self.hooks = known.hooks(fake) if fake else Hooks(self.settings.hooks)
         self.endpoint = controller or endpoints[0]
         self.node_endpoints = list(endpoints)
         self.journal = Journal(keep=_KEEP)

@@ -1,17 +1,51 @@
-"""Commands of the user that change what a target depends on: `hooks` in a target file."""
+"""What changes things behind a target's back: `hooks` of a target file, or methods of our fake."""
 
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
+from conformance.engine import placeholders
 from conformance.engine.options import BadOption
 from conformance.engine.verdict import timeout
 
-__all__ = ["HOOK_S", "run_hook"]
+__all__ = ["HOOK_S", "Hook", "Hooks", "run_hook"]
 
 HOOK_S = 60.0
 """How long a command may take."""
+
+Hook = Sequence[str] | Callable[..., object]
+"""A command of the user, whose {words} are filled in (no shell), or a function of these names."""
+
+
+class Hooks:
+    """Hooks by name; one that is an empty command is not there.
+
+    A case asks for a hook and cannot tell who answers: a command where a real program is judged, a
+    function where our fake is.
+    """
+
+    def __init__(self, hooks: Mapping[Any, Hook]) -> None:
+        self._hooks = {str(name): hook for name, hook in hooks.items() if hook}
+
+    def has(self, *names: str) -> bool:
+        """Whether all of these are there."""
+        return all(name in self._hooks for name in names)
+
+    def takes(self, name: str, value: str) -> bool:
+        """Whether a hook makes a difference between values: a command has {value} in it; functions
+        take all that they are given."""
+        hook = self._hooks.get(name, ())
+        return callable(hook) or value in placeholders.used(hook)
+
+    def run(self, name: str, **values: object) -> None:
+        """Runs a hook and waits for its end; raises BadOption when it cannot be run or fails."""
+        hook = self._hooks[name]
+        if callable(hook):
+            hook(**values)
+        else:
+            run_hook(f"hooks.{name}", [placeholders.fill(word, values) for word in hook])
 
 
 def run_hook(name: str, command: Sequence[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,8 @@ from typing import Any
 import pytest
 
 from conformance.csi import fault_injection
-from conformance.csi.settings import Hooks
+from conformance.csi.settings import Hook
+from conformance.engine.hooks import Hooks
 
 Stub = Callable[..., Any]
 
@@ -22,13 +24,11 @@ def hooked(stub: Stub, tmp_path: Path) -> Any:
     def hook(name: str, *words: str) -> list[str]:
         return ["sh", "-c", f'echo {name} "$@" >> {log}', name, *words]
 
-    names = [name for name in Hooks.__struct_fields__ if name.startswith(("break", "repair"))]
-    names += ["hold_volume", "release_volume"]
     words = ("{volume_id}", "{status}", "{reason}", "{node}")
-    hooks = Hooks(**{name: hook(name, *words) for name in names})
-    made = stub(settings={"hooks": hooks}, fake=None)
-    made.log = lambda: log.read_text().splitlines()
-    return made
+    hooks = Hooks({name: hook(name, *words) for name in typing.get_args(Hook)})
+    driver = stub(hooks=hooks, fake=None)
+    driver.log = lambda: log.read_text().splitlines()
+    return driver
 
 
 def test_what_was_broken_is_repaired_even_when_the_case_fails(hooked: Any) -> None:
