@@ -9,12 +9,12 @@ from hypothesis import HealthCheck, seed
 from hypothesis import settings as hypothesis_settings
 
 if TYPE_CHECKING:
-    from conformance.cdi.host import Host
+    from conformance.cdi.host import CdiHost
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def examples(host: Host, count: int) -> Callable[[F], F]:
+def examples(host: CdiHost, count: int) -> Callable[[F], F]:
     """Settings of a property within a case."""
     chosen = hypothesis_settings(
         max_examples=count,

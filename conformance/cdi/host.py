@@ -7,21 +7,21 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from conformance.cdi.documents import OCI, document
-from conformance.cdi.implementation import Implementation
-from conformance.cdi.nodes import Nodes
-from conformance.cdi.settings import CdiSettings
-from conformance.engine.ledger.entries import FILE, FOLDER, Ledger
+from conformance.engine.ledger.entries import FILE, FOLDER
 from conformance.engine.lines import Message
-from conformance.engine.resolve import ResolvedTarget
+from conformance.engine.scope import CaseScope
 from conformance.engine.verdict import Broken, expect
 from refimpl.documents import yaml
+
+if TYPE_CHECKING:
+    from conformance.cdi.target import CdiTarget
 
 Config = dict[str, Any]
 Content = Mapping[str, Any] | str | bytes
@@ -52,38 +52,25 @@ class Injected:
         return name in self.unresolved or name in self.error
 
 
-class HostTarget(Protocol):
-    """What a host needs of its target: the implementation, and what keeps a record of its acts."""
-
-    implementation: Implementation
-    nodes: Nodes
-    ledger: Ledger
-    resolved: ResolvedTarget
-    settings: CdiSettings
-
-    def ask(self, act: str, request: Message) -> Message:
-        """The implementation's reply to an act; raises Gone where it has ended."""
-
-    def wrote(self, path: Path, data: bytes) -> None:
-        """Takes note of a file, for whoever reads a finding."""
-
-    def next_cache(self) -> int:
-        """The number of a new cache."""
-
-
-class Host:
+class CdiHost:
     """Two directories, the second one winning, and what one implementation makes of them.
 
-    `kind` is this case's own, so that nothing meets the files of another one.
+    `kind` is this case's own, so that nothing meets the files of another one. All of it ends with
+    the scope.
     """
 
-    def __init__(self, target: HostTarget, number: int, directories: Sequence[str]) -> None:
+    def __init__(self, target: CdiTarget, scope: CaseScope) -> None:
         self.target, self.settings, self.nodes = target, target.settings, target.nodes
-        self.folder = target.ledger.folder("refimpl-cdi-")
-        self._own = not directories
-        self.directories = [Path(each) for each in directories or self._made("0", "1")]
-        self.kind = f"case{number}.{target.resolved.run_id or 'refimpl'}.example/device"
-        self._written: list[Path] = []
+        run = target.resolved.run_id or "refimpl"
+        self.kind = f"case{target.begin()}.{run}.example/device"
+        self._scope, self._ledger = scope, target.ledger
+        self.folder = self._ledger.folder("refimpl-cdi-")
+        scope.callback(lambda: self._ledger.discard(self.folder, FOLDER))
+        scope.callback(self.close)
+        self._own = not target.directories
+        self.directories = [Path(each) for each in target.directories]
+        if self._own:
+            self.directories = [self.made("0"), self.made("1")]
         self._opened: tuple[int, tuple[Path, ...], bool] | None = None
 
     # Files
@@ -101,9 +88,9 @@ class Host:
     def put(self, path: Path, content: Content) -> Path:
         """The same at any path."""
         data = encoded(content)
-        self._written.append(path)
         if self.folder not in path.parents:
-            self.target.ledger.making(FILE, path)
+            self._ledger.making(FILE, path)
+            self._scope.callback(lambda: self._ledger.discard(path))
         beside = path.with_name(f".{path.name}.tmp")
         beside.write_bytes(data)
         beside.replace(path)
@@ -189,13 +176,6 @@ class Host:
             self._ask("close")
             self._opened = None
 
-    def clean_up(self) -> None:
-        """Ends and removes everything."""
-        self.close()
-        for path in self._written:
-            self.target.ledger.discard(path)
-        self.target.ledger.discard(self.folder, FOLDER)
-
     def can(self, feature: str) -> bool:
         """Whether the implementation has a feature."""
         return feature in self.target.implementation.features
@@ -212,11 +192,6 @@ class Host:
             self.open()
         assert self._opened is not None
         return self.target.ask(act, {"cache": self._opened[0], **request})
-
-    def _made(self, *names: str) -> list[str]:
-        for name in names:
-            (self.folder / name).mkdir()
-        return [str(self.folder / name) for name in names]
 
 
 def encoded(content: Content) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from conformance.cdi.host import Content, Host
+from conformance.cdi.host import CdiHost, Content
 from conformance.engine.verdict import Broken, expect, should
 
 Documents = Mapping[str, Content]
@@ -12,7 +12,7 @@ Documents = Mapping[str, Content]
 
 
 def judged(
-    host: Host, rule: str, *, taken: Documents | None = None, refused: Documents | None = None
+    host: CdiHost, rule: str, *, taken: Documents | None = None, refused: Documents | None = None
 ) -> None:
     """Raises Broken unless all of `taken` load and none of `refused` does."""
     wrong = list(_wrong(host, taken or {}, refused or {}))
@@ -20,14 +20,14 @@ def judged(
 
 
 def advised(
-    host: Host, rule: str, *, taken: Documents | None = None, refused: Documents | None = None
+    host: CdiHost, rule: str, *, taken: Documents | None = None, refused: Documents | None = None
 ) -> None:
     """The same as Doubtful: for the softer half of a row."""
     wrong = list(_wrong(host, taken or {}, refused or {}))
     should(not wrong, rule, wanted=_wanted(taken, refused), got="; ".join(wrong))
 
 
-def _wrong(host: Host, taken: Documents, refused: Documents) -> Iterator[str]:
+def _wrong(host: CdiHost, taken: Documents, refused: Documents) -> Iterator[str]:
     for label, content in (*taken.items(), *refused.items()):
         try:
             why = host.refusal(content, "a.yaml" if isinstance(content, str) else "a.json")

@@ -5,17 +5,28 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from conformance.engine.mutants import Bend, Mutant, after, before
 from conformance.engine.mutants.fields import put
 from refimpl.documents import DocumentError, yaml
 
 if TYPE_CHECKING:
-    from conformance.cdi.inprocess import InProcess
+    from refimpl.cdi import Cache
+    from refimpl.cdi.host import Lookup
 
 Message = dict[str, Any]
 Proceed = Callable[[Message], Message]
+
+
+class Breakable(Protocol):
+    """What of our implementation a mutant reaches. lookup: finds the host's device nodes."""
+
+    caches: dict[int, Cache]
+    lookup: Lookup
+
+    def answer(self, act: str, request: Message) -> Message:
+        """The reply to an act, with the breach."""
 
 
 class CdiMutant(Mutant):
@@ -25,7 +36,7 @@ class CdiMutant(Mutant):
     """
 
     choices: ClassVar[Mapping[str, bool]] = {}
-    fake: InProcess
+    fake: Breakable
 
 
 def reads(change: Callable[[Message], Message | None], *, suffix: str = "") -> Bend:

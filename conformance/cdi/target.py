@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 import shlex
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
+from conformance.cdi import implementation as features
 from conformance.cdi.adapter import Adapter
-from conformance.cdi.host import Host
 from conformance.cdi.implementation import Act, Implementation, Recorded
 from conformance.cdi.inprocess import InProcess
 from conformance.cdi.mutation import CdiMutant
@@ -20,12 +20,30 @@ from conformance.engine.ledger import pods, sweep
 from conformance.engine.ledger.entries import Ledger
 from conformance.engine.ledger.leftovers import Leftovers
 from conformance.engine.lines import Message
+from conformance.engine.needs import Lacks
 from conformance.engine.resolve import ResolvedTarget
 from conformance.engine.target import Loss
 
+_WITHOUT = {
+    features.LOAD: "does not tell what it has loaded",
+    features.INJECT: "injects nothing",
+    features.CONFIG: "makes the config itself",
+    features.REQUEST: "injects in an order of its own",
+    features.DIRECTORIES: "reads two directories",
+    features.WATCH: "reads everything anew at each act",
+    features.MINIMUM: "does not tell minimum versions",
+    features.WRITE: "writes no files",
+    features.ANNOTATIONS: "neither makes nor reads annotations",
+    features.RUNTIME: "makes no containers",
+}
+"""What is said of an implementation without a feature."""
+
 
 class CdiTarget:
-    """What is judged."""
+    """What is judged.
+
+    directories: those that it reads, none where it reads those that a case names.
+    """
 
     interface = "cdi"
     secrets: Collection[str] = ()
@@ -44,29 +62,50 @@ class CdiTarget:
         self.resolved = resolved
         self.settings: CdiSettings = resolved.settings
         self.ledger = ledger or Ledger()
-        self.directories = tuple(directories)  # that it reads, none: those that a case names
+        self.directories = tuple(directories)
         self.name, self.version = implementation.name, implementation.version
         self.revision = resolved.judged_by("1.1.0")
-        self._asked = Recorded(implementation)
-        self._hosts, self._caches = itertools.count(1), itertools.count(1)
+        self.lacks = Lacks(
+            {
+                **{feature: self._cannot(feature) for feature in _WITHOUT},
+                "nodes": nodes.why_not,
+                "two directories": self._one_directory,
+                "strict": self._lenient,
+            }
+        )
+        self._acts = Recorded(implementation)
+        self._cases, self._caches = itertools.count(1), itertools.count(1)
         self._files: dict[Path, bytes] = {}
+
+    def _cannot(self, feature: str) -> Callable[[], str]:
+        able = self.implementation
+        return lambda: "" if feature in able.features else f"{self.name} {_WITHOUT[feature]}"
+
+    def _one_directory(self) -> str:
+        if len(self.directories) != 1:
+            return ""
+        return f"{self.directories[0]} is the only --cdi-dir of {self.name}"
+
+    def _lenient(self) -> str:
+        policy = self.settings.policy
+        return "" if policy == "strict" else f"the policy {policy} leaves it open; --policy strict"
 
     # What cases get
 
-    def host(self) -> Host:
-        """Directories of a case's own, or those that a runtime reads."""
+    def begin(self) -> int:
+        """The number of a case that begins; the files of the one before are forgotten."""
         self._files = {}
-        return Host(self, next(self._hosts), self.directories)
+        return next(self._cases)
 
     def ask(self, act: str, request: Message) -> Message:
-        """See Recorded."""
-        return self._asked.ask(act, request)
+        """The reply of the implementation, on record; it has `error` where the act failed."""
+        return self._acts.ask(act, request)
 
     def wrote(self, path: Path, data: bytes) -> None:
         """Takes note of a file, for whoever reads a finding."""
         self._files[path] = data
         shown = data[:2000].decode(errors="replace")
-        self._asked.note("file", {"path": str(path), "content": shown}, {})
+        self._acts.note("file", {"path": str(path), "content": shown}, {})
 
     def next_cache(self) -> int:
         """The number of a new cache."""
@@ -75,15 +114,15 @@ class CdiTarget:
     # What the engine asks
 
     def mark(self) -> int:
-        """See Target."""
-        return self._asked.log.seq
+        """The end of the record of acts."""
+        return self._acts.log.seq
 
     def calls(self, mark: int) -> list[Act]:
-        """See Target."""
-        return self._asked.log.since(mark)
+        """The acts since the mark, oldest first, and the files written between them."""
+        return self._acts.log.since(mark)
 
     def reproduce(self, call: Act) -> str:
-        """See Target: the files of the case, which are gone by now, and the act."""
+        """One shell line: the files of the case, which are gone by now, and the act."""
         opened = self._opening(call)
         read = set(opened["directories"]) if opened else set()
         parts = [
@@ -92,22 +131,22 @@ class CdiTarget:
             for path, data in self._files.items()
             if str(path.parent) in read and len(data) < 2000
         ]
-        said = self.implementation.repeat(opened, call.act, call.request)
-        return "; ".join([*parts[-10:], said])
+        line = self.implementation.repeat(opened, call.act, call.request)
+        return "; ".join([*parts[-10:], line])
 
     def lost(self) -> Loss | None:
-        """See Target: an implementation that died has been started again."""
+        """How the implementation died since the last look; it has been started again."""
         return self.implementation.lost()
 
     def close(self) -> None:
-        """See Target."""
+        """Ends the implementation."""
         self.implementation.close()
 
     def _opening(self, call: Act) -> Message | None:
         number = call.request.get("cache")
         opened = (
             each.request
-            for each in self._asked.log.since(0)
+            for each in self._acts.log.since(0)
             if each.act == "open" and each.request["cache"] == number
         )
         return next(opened, None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, cast
 
 import pytest
@@ -10,13 +9,12 @@ import pytest
 from conformance.cni.needs import RUNTIME_NETNS
 from conformance.cni.plugins.plugin import Plugin
 from conformance.cni.runtimes.bench import Runtime
-from conformance.cni.runtimes.target import RuntimeTarget
-from conformance.cni.target import CniTarget
 from conformance.engine.case import case_of
 from conformance.engine.session import judge_of
 
 if TYPE_CHECKING:
-    from conformance.cni.networks.documents import Documents, DocumentsTarget
+    from conformance.cni.networks.documents import Documents
+    from conformance.cni.target import CniTarget
 
 
 @pytest.fixture
@@ -26,29 +24,23 @@ def cni(request: pytest.FixtureRequest) -> CniTarget:
 
 
 @pytest.fixture
-def plugin(request: pytest.FixtureRequest, cni: CniTarget) -> Iterator[Plugin]:
+def plugin(request: pytest.FixtureRequest, cni: CniTarget) -> Plugin:
     """The plugin under test, of the kind the case needs; what a case attaches it detaches."""
     case = case_of(request.function)
     assert case is not None
-    found = cni.plugin_for(case)
-    yield found
-    found.clean_up()
+    return cni.plugins.for_case(case, judge_of(request.config).scope, cni.resolved)
 
 
 @pytest.fixture
-def documents(request: pytest.FixtureRequest) -> Documents:
+def documents(cni: CniTarget) -> Documents:
     """The network configurations under test."""
-    target = judge_of(request.config).target("cni")
-    return cast("CniTarget | DocumentsTarget", target).documents
+    return cni.documents
 
 
 @pytest.fixture
-def runtime(request: pytest.FixtureRequest) -> Iterator[Runtime]:
+def runtime(request: pytest.FixtureRequest, cni: CniTarget) -> Runtime:
     """The runtime under test; the networks and pods of a case go with it."""
-    target = cast("CniTarget | RuntimeTarget", judge_of(request.config).target("cni"))
     case = case_of(request.function)
     if case and RUNTIME_NETNS in case.needs:
-        target.bench.subject.enter()
-    found = target.bench.runtime()
-    yield found
-    found.clean_up()
+        cni.bench.subject.enter()
+    return cni.bench.runtime(judge_of(request.config).scope)

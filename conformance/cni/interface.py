@@ -40,9 +40,9 @@ CNI = Interface(
         "file": Scheme(shown="file:DOCUMENT", judges=_NETWORKS),
     },
     settings="conformance.cni.settings:CniSettings",
-    opener="conformance.cni.target:open_target",
-    leftovers="conformance.cni.target:open_leftovers",
-    preload=("conformance.cni.target", "conformance.cni.runtimes.ours"),
+    opener="conformance.cni.opening:open_target",
+    leftovers="conformance.cni.opening:open_leftovers",
+    preload=("conformance.cni.fakes",),
     options=(
         Option(
             flag="config",

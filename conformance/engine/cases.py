@@ -17,7 +17,7 @@ from typing import Any
 
 import attrs
 
-from conformance.engine import catalogue, fixtures
+from conformance.engine import catalogue, fixtures, needs
 from conformance.engine.case import Case, case_of
 from conformance.engine.interfaces import ALL, interface, named, side_of
 from conformance.engine.options import BadOption
@@ -89,6 +89,8 @@ def record(entry: Found) -> dict[str, Any]:
 
 def need_name(need: object) -> str:
     """A need in one word: `controller:GET_CAPACITY`, `root`, `revision 1.13`."""
+    if type(need).__module__ == needs.__name__:
+        return str(need)
     fields: dict[str, Any] = attrs.asdict(need, recurse=False)  # type: ignore[arg-type]
     kind = type(need).__name__
     if hasattr(need, "label"):

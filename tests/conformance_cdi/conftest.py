@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from conformance.cdi.target import CdiTarget, open_target
+from conformance.engine.scope import CaseScope
 from tests.targets import resolved
 
 Opener = Callable[..., CdiTarget]
@@ -16,12 +17,20 @@ Opener = Callable[..., CdiTarget]
 @pytest.fixture
 def opened() -> Iterator[Opener]:
     """Opens targets: `opened("fake", policy="practice")`; they are closed again."""
-    made: list[CdiTarget] = []
+    targets: list[CdiTarget] = []
 
-    def make(target: str = "fake", *command: str, **settings: Any) -> CdiTarget:
-        made.append(open_target(resolved("cdi", target, *command, **settings)))
-        return made[-1]
+    def open_one(target: str = "fake", *command: str, **settings: Any) -> CdiTarget:
+        targets.append(open_target(resolved("cdi", target, *command, **settings)))
+        return targets[-1]
 
-    yield make
-    for target in made:
+    yield open_one
+    for target in targets:
         target.close()
+
+
+@pytest.fixture
+def scope(opened: Opener) -> Iterator[CaseScope]:  # noqa: ARG001 - closed before the targets
+    """The scope of a case."""
+    scope = CaseScope()
+    yield scope
+    scope.close()

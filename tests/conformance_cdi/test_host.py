@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from conformance.cdi.documents import OCI, document, variables
-from conformance.cdi.implementation import Message
+from conformance.cdi.host import CdiHost
 from conformance.cdi.inprocess import InProcess
 from conformance.cdi.judging import advised, judged
+from conformance.engine.lines import Message
+from conformance.engine.scope import CaseScope
 from conformance.engine.verdict import Broken, Doubtful
 from tests.conformance_cdi.conftest import Opener
 
@@ -17,15 +19,16 @@ from tests.conformance_cdi.conftest import Opener
 def test_each_host_has_directories_and_a_kind_of_its_own(opened: Opener) -> None:
     """No case meets the files of another one, and nothing stays."""
     target = opened()
-    one, two = target.host(), target.host()
+    scope = CaseScope()
+    one, two = CdiHost(target, scope), CdiHost(target, scope)
     name = one.define()
     assert one.kind != two.kind
     assert set(one.directories).isdisjoint(two.directories)
     assert variables(one.inject(name)) == ["REFIMPL_DEVICE=a"]
     assert two.try_inject(name).tells(name)
-    for host in (one, two):
-        host.clean_up()
-        assert not host.folder.exists()
+    scope.close()
+    assert not one.folder.exists()
+    assert not two.folder.exists()
 
 
 def test_directories_that_are_given_lose_only_our_files(tmp_path: Path, opened: Opener) -> None:
@@ -33,28 +36,28 @@ def test_directories_that_are_given_lose_only_our_files(tmp_path: Path, opened: 
     target = opened()
     (tmp_path / "vendor.json").write_text("{}")
     target.directories = (str(tmp_path),)
-    host = target.host()
+    scope = CaseScope()
+    host = CdiHost(target, scope)
     path = host.write("a.json", document())
     assert path.parent == tmp_path
     assert path.name != "a.json"
-    host.clean_up()
+    scope.close()
     assert [each.name for each in tmp_path.iterdir()] == ["vendor.json"]
 
 
-def test_a_document_is_refused_with_the_reason_or_taken(opened: Opener) -> None:
+def test_a_document_is_refused_with_the_reason_or_taken(opened: Opener, scope: CaseScope) -> None:
     """JSON, and text as YAML."""
-    host = opened().host()
+    host = CdiHost(opened(), scope)
     assert host.refusal(document()) == ""
     assert "no environment variable" in host.refusal(document(edits={"env": ["A"]}))
     assert host.refusal("", "a.yaml")
-    host.clean_up()
 
 
 class Answers(InProcess):
     """Tells of every file that it has one device and one error."""
 
     def answer(self, act: str, request: Message) -> Message:
-        """See Implementation."""
+        """As ours answers, but for `load`."""
         reply = super().answer(act, request)
         if act == "load":
             (path,) = Path(self.caches[request["cache"]].directories[0]).iterdir()
@@ -63,19 +66,18 @@ class Answers(InProcess):
 
 
 def test_a_file_that_is_both_refused_and_taken_is_a_finding(
-    opened: Opener, monkeypatch: pytest.MonkeyPatch
+    opened: Opener, scope: CaseScope, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Half of it would be injected."""
     monkeypatch.setattr("conformance.cdi.target.InProcess", Answers)
-    host = opened().host()
+    host = CdiHost(opened(), scope)
     with pytest.raises(Broken, match="a refused file has no devices"):
         host.refusal(document())
-    host.clean_up()
 
 
-def test_all_variants_are_judged_before_the_finding(opened: Opener) -> None:
+def test_all_variants_are_judged_before_the_finding(opened: Opener, scope: CaseScope) -> None:
     """A vendor mends them at once."""
-    host = opened().host()
+    host = CdiHost(opened(), scope)
     bad, good = document(edits={"env": ["A"]}), document()
     judged(host, "rule", taken={"good": good}, refused={"bad": bad})
     with pytest.raises(Broken) as broken:
@@ -85,13 +87,11 @@ def test_all_variants_are_judged_before_the_finding(opened: Opener) -> None:
     assert broken.value.wanted == "taken: bad; refused: good"
     with pytest.raises(Doubtful):
         advised(host, "rule", refused={"good": good})
-    host.clean_up()
 
 
-def test_what_is_injected_into_stays_as_it_was(opened: Opener) -> None:
+def test_what_is_injected_into_stays_as_it_was(opened: Opener, scope: CaseScope) -> None:
     """The next injection starts from the same."""
-    host = opened().host()
+    host = CdiHost(opened(), scope)
     found = host.inject(host.define())
     assert found != OCI
     assert variables(OCI) == []
-    host.clean_up()

@@ -12,14 +12,16 @@ from tests.engine.scripted_cri import ScriptedCri, killed, running
 
 SCRIPT = """
 import sys
+from conformance.cdi.host import CdiHost
 from conformance.cdi.target import open_target
 from conformance.engine.options import Options
 from conformance.engine.resolve import resolve
+from conformance.engine.scope import CaseScope
 
 chosen = {"cdi-dir": [sys.argv[3]]}
 options = Options(interface="cdi", target=sys.argv[1], run_id=sys.argv[2], settings=chosen)
 target = open_target(resolve(options, "cdi"))
-host = target.host()
+host = CdiHost(target, CaseScope())
 host.define("a")
 host.put(host.folder / "b.json", "{}")
 """

@@ -10,8 +10,10 @@ import pytest
 
 from conformance.cdi import needs
 from conformance.cdi.documents import document
+from conformance.cdi.host import CdiHost
 from conformance.cdi.inprocess import InProcess
 from conformance.engine.options import BadOption
+from conformance.engine.scope import CaseScope
 from refimpl.wire.client import Unreachable
 from tests.conformance_cdi.conftest import Opener
 from tests.targets import resolved
@@ -63,15 +65,15 @@ def test_what_cannot_be_reached_is_said(
         opened(f"unix://{tmp_path}/cri.sock", cdi_dir=[str(tmp_path)])
 
 
-def test_a_finding_can_be_repeated_in_a_shell(opened: Opener) -> None:
+def test_a_finding_can_be_repeated_in_a_shell(opened: Opener, scope: CaseScope) -> None:
     """The files of the case, its cache, the act: nothing of ours but the adapter."""
     target = opened()
-    host = target.host()
+    host = CdiHost(target, scope)
     mark = target.mark()
     host.write("a.json", document(edits={"env": ["A"]}))
     host.load()
     line = target.reproduce(target.calls(mark)[-1])
-    host.clean_up()
+    scope.close()
     line = line.replace("| python ", f"| {sys.executable} ")
     done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=True)
     assert "no environment variable" in done.stdout

@@ -8,22 +8,14 @@ import pytest
 
 from conformance.cni.cases.plugins.test_interface_delete import test_delete_undoes_an_add as _a_case
 from conformance.cni.plugins.delegates import Delegate
-from conformance.cni.plugins.fakes import open_fakes
 from conformance.cni.plugins.plugin import Plugin
-from conformance.engine.case import case_of
-from tests.targets import resolved
+from tests.conformance_cni.conftest import as_a_case_gets_it
 
 
 @pytest.fixture
 def plugin() -> Iterator[Plugin]:
     """The fake interface plugin, as a case gets it."""
-    target = open_fakes(resolved("cni", run_id="run"))
-    about = case_of(_a_case)
-    assert about is not None
-    made = target.plugin_for(about)
-    yield made
-    made.clean_up()
-    target.close()
+    yield from as_a_case_gets_it(_a_case)
 
 
 def test_it_notes_calls_and_passes_them_on(plugin: Plugin) -> None:

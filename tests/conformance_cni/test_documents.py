@@ -14,8 +14,9 @@ import pytest
 from conformance.cni.mutation import DocumentMutant
 from conformance.cni.needs import DIRECTORY, INSTALLED, READ
 from conformance.cni.networks import lint_mutations, samples
-from conformance.cni.networks.documents import SHOWN, Documents, DocumentsTarget, open_documents
-from conformance.cni.target import open_target
+from conformance.cni.networks.documents import SHOWN, Documents
+from conformance.cni.opening import open_target
+from conformance.cni.target import CniTarget
 from conformance.engine import cases, catalogue, matrix, mutants
 from conformance.engine.events import OUTCOMES
 from conformance.engine.options import BadOption
@@ -45,11 +46,9 @@ def written(tmp_path: Path) -> Written:
     return write
 
 
-def opened(target: str, **settings: Any) -> DocumentsTarget:
+def opened(target: str, **settings: Any) -> CniTarget:
     """A target of documents, as the engine opens it."""
-    found = open_target(resolved("cni", target, **settings))
-    assert isinstance(found, DocumentsTarget)
-    return found
+    return open_target(resolved("cni", target, **settings))
 
 
 def broken(documents: Documents, row: str) -> Broken:
@@ -219,7 +218,6 @@ def test_a_target_of_documents_is_named_by_what_it_holds(written: Written) -> No
     target = opened(f"dir:{folder}")
     assert (target.name, str(target.revision)) == ("1 network", "cni-1.1.0")
     assert target.calls(target.mark()) == []
-    assert target.reproduce(None) == f"refimpl cni lint {folder}"
     assert target.lost() is None
     target.close()
 
@@ -263,7 +261,7 @@ def test_a_cni_path_of_no_directories_is_a_usage_error(written: Written) -> None
     """Every plugin would be missing."""
     folder = written({"10-net.conflist": LIST})
     with pytest.raises(BadOption, match="--cni-path: /none is no directory"):
-        open_documents(resolved("cni", f"dir:{folder}", cni_path="/none"))
+        opened(f"dir:{folder}", cni_path="/none")
 
 
 def test_one_unreadable_file_is_one_finding(written: Written) -> None:

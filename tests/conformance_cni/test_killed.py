@@ -18,13 +18,15 @@ from tests.engine.scripted_cri import ScriptedCri, killed, running
 
 SCRIPT = """
 import sys
-from conformance.cni.target import open_target
+from conformance.cni.opening import open_target
 from conformance.engine.options import Options
 from conformance.engine.resolve import resolve
+from conformance.engine.scope import CaseScope
 
 options = Options(interface="cni", target=sys.argv[1], run_id=sys.argv[2])
 target = open_target(resolve(options, "cni"))
-runtime = target.bench.runtime()
+scope = CaseScope()
+runtime = target.bench.runtime(scope)
 runtime.recorders.note(runtime.recorders.path("d")).mkdir()
 runtime.recorders.note(runtime.recorders.path("x"))
 runtime.recorders.install("x")
@@ -128,7 +130,7 @@ def test_a_pod_that_stays_keeps_its_plugins_for_the_next_sweep(cri: ScriptedCri)
 
 def test_a_run_that_ends_well_leaves_no_record(cri: ScriptedCri) -> None:
     """Nor anything else."""
-    script = f"{SCRIPT}\nruntime.clean_up()\ntarget.close()"
+    script = f"{SCRIPT}\nscope.close()\ntarget.close()"
     killed(script, cri.target, "one")
     assert files(cri) == ["10-theirs.conflist", "bridge"]
     assert sweep.ledgers("cni", cri.target) == []

@@ -9,14 +9,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from conformance.cni.cases.plugins.test_prev_result import test_prev_result_is_passed_on as _a_case
-from conformance.cni.plugins.fakes import open_fakes
 from conformance.cni.plugins.inputs import prev_results
 from conformance.cni.plugins.passed_on import earlier, passed_on
 from conformance.cni.plugins.plugin import Plugin
-from conformance.engine.case import case_of
 from conformance.engine.verdict import Broken
 from refimpl.cni import contract
-from tests.targets import resolved
+from tests.conformance_cni.conftest import as_a_case_gets_it
 
 Document = dict[str, Any]
 
@@ -24,13 +22,7 @@ Document = dict[str, Any]
 @pytest.fixture
 def plugin() -> Iterator[Plugin]:
     """The chained fake, as a case gets it."""
-    target = open_fakes(resolved("cni", run_id="run"))
-    about = case_of(_a_case)
-    assert about is not None
-    made = target.plugin_for(about)
-    yield made
-    made.clean_up()
-    target.close()
+    yield from as_a_case_gets_it(_a_case)
 
 
 def test_prev_result_is_true(plugin: Plugin) -> None:

@@ -10,25 +10,17 @@ import pytest
 from conformance.cni.cases.plugins.test_result_of_add import (
     test_a_result_has_the_version_of_the_request as _a_case,
 )
-from conformance.cni.plugins.fakes import open_fakes
 from conformance.cni.plugins.plugin import Plugin
 from conformance.cni.plugins.results import found, has_address, link_of, nulls, shapes, told
-from conformance.engine.case import case_of
 from refimpl.cni.contract import Interface, Kind
 from refimpl.cni.host import Link
-from tests.targets import resolved
+from tests.conformance_cni.conftest import as_a_case_gets_it
 
 
 @pytest.fixture
 def plugin() -> Iterator[Plugin]:
     """The interface fake, as a case of interface plugins gets it."""
-    target = open_fakes(resolved("cni", run_id="run"))
-    about = case_of(_a_case)
-    assert about is not None
-    made = target.plugin_for(about)
-    yield made
-    made.clean_up()
-    target.close()
+    yield from as_a_case_gets_it(_a_case)
 
 
 def test_one_version_stands_for_each_shape(plugin: Plugin) -> None:

@@ -13,8 +13,9 @@ from conformance.cni.runtimes.calls import Journal
 from conformance.cni.runtimes.checks import differences, undone
 from conformance.cni.runtimes.cri import CriRuntime
 from conformance.cni.runtimes.ours import Ours
-from conformance.cni.runtimes.subject import Feature
+from conformance.cni.runtimes.subject import IDS
 from conformance.cni.settings import CniSettings
+from conformance.engine.scope import CaseScope
 from conformance.engine.verdict import Broken
 from refimpl.cni.execute import Log
 from refimpl.wire.client import Unreachable
@@ -30,7 +31,7 @@ def bench() -> Iterator[Bench]:
 
 def test_a_pod_is_seen_from_add_to_delete(bench: Bench) -> None:
     """And what was asked of the runtime stands between the calls of the plugins."""
-    runtime = bench.runtime()
+    runtime = bench.runtime(CaseScope())
     runtime.use("a", "b")
     pod = runtime.started()
     assert runtime.ended(pod) == ""
@@ -41,10 +42,10 @@ def test_a_pod_is_seen_from_add_to_delete(bench: Bench) -> None:
 
 def test_a_case_sees_no_calls_of_another(bench: Bench) -> None:
     """A DEL that comes late belongs to the case whose pod it ends."""
-    first = bench.runtime()
+    first = bench.runtime(CaseScope())
     first.use("a")
     pod = first.started()
-    second = bench.runtime()
+    second = bench.runtime(CaseScope())
     second.use("b")
     first.stop(pod)
     second.started()
@@ -59,8 +60,8 @@ def test_what_is_recorded_once_is_not_among_the_calls_of_a_case(bench: Bench) ->
         other.started()
         return other.steps()
 
-    assert bench.runtime().once("life", record) == ["a ADD"]
-    runtime = bench.runtime()
+    assert bench.runtime(CaseScope()).once("life", record) == ["a ADD"]
+    runtime = bench.runtime(CaseScope())
     assert runtime.once("life", record) == ["a ADD"]
     assert runtime.steps() == []
     assert "a ADD" in [call.rpc for call in bench.shown]
@@ -73,10 +74,11 @@ def test_what_was_there_before_is_there_after_and_nothing_else() -> None:
     theirs.write_text("{}")
     (subject.bin_dirs[0] / "bridge").touch()
     bench = Bench(subject, Log(), "run", CniSettings())
-    runtime = bench.runtime()
+    scope = CaseScope()
+    runtime = bench.runtime(scope)
     runtime.write(b"{}")
     runtime.tell("a", ADD={"error": {"code": 111, "msg": "no"}})
-    runtime.clean_up()
+    scope.close()
     bench.recorders.remove()
     assert sorted(os.listdir(subject.conf_dir)) == ["10-theirs.conflist"]
     assert sorted(os.listdir(subject.bin_dirs[0])) == ["bridge"]
@@ -87,7 +89,7 @@ def test_what_was_there_before_is_there_after_and_nothing_else() -> None:
 def test_our_file_comes_first(bench: Bench, name: str) -> None:
     """Runtimes take the first by name."""
     (bench.subject.conf_dir / name).touch()
-    runtime = bench.runtime()
+    runtime = bench.runtime(CaseScope())
     assert runtime.file().name < name
     assert runtime.file(1).name < runtime.file(2).name < name
 
@@ -96,7 +98,7 @@ def test_a_plugin_without_its_delete_is_told_with_all_that_happened(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A finding nobody can follow is none."""
-    runtime = bench.runtime()
+    runtime = bench.runtime(CaseScope())
     runtime.use("a")
     pod = runtime.started()
     monkeypatch.setattr(bench.subject, "known", lambda _pod: False)
@@ -105,7 +107,7 @@ def test_a_plugin_without_its_delete_is_told_with_all_that_happened(
 
 def test_a_network_that_is_not_taken_is_told(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not as a pod without a network some lines later."""
-    runtime = bench.runtime()
+    runtime = bench.runtime(CaseScope())
     monkeypatch.setattr(bench.subject, "loaded", lambda *_: False)
     assert not runtime.offer(runtime.network("a"), limit_s=0.01)
 
@@ -145,7 +147,7 @@ def test_a_profile_is_judged_under_its_name() -> None:
     """So that a report of `fake:go-cni` is not taken for one of the strict runtime."""
     subject = Ours("go-cni")
     assert (subject.name, subject.profile.name) == ("fake:go-cni", "go-cni")
-    assert Feature.IDS not in subject.lacks
+    assert IDS not in subject.lacks
     subject.close()
 
 
@@ -163,4 +165,4 @@ def test_an_error_while_recording_is_the_finding_of_every_case(bench: Bench) -> 
 
     for _ in range(2):
         with pytest.raises(Broken, match="rule"):
-            bench.runtime().once("life", record)
+            bench.runtime(CaseScope()).once("life", record)

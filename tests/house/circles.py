@@ -23,12 +23,6 @@ Knot = frozenset[str]
 KNOWN: tuple[Knot, ...] = (
     frozenset(
         {
-            "conformance.cdi.inprocess",
-            "conformance.cdi.mutation",
-        }
-    ),
-    frozenset(
-        {
             "conformance.cdi.interface",
             "conformance.cni.interface",
             "conformance.csi.interface",
@@ -44,15 +38,6 @@ KNOWN: tuple[Knot, ...] = (
             "conformance.engine.settings",
             "conformance.engine.target",
             "conformance.engine.targetfile",
-        }
-    ),
-    frozenset(
-        {
-            "conformance.cni.needs",
-            "conformance.cni.plugins.fakes",
-            "conformance.cni.plugins.real",
-            "conformance.cni.runtimes.target",
-            "conformance.cni.target",
         }
     ),
     frozenset(

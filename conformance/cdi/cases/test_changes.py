@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from conformance.cdi.documents import document, several
-from conformance.cdi.host import Host, encoded
+from conformance.cdi.host import CdiHost, encoded
 from conformance.cdi.needs import INJECT, LOAD, NODES, STRICT, WATCH
 from conformance.engine.case import case
 from conformance.engine.verdict import Broken, eventually, expect
@@ -37,7 +37,7 @@ _WAYS: dict[str, Way] = {
 
 
 @case("CDI-036", "practice: refresh", needs=_NEEDS)
-def test_a_file_is_seen_however_it_comes(host: Host) -> None:
+def test_a_file_is_seen_however_it_comes(host: CdiHost) -> None:
     """Drivers write, administrators move and link; the device has to be there either way."""
     missed = []
     for number, (label, way) in enumerate(_WAYS.items()):
@@ -53,7 +53,7 @@ def test_a_file_is_seen_however_it_comes(host: Host) -> None:
 
 
 @case("CDI-037", "practice: refresh", needs=_NEEDS)
-def test_what_goes_is_gone_and_what_comes_back_is_there(host: Host) -> None:
+def test_what_goes_is_gone_and_what_comes_back_is_there(host: CdiHost) -> None:
     """A driver that was removed leaves no device that could be requested."""
     folder = host.made("changing")
     path = host.put(folder / "a.json", document())
@@ -74,7 +74,7 @@ def test_what_goes_is_gone_and_what_comes_back_is_there(host: Host) -> None:
 
 
 @case("CDI-038", "practice: refresh", needs=_NEEDS)
-def test_half_a_file_is_an_error_and_then_the_whole_one_counts(host: Host) -> None:
+def test_half_a_file_is_an_error_and_then_the_whole_one_counts(host: CdiHost) -> None:
     """A writer in place is seen at work; half a device must not come of it."""
     folder = host.made("writing")
     path = folder / "a.json"
@@ -96,7 +96,7 @@ def test_half_a_file_is_an_error_and_then_the_whole_one_counts(host: Host) -> No
 
 
 @case("CDI-048", "practice: device nodes", needs=[INJECT, WATCH, NODES, STRICT])
-def test_a_node_that_was_renumbered_has_its_new_numbers(host: Host) -> None:
+def test_a_node_that_was_renumbered_has_its_new_numbers(host: CdiHost) -> None:
     """A device that was unplugged and plugged in again is another one to the kernel."""
     node = host.folder / "node"
     name = host.define(edits={"deviceNodes": [{"path": "/dev/refimpl", "hostPath": str(node)}]})
@@ -111,7 +111,7 @@ def test_a_node_that_was_renumbered_has_its_new_numbers(host: Host) -> None:
         expect(found == [(240, minor)], rule, wanted=(240, minor), got=found)
 
 
-def _seen(host: Host, *, present: bool) -> bool:
+def _seen(host: CdiHost, *, present: bool) -> bool:
     return bool(_until(lambda: (_NAME in host.load().devices) == present))
 
 

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from conformance.cdi.documents import document, several, variables
-from conformance.cdi.host import Content, Host
+from conformance.cdi.host import CdiHost, Content
 from conformance.cdi.needs import DIRECTORIES, INJECT, LOAD, REQUEST, STRICT, TWO_DIRECTORIES
 from conformance.engine.case import case
 from conformance.engine.verdict import expect, timeout
@@ -17,13 +17,13 @@ _DEVICE_BYTES = 20_000
 _LOAD_S = 60.0
 
 
-def _says(host: Host, text: str, directory: int) -> str:
+def _says(host: CdiHost, text: str, directory: int) -> str:
     """A definition of one device that shows which one it is."""
     return host.define("a", directory, edits={"env": [f"REFIMPL_FROM={text}"]})
 
 
 @case("CDI-030", "practice: the Go library", needs=[INJECT, TWO_DIRECTORIES])
-def test_the_later_directory_wins(host: Host) -> None:
+def test_the_later_directory_wins(host: CdiHost) -> None:
     """What a driver writes while the machine runs goes before what was installed."""
     for directory, text in ((0, "first"), (1, "second")):
         name = _says(host, text, directory)
@@ -34,7 +34,7 @@ def test_the_later_directory_wins(host: Host) -> None:
 
 
 @case("CDI-031", "practice: the Go library", needs=[LOAD, INJECT])
-def test_a_device_defined_twice_in_one_directory_cannot_be_had(host: Host) -> None:
+def test_a_device_defined_twice_in_one_directory_cannot_be_had(host: CdiHost) -> None:
     """Which one was meant nobody can know; all other devices are as they were."""
     files = [
         host.write(f"{name}.json", several(names, kind=host.kind))
@@ -55,7 +55,7 @@ def test_a_device_defined_twice_in_one_directory_cannot_be_had(host: Host) -> No
 
 
 @case("CDI-032", "practice: precedence", needs=[INJECT, STRICT, TWO_DIRECTORIES])
-def test_the_later_directory_settles_a_conflict_in_the_earlier_one(host: Host) -> None:
+def test_the_later_directory_settles_a_conflict_in_the_earlier_one(host: CdiHost) -> None:
     """A definition that would win over either of two must not lose to both."""
     for name in ("x", "y"):
         host.write(f"{name}.json", several("a", kind=host.kind), 0)
@@ -67,7 +67,7 @@ def test_the_later_directory_settles_a_conflict_in_the_earlier_one(host: Host) -
 
 
 @case("CDI-033", "practice: directories", needs=[LOAD, DIRECTORIES])
-def test_a_directory_that_cannot_be_read_keeps_no_other_from_being_read(host: Host) -> None:
+def test_a_directory_that_cannot_be_read_keeps_no_other_from_being_read(host: CdiHost) -> None:
     """One mistake of an administrator must not take every device of the node away."""
     bad = {"missing": host.folder / "missing"}
     if host.settings.policy == "strict":
@@ -92,7 +92,7 @@ def test_a_directory_that_cannot_be_read_keeps_no_other_from_being_read(host: Ho
 
 
 @case("CDI-034", "practice: the Go library", needs=[LOAD])
-def test_files_of_other_names_and_in_sub_directories_are_ignored(host: Host) -> None:
+def test_files_of_other_names_and_in_sub_directories_are_ignored(host: CdiHost) -> None:
     """Editors and writers keep half a file beside the whole one."""
     folder = host.made("names")
     (folder / "inner").mkdir()
@@ -109,7 +109,7 @@ def test_files_of_other_names_and_in_sub_directories_are_ignored(host: Host) -> 
 
 
 @case("CDI-035", "CDI Error Handling", needs=[LOAD])
-def test_a_corrupt_file_takes_no_other_one_along(host: Host) -> None:
+def test_a_corrupt_file_takes_no_other_one_along(host: CdiHost) -> None:
     """A vendor's mistake concerns that vendor's devices."""
     corrupt: Content = '{"cdiVersion": "1.1.0", "kind": '
     for number in range(10):
@@ -126,7 +126,7 @@ def test_a_corrupt_file_takes_no_other_one_along(host: Host) -> None:
 
 
 @case("CDI-039", "practice: large nodes", needs=[LOAD])
-def test_many_files_with_many_devices_load_whole(host: Host) -> None:
+def test_many_files_with_many_devices_load_whole(host: CdiHost) -> None:
     """A node with many devices in many slices is no reason to lose some; 1000 files of 100 devices
     with --heavy.
     """

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from conformance.cdi.documents import LATEST, Document, document, hook, marked
-from conformance.cdi.host import Host
+from conformance.cdi.host import CdiHost
 from conformance.cdi.judging import judged
 from conformance.cdi.needs import INJECT, LOAD, STRICT
 from conformance.engine.case import case
@@ -28,7 +28,7 @@ _MOUNT = {"hostPath": "/opt/refimpl", "containerPath": "/opt/refimpl", "options"
 
 
 @case("CDI-001", "CDI JSON Definition", needs=[LOAD, INJECT])
-def test_a_document_is_the_same_in_json_and_in_yaml(host: Host) -> None:
+def test_a_document_is_the_same_in_json_and_in_yaml(host: CdiHost) -> None:
     """Vendors write either; nobody should have to know which."""
     edits = {"env": ["REFIMPL_DEVICE=a"], "mounts": [_MOUNT]}
     found = {}
@@ -44,7 +44,7 @@ def test_a_document_is_the_same_in_json_and_in_yaml(host: Host) -> None:
 
 
 @case("CDI-006", "CDI JSON Definition", needs=[LOAD])
-def test_a_member_that_is_not_known_is_refused_wherever_it_stands(host: Host) -> None:
+def test_a_member_that_is_not_known_is_refused_wherever_it_stands(host: CdiHost) -> None:
     """A misspelled edit that is passed over is a container without its device."""
     node = {"path": "/dev/refimpl", "type": "c", "major": 240}
     net = {"hostInterfaceName": "host0", "name": "net0"}
@@ -67,7 +67,7 @@ def test_a_member_that_is_not_known_is_refused_wherever_it_stands(host: Host) ->
 
 
 @case("CDI-013", "CDI Devices", needs=[LOAD])
-def test_a_document_has_devices_each_with_a_name_of_its_own(host: Host) -> None:
+def test_a_document_has_devices_each_with_a_name_of_its_own(host: CdiHost) -> None:
     """A name that stands for two devices cannot be requested."""
     nothing, empty, twice = document(), document(), document()
     del nothing["devices"]
@@ -78,7 +78,7 @@ def test_a_document_has_devices_each_with_a_name_of_its_own(host: Host) -> None:
 
 
 @case("CDI-021", "CDI JSON Definition, annotations", needs=[LOAD])
-def test_annotations_keep_the_rules_of_kubernetes(host: Host) -> None:
+def test_annotations_keep_the_rules_of_kubernetes(host: CdiHost) -> None:
     """They are handed on to where those rules are enforced."""
     sound = {"refimpl.example/a": "b", "plain": ""}
     wrong: dict[str, Any] = {"a list as a value": {"a": ["b"]}}
@@ -99,7 +99,7 @@ def test_annotations_keep_the_rules_of_kubernetes(host: Host) -> None:
 
 
 @case("CDI-023", "CDI OCI Edits, env", needs=[LOAD])
-def test_a_number_is_no_variable(host: Host) -> None:
+def test_a_number_is_no_variable(host: CdiHost) -> None:
     """A schema that leaves items of env unchecked passes it on."""
     refused = {
         "a number": document(edits={"env": [5]}),
@@ -110,7 +110,7 @@ def test_a_number_is_no_variable(host: Host) -> None:
 
 
 @case("CDI-024", "CDI JSON Definition", needs=[LOAD, STRICT])
-def test_the_case_of_letters_counts_in_names_of_members(host: Host) -> None:
+def test_the_case_of_letters_counts_in_names_of_members(host: CdiHost) -> None:
     """JSON names are case-sensitive; a reader that is not lets files pass that others refuse."""
     upper = document()
     upper["CDIVersion"] = upper.pop("cdiVersion")
@@ -127,7 +127,7 @@ def _yaml(tail: str) -> str:
 
 
 @case("CDI-025", "CDI JSON Definition", needs=[LOAD])
-def test_yaml_is_one_document_in_which_a_name_stands_once(host: Host) -> None:
+def test_yaml_is_one_document_in_which_a_name_stands_once(host: CdiHost) -> None:
     """Of two values for one name readers take different ones."""
     shared = (
         "devices:\n- name: a\n  containerEdits: &all {env: [A=b]}\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from conformance.cdi.documents import document, hook
-from conformance.cdi.host import Host
+from conformance.cdi.host import CdiHost
 from conformance.cdi.judging import Documents, advised, judged
 from conformance.cdi.needs import LOAD
 from conformance.engine.case import case
@@ -20,7 +20,7 @@ def _each(member: str, **items: Any) -> Documents:
 
 
 @case("CDI-014", "CDI Devices", needs=[LOAD])
-def test_a_device_may_go_without_edits(host: Host) -> None:
+def test_a_device_may_go_without_edits(host: CdiHost) -> None:
     """Where the edits of the whole file are all there is to do."""
     bare = document(spec={"env": ["A=b"]})
     del bare["devices"][0]["containerEdits"]
@@ -35,7 +35,7 @@ def test_a_device_may_go_without_edits(host: Host) -> None:
 
 
 @case("CDI-015", "CDI OCI Edits, env", needs=[LOAD])
-def test_a_variable_is_a_name_and_a_value(host: Host) -> None:
+def test_a_variable_is_a_name_and_a_value(host: CdiHost) -> None:
     """Anything else in an environment breaks the programs that read it."""
     found = {repr(text): document(edits={"env": [text]}) for text in ("A=", "A=b=c")}
     wrong = {repr(text): document(edits={"env": [text]}) for text in ("", "=x", "A")}
@@ -43,7 +43,7 @@ def test_a_variable_is_a_name_and_a_value(host: Host) -> None:
 
 
 @case("CDI-016", "CDI OCI Edits, deviceNodes", needs=[LOAD])
-def test_a_device_node_has_a_path_a_known_type_and_permissions_of_rwm(host: Host) -> None:
+def test_a_device_node_has_a_path_a_known_type_and_permissions_of_rwm(host: CdiHost) -> None:
     """They go unchanged to the runtime that makes the node and opens the cgroup."""
 
     def node(**members: Any) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def test_a_device_node_has_a_path_a_known_type_and_permissions_of_rwm(host: Host
 
 
 @case("CDI-017", "CDI OCI Edits, hooks", needs=[LOAD])
-def test_a_hook_has_a_stage_an_absolute_path_and_time(host: Host) -> None:
+def test_a_hook_has_a_stage_an_absolute_path_and_time(host: CdiHost) -> None:
     """A runtime fails with the container half made, where a loader could have said it."""
     judged(
         host,
@@ -97,7 +97,7 @@ def test_a_hook_has_a_stage_an_absolute_path_and_time(host: Host) -> None:
 
 
 @case("CDI-018", "CDI OCI Edits, mounts", needs=[LOAD])
-def test_a_mount_has_both_paths(host: Host) -> None:
+def test_a_mount_has_both_paths(host: CdiHost) -> None:
     """Half a mount is none."""
     whole = {"hostPath": "/opt/a", "containerPath": "/opt/b"}
     judged(
@@ -114,7 +114,7 @@ def test_a_mount_has_both_paths(host: Host) -> None:
 
 
 @case("CDI-019", "CDI OCI Edits, netDevices", needs=[LOAD])
-def test_an_interface_is_moved_once_and_a_name_given_once(host: Host) -> None:
+def test_an_interface_is_moved_once_and_a_name_given_once(host: CdiHost) -> None:
     """The second move of the same interface cannot work."""
 
     def moved(*pairs: tuple[str, str]) -> dict[str, Any]:
@@ -140,7 +140,7 @@ def test_an_interface_is_moved_once_and_a_name_given_once(host: Host) -> None:
 
 
 @case("CDI-020", "CDI OCI Edits, intelRdt", needs=[LOAD])
-def test_a_class_of_service_is_the_name_of_a_directory(host: Host) -> None:
+def test_a_class_of_service_is_the_name_of_a_directory(host: CdiHost) -> None:
     """It becomes one below the root of resctrl: a path leads elsewhere."""
     names = {".": ".", "..": "..", "a/b": "a/b", "a newline": "a\nb", "4096 bytes": "x" * 4096}
 

@@ -19,7 +19,7 @@ from conformance.cdi.documents import (
     with_linux,
 )
 from conformance.cdi.generate import examples
-from conformance.cdi.host import Config, Host
+from conformance.cdi.host import CdiHost, Config
 from conformance.cdi.needs import CONFIG, INJECT, REQUEST
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
@@ -28,7 +28,7 @@ NODE = "/dev/refimpl"
 
 
 @case("CDI-043", "practice: the Go library", needs=[INJECT])
-def test_a_variable_that_is_set_changes_where_it_stands(host: Host) -> None:
+def test_a_variable_that_is_set_changes_where_it_stands(host: CdiHost) -> None:
     """Of two values for one name programs take different ones."""
     config = copy.deepcopy(OCI)
     given = ["REFIMPL_A=1", "REFIMPL_B=2", "REFIMPL_C=3"]
@@ -45,7 +45,7 @@ def _mount(path: str, *options: str) -> Document:
 
 
 @case("CDI-050", "practice: the Go library", needs=[INJECT, CONFIG])
-def test_mounts_replace_those_of_their_place_and_come_before_what_is_in_them(host: Host) -> None:
+def test_mounts_replace_those_of_their_place_and_come_before_what_is_in_them(host: CdiHost) -> None:
     """A mount that comes after one inside it hides it."""
     name = host.define(
         edits={
@@ -76,7 +76,7 @@ def test_mounts_replace_those_of_their_place_and_come_before_what_is_in_them(hos
 
 
 @case("CDI-051", "CDI OCI Edits, hooks", needs=[INJECT, REQUEST])
-def test_hooks_are_appended_in_the_order_of_the_request(host: Host) -> None:
+def test_hooks_are_appended_in_the_order_of_the_request(host: CdiHost) -> None:
     """Later hooks rely on what earlier ones did."""
     whole = document(kind=host.kind)
     whole["devices"] = [
@@ -103,7 +103,7 @@ def test_hooks_are_appended_in_the_order_of_the_request(host: Host) -> None:
 
 
 @case("CDI-052", "practice: the Go library", needs=[INJECT])
-def test_of_two_settings_of_intel_rdt_the_last_one_counts(host: Host) -> None:
+def test_of_two_settings_of_intel_rdt_the_last_one_counts(host: CdiHost) -> None:
     """A container has one class of service."""
     whole = document(kind=host.kind, spec={"intelRdt": {"closID": "file"}})
     whole["devices"] = [
@@ -117,7 +117,7 @@ def test_of_two_settings_of_intel_rdt_the_last_one_counts(host: Host) -> None:
 
 
 @case("CDI-053", "CDI OCI Edits, additionalGids", needs=[INJECT, CONFIG])
-def test_groups_are_added_once_and_zero_is_ignored(host: Host) -> None:
+def test_groups_are_added_once_and_zero_is_ignored(host: CdiHost) -> None:
     """Zero would give the container root's group."""
     config = copy.deepcopy(OCI)
     config["process"]["user"]["additionalGids"] = [6]
@@ -136,7 +136,7 @@ def _repeated(config: Config) -> Config:
 
 
 @case("CDI-060", "practice: the Go library", needs=[INJECT, CONFIG])
-def test_edits_made_again_change_nothing_but_hooks_and_rules(host: Host) -> None:
+def test_edits_made_again_change_nothing_but_hooks_and_rules(host: CdiHost) -> None:
     """A runtime that restores a container may inject into what it has injected into."""
     node = {"path": NODE, "type": "c", "major": 240, "minor": 1}
     pool: dict[str, Any] = {

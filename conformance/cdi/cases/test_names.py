@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.cdi.documents import document
-from conformance.cdi.host import Host
+from conformance.cdi.host import CdiHost
 from conformance.cdi.judging import Documents, judged
 from conformance.cdi.needs import LOAD
 from conformance.engine.case import case
@@ -14,7 +14,7 @@ def _kinds(*kinds: str) -> Documents:
 
 
 @case("CDI-009", "CDI Kind", needs=[LOAD])
-def test_a_kind_is_a_vendor_and_a_class(host: Host) -> None:
+def test_a_kind_is_a_vendor_and_a_class(host: CdiHost) -> None:
     """Names are split at the slash; one letter on either side is a name, too."""
     judged(
         host,
@@ -25,7 +25,7 @@ def test_a_kind_is_a_vendor_and_a_class(host: Host) -> None:
 
 
 @case("CDI-010", "CDI Kind", needs=[LOAD])
-def test_a_vendor_is_a_dns_subdomain(host: Host) -> None:
+def test_a_vendor_is_a_dns_subdomain(host: CdiHost) -> None:
     """It keeps the names of two vendors apart because a domain has one owner."""
     loose = _kinds("ven_dor.com/foo", "Vendor.com/foo", "abcdefghi." * 25 + "vendor/foo")
     if host.settings.policy == "practice":
@@ -36,7 +36,7 @@ def test_a_vendor_is_a_dns_subdomain(host: Host) -> None:
 
 
 @case("CDI-011", "CDI Kind", needs=[LOAD])
-def test_a_class_has_63_characters_at_most_and_dots_since_0_6_0(host: Host) -> None:
+def test_a_class_has_63_characters_at_most_and_dots_since_0_6_0(host: CdiHost) -> None:
     """Longer names do not fit where others keep them."""
     dotted = {
         version: {f"a dot at {version}": document(version=version, kind="vendor.com/a.b")}
@@ -55,7 +55,7 @@ def test_a_class_has_63_characters_at_most_and_dots_since_0_6_0(host: Host) -> N
 
 
 @case("CDI-012", "CDI Devices", needs=[LOAD])
-def test_a_device_name_has_letters_or_digits_at_its_ends(host: Host) -> None:
+def test_a_device_name_has_letters_or_digits_at_its_ends(host: CdiHost) -> None:
     """It becomes part of a request that is split at other characters."""
     judged(
         host,

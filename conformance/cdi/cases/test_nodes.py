@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 
 from conformance.cdi.documents import OCI, Document, document, linux, with_linux
-from conformance.cdi.host import Config, Host
+from conformance.cdi.host import CdiHost, Config
 from conformance.cdi.needs import CONFIG, INJECT
 from conformance.engine.case import case
 from conformance.engine.verdict import Broken, expect, should
@@ -27,7 +27,7 @@ def _rules(config: Config, major: int) -> list[tuple[int, str]]:
     ]
 
 
-def _nodes(host: Host, **nodes: Document) -> list[str]:
+def _nodes(host: CdiHost, **nodes: Document) -> list[str]:
     """A file with a device for each name, which has that node; their qualified names."""
     whole = document(kind=host.kind)
     whole["devices"] = [
@@ -40,7 +40,7 @@ def _nodes(host: Host, **nodes: Document) -> list[str]:
 
 
 @case("CDI-044", "practice: the Go library", needs=[INJECT, CONFIG])
-def test_a_device_node_takes_the_place_of_one_with_its_path(host: Host) -> None:
+def test_a_device_node_takes_the_place_of_one_with_its_path(host: CdiHost) -> None:
     """A runtime cannot make two nodes at one path."""
     names = _nodes(
         host, **{n: {"type": "c", "major": 240, "minor": i} for i, n in enumerate("ab", 1)}
@@ -59,7 +59,7 @@ def test_a_device_node_takes_the_place_of_one_with_its_path(host: Host) -> None:
 
 
 @case("CDI-045", "CDI OCI Edits, deviceNodes", needs=[INJECT])
-def test_permissions_become_those_of_the_cgroup(host: Host) -> None:
+def test_permissions_become_those_of_the_cgroup(host: CdiHost) -> None:
     """Without a rule a device cannot be opened, with too wide a one it can be written to."""
     wanted = {"a": ("", "rwm"), "b": ("r", "r"), "c": ("rw", "rw")}
     node = {"type": "c", "major": 240}
@@ -76,7 +76,7 @@ def test_permissions_become_those_of_the_cgroup(host: Host) -> None:
     should(silent, 'practice: "none" stands for no permissions', wanted="no letter", got=found)
 
 
-def _fails(host: Host, rule: str, **nodes: Document) -> None:
+def _fails(host: CdiHost, rule: str, **nodes: Document) -> None:
     """Raises Broken unless each of the nodes keeps its device from being injected."""
     names = dict(zip(nodes, _nodes(host, **nodes), strict=True))
     for label, name in names.items():
@@ -86,7 +86,7 @@ def _fails(host: Host, rule: str, **nodes: Document) -> None:
 
 
 @case("CDI-046", "practice: the Go library", needs=[INJECT])
-def test_a_node_that_the_host_lacks_has_to_be_described(host: Host) -> None:
+def test_a_node_that_the_host_lacks_has_to_be_described(host: CdiHost) -> None:
     """A device that is not there is told of when the container is made, not when it runs."""
     missing = {"hostPath": f"{host.folder}/missing"}
     _fails(host, "a node that is neither there nor described is an error", bare=missing)
@@ -103,7 +103,7 @@ def test_a_node_that_the_host_lacks_has_to_be_described(host: Host) -> None:
 
 
 @case("CDI-047", "practice: the Go library", needs=[INJECT])
-def test_what_is_no_device_node_of_that_type_is_not_injected(host: Host) -> None:
+def test_what_is_no_device_node_of_that_type_is_not_injected(host: CdiHost) -> None:
     """A container would get another device than the one described."""
     (host.folder / "file").write_text("")
     (host.folder / "link").symlink_to("/dev/null")
@@ -117,7 +117,7 @@ def test_what_is_no_device_node_of_that_type_is_not_injected(host: Host) -> None
 
 
 @case("CDI-049", "practice: the Go library", needs=[INJECT])
-def test_a_node_belongs_to_the_user_of_the_process(host: Host) -> None:
+def test_a_node_belongs_to_the_user_of_the_process(host: CdiHost) -> None:
     """A process that is not root could not open it otherwise."""
     node = {"type": "c", "major": 240, "minor": 1}
     bare, owned = _nodes(host, bare=node, owned={**node, "uid": 5, "gid": 6})

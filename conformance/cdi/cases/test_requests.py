@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.cdi.documents import OCI, document, hook, hooks, marked, several, variables
-from conformance.cdi.host import Host
+from conformance.cdi.host import CdiHost
 from conformance.cdi.needs import ANNOTATIONS, CONFIG, INJECT, REQUEST, RUNTIME, STRICT
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
@@ -12,7 +12,7 @@ _PREFIX = "cdi.k8s.io/"
 
 
 @case("CDI-040", "CDI Error Handling", needs=[INJECT, REQUEST])
-def test_an_unknown_name_fails_the_request_and_changes_nothing(host: Host) -> None:
+def test_an_unknown_name_fails_the_request_and_changes_nothing(host: CdiHost) -> None:
     """A container that starts without its device fails later, where nobody sees why."""
     known = host.define()
     strangers = [host.called("none"), f"other-{host.kind}=a"]
@@ -29,7 +29,7 @@ def test_an_unknown_name_fails_the_request_and_changes_nothing(host: Host) -> No
 
 
 @case("CDI-041", "CDI OCI Edits", needs=[INJECT])
-def test_edits_of_the_whole_file_are_made_once_before_those_of_its_devices(host: Host) -> None:
+def test_edits_of_the_whole_file_are_made_once_before_those_of_its_devices(host: CdiHost) -> None:
     """Two devices of one driver need its hook once."""
     spec = {"env": ["REFIMPL_SPEC=1"], "hooks": [hook("/opt/refimpl/spec")]}
     host.write("a.json", several("ab", kind=host.kind, spec=spec))
@@ -41,7 +41,7 @@ def test_edits_of_the_whole_file_are_made_once_before_those_of_its_devices(host:
 
 
 @case("CDI-042", "CDI OCI Edits", needs=[INJECT])
-def test_edits_of_a_file_are_left_out_where_none_of_its_devices_is_requested(host: Host) -> None:
+def test_edits_of_a_file_are_left_out_where_none_of_its_devices_is_requested(host: CdiHost) -> None:
     """A container has nothing of a device that it did not ask for."""
     host.write("a.json", several("ab", kind=host.kind, spec={"env": ["REFIMPL_SPEC_A=1"]}))
     host.write("c.json", several("c", kind=host.kind, spec={"env": ["REFIMPL_SPEC_C=1"]}))
@@ -52,7 +52,7 @@ def test_edits_of_a_file_are_left_out_where_none_of_its_devices_is_requested(hos
 
 
 @case("CDI-054", "practice: runtimes", needs=[INJECT, REQUEST, STRICT])
-def test_a_device_requested_twice_is_injected_once(host: Host) -> None:
+def test_a_device_requested_twice_is_injected_once(host: CdiHost) -> None:
     """A hook that runs twice fails the second time, or does its work twice."""
     name = host.define(edits={"env": ["A=b"], "hooks": [hook("/opt/refimpl/a")]})
     wanted = ["/opt/refimpl/a"]
@@ -68,7 +68,7 @@ def test_a_device_requested_twice_is_injected_once(host: Host) -> None:
 
 
 @case("CDI-055", "CDI Error Handling", needs=[INJECT, CONFIG, REQUEST, STRICT])
-def test_an_edit_that_cannot_be_made_leaves_the_config_as_it_was(host: Host) -> None:
+def test_an_edit_that_cannot_be_made_leaves_the_config_as_it_was(host: CdiHost) -> None:
     """A caller that goes on after the error has half a device."""
     missing = {"path": "/dev/refimpl", "hostPath": f"{host.folder}/missing"}
     whole = document(kind=host.kind)
@@ -83,7 +83,7 @@ def test_an_edit_that_cannot_be_made_leaves_the_config_as_it_was(host: Host) -> 
 
 
 @case("CDI-056", "practice: the Go library", needs=[ANNOTATIONS])
-def test_an_annotation_has_a_key_of_its_own_that_kubernetes_takes(host: Host) -> None:
+def test_an_annotation_has_a_key_of_its_own_that_kubernetes_takes(host: CdiHost) -> None:
     """A device plugin's request is lost with an annotation that the API server refuses."""
     device = [host.called("a")]
 
@@ -119,7 +119,7 @@ def test_an_annotation_has_a_key_of_its_own_that_kubernetes_takes(host: Host) ->
 
 
 @case("CDI-057", "practice: the Go library", needs=[ANNOTATIONS])
-def test_one_name_that_cannot_be_read_spoils_the_annotations(host: Host) -> None:
+def test_one_name_that_cannot_be_read_spoils_the_annotations(host: CdiHost) -> None:
     """What was meant to be a device must not be passed over."""
     good = host.called("a")
     sound = {f"{_PREFIX}vendor_a": good, "other.example/key": "not, a, device"}
@@ -145,7 +145,7 @@ def test_one_name_that_cannot_be_read_spoils_the_annotations(host: Host) -> None
 
 
 @case("CDI-058", "CDI Error Handling", needs=[RUNTIME])
-def test_a_container_with_a_device_that_is_missing_is_not_created(host: Host) -> None:
+def test_a_container_with_a_device_that_is_missing_is_not_created(host: CdiHost) -> None:
     """The kubelet shows the runtime's error; the device's name in it is all that helps there."""
     known = host.define()
     missing = host.called("none")

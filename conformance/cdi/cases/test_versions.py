@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from conformance.cdi.documents import VERSIONS, document
 from conformance.cdi.features import FEATURES, Feature, combined, needed
 from conformance.cdi.generate import examples
-from conformance.cdi.host import Host
+from conformance.cdi.host import CdiHost
 from conformance.cdi.judging import advised, judged
 from conformance.cdi.needs import LOAD
 from conformance.engine.case import case
@@ -16,7 +16,7 @@ from conformance.engine.verdict import expect
 
 
 @case("CDI-002", "CDI Specification version", needs=[LOAD])
-def test_every_version_loads_and_nothing_else_does(host: Host) -> None:
+def test_every_version_loads_and_nothing_else_does(host: CdiHost) -> None:
     """A reader that guesses at a version it does not know leaves edits out."""
     missing = document()
     del missing["cdiVersion"]
@@ -37,14 +37,14 @@ def test_every_version_loads_and_nothing_else_does(host: Host) -> None:
 
 
 @case("CDI-003", "practice: the Go library", needs=[LOAD])
-def test_versions_before_the_first_release_are_refused(host: Host) -> None:
+def test_versions_before_the_first_release_are_refused(host: CdiHost) -> None:
     """They had names, but no text: nobody knows what such a document means."""
     early = {version: document(version=version) for version in ("0.1.0", "0.2.0")}
     judged(host, "0.3.0 is the first version", refused=early)
 
 
 @case("CDI-004", "CDI Released versions", needs=[LOAD])
-def test_a_feature_is_refused_under_the_version_before_it(host: Host) -> None:
+def test_a_feature_is_refused_under_the_version_before_it(host: CdiHost) -> None:
     """Readers of that version refuse or ignore it: the same file means two things."""
     refused = {f"{each.label} at {each.before}": each.document(each.before) for each in FEATURES}
     refused |= {
@@ -56,7 +56,7 @@ def test_a_feature_is_refused_under_the_version_before_it(host: Host) -> None:
 
 
 @case("CDI-005", "CDI Released versions", needs=[LOAD])
-def test_a_feature_loads_under_its_own_version(host: Host) -> None:
+def test_a_feature_loads_under_its_own_version(host: CdiHost) -> None:
     """What a version has, its readers take."""
     taken = {f"{each.label} at {each.since}": each.document(each.since) for each in FEATURES}
     taken |= {
@@ -72,7 +72,7 @@ def _rdt(version: str, **members: object) -> dict[str, object]:
 
 
 @case("CDI-007", "CDI Released versions", needs=[LOAD])
-def test_switches_of_intel_rdt_end_with_version_1_1_0(host: Host) -> None:
+def test_switches_of_intel_rdt_end_with_version_1_1_0(host: CdiHost) -> None:
     """A file of 1.0.0 that used them is as valid as on the day it was written."""
     found = {
         f"{name} at {version}": _rdt(version, **{name: True})
@@ -88,7 +88,9 @@ def test_switches_of_intel_rdt_end_with_version_1_1_0(host: Host) -> None:
 
 
 @case("CDI-008", "CDI Released versions", needs=[LOAD])
-def test_a_new_member_is_refused_under_an_old_version_even_if_it_says_nothing(host: Host) -> None:
+def test_a_new_member_is_refused_under_an_old_version_even_if_it_says_nothing(
+    host: CdiHost,
+) -> None:
     """A reader of 1.0.0 refuses the name, whatever its value."""
     found = {"enableMonitoring: false at 1.0.0": _rdt("1.0.0", enableMonitoring=False)}
     if host.settings.policy == "practice":
@@ -98,7 +100,7 @@ def test_a_new_member_is_refused_under_an_old_version_even_if_it_says_nothing(ho
 
 
 @case("CDI-059", "CDI Released versions", needs=[LOAD])
-def test_what_is_taken_under_a_version_is_taken_under_every_later_one(host: Host) -> None:
+def test_what_is_taken_under_a_version_is_taken_under_every_later_one(host: CdiHost) -> None:
     """A vendor that declares a higher version than needed loses nothing, and a file that was
     written, read and written again is the same.
     """
@@ -120,7 +122,7 @@ def test_what_is_taken_under_a_version_is_taken_under_every_later_one(host: Host
     check()
 
 
-def _told(host: Host, features: list[Feature], lowest: str) -> None:
+def _told(host: CdiHost, features: list[Feature], lowest: str) -> None:
     """An implementation that tells the minimum version tells the one it holds to."""
     if not host.can("minimum"):
         return
@@ -129,7 +131,7 @@ def _told(host: Host, features: list[Feature], lowest: str) -> None:
     expect(reply.get("version") == lowest, rule, wanted=lowest, got=reply)
 
 
-def _written(host: Host, features: list[Feature]) -> None:
+def _written(host: CdiHost, features: list[Feature]) -> None:
     """One that writes files reads in them what it has written."""
     if not host.can("write"):
         return

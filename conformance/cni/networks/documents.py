@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
-from conformance.cni.divergences import warned
-from conformance.engine.options import BadOption
-from conformance.engine.resolve import ResolvedTarget
-from conformance.engine.target import Loss
 from conformance.engine.verdict import Broken, Doubtful
-from refimpl.cni import contract, lint
+from refimpl.cni import lint
 from refimpl.cni.lint import Finding, Report, Severity
 from refimpl.cni.lint.ask import versions_of
 from refimpl.cni.lint.finding import visible
 from refimpl.cni.lint.subject import Folder, Network
-from refimpl.wire.client import Unreachable
+
+FEATURES = ("read", "directory", "installed")
+"""What documents may lack; conformance.cni.needs has the needs."""
 
 SHOWN = 6
 """Findings of one rule that a case tells whole; `refimpl cni lint` shows all of them."""
@@ -65,22 +62,15 @@ class Documents:
         networks = self.folder.networks
         return [network for network in networks if isinstance(network.source.value, dict)]
 
-    # What needs ask
-
     @property
-    def unread(self) -> str:
-        """See needs.READ."""
-        return "" if self.networks else "no document can be read, see CNI-CFG-001"
-
-    @property
-    def alone(self) -> str:
-        """See needs.DIRECTORY."""
-        return "one file is no directory: dir:DIR judges one" if self.folder.alone else ""
-
-    @property
-    def no_plugins(self) -> str:
-        """See needs.INSTALLED."""
-        return "" if self._cni_path else "--cni-path does not say where the plugins are"
+    def lacks(self) -> Mapping[str, str]:
+        """Feature -> why they have not got it, empty where they have."""
+        alone = "one file is no directory: dir:DIR judges one"
+        return {
+            "read": "" if self.networks else "no document can be read, see CNI-CFG-001",
+            "directory": alone if self.folder.alone else "",
+            "installed": "" if self._cni_path else "--cni-path does not say where the plugins are",
+        }
 
     # What cases ask
 
@@ -132,88 +122,3 @@ def _sum(found: Iterable[Finding]) -> str:
         for severity, meaning in _MEANING.items()
         if counts[severity]
     )
-
-
-class DocumentsTarget:
-    """Documents of somebody as a target: nothing is called, nothing is changed."""
-
-    interface = "cni"
-    version = ""
-    secrets: Collection[str] = ()
-
-    def __init__(self, documents: Documents, resolved: ResolvedTarget) -> None:
-        count = len(documents.folder.networks)
-        self.documents = documents
-        self.name = f"{count} network{'s' * (count != 1)}"
-        self.revision = resolved.judged_by(contract.LATEST)
-        self.only_warns = warned(resolved)
-
-    def mark(self) -> int:
-        """See Target."""
-        return 0
-
-    def calls(self, mark: int) -> list[Any]:  # noqa: ARG002
-        """See Target: none."""
-        return []
-
-    def reproduce(self, call: object) -> str:  # noqa: ARG002
-        """See Target."""
-        return f"refimpl cni lint {self.documents.path}"
-
-    def lost(self) -> Loss | None:
-        """See Target: all was read at the start."""
-        return None
-
-    def close(self) -> None:
-        """See Target."""
-
-
-def open_documents(resolved: ResolvedTarget) -> DocumentsTarget:
-    """Opens `dir:DIR` and `file:FILE`.
-
-    Raises Unreachable where there is nothing to judge, BadOption for a --cni-path of no use.
-    """
-    path = Path(resolved.address)
-    reason = _missing(resolved.scheme, path)
-    if reason:
-        raise Unreachable(reason)
-    documents = Documents(path, cni_path=_directories(resolved.settings.path), seed=resolved.seed)
-    reason = _nothing(documents.folder)
-    if reason:
-        raise Unreachable(reason)
-    return DocumentsTarget(documents, resolved)
-
-
-def _missing(kind: str, path: Path) -> str:
-    """Why the target is not what its kind says; "" where it is."""
-    if not path.name and kind == "file":
-        return "file: names no file; use for example file:net.conflist"
-    if not os.path.lexists(path):
-        return f"{path}: no such file or directory; {kind}: takes network configurations"
-    if path.is_dir() != (kind == "dir"):
-        other = "file" if kind == "dir" else "dir"
-        return f"{path}: this is no {'directory' if kind == 'dir' else 'file'}; use {other}:{path}"
-    return ""
-
-
-def _nothing(folder: Folder) -> str:
-    """Why there is nothing to judge; a file that is no JSON is something."""
-    if folder.defect:
-        return f"{folder.path}: {folder.defect}"
-    if not folder.networks:
-        strays = ", ".join(visible(path.name) for path in folder.strays[:3])
-        beside = f"only {strays}{', ...' * (len(folder.strays) > 3)}" if strays else "nothing"
-        return f"{folder.path}: no *.conflist, *.conf or *.json is in it, {beside}"
-    source = folder.networks[0].source
-    if folder.alone and source.defect and source.status is None:
-        return f"{source.path}: {source.defect[2]}"
-    return ""
-
-
-def _directories(cni_path: str) -> list[Path]:
-    """The directories of --cni-path; raises BadOption."""
-    found = [Path(part) for part in cni_path.split(os.pathsep) if part]
-    for path in found:
-        if not path.is_dir():
-            raise BadOption(f"--cni-path: {path} is no directory; name directories of plugins")
-    return found

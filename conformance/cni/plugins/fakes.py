@@ -1,4 +1,4 @@
-"""Our own fake plugins as a target, on a simulated host: no root, no namespaces, no network.
+"""Our own fake plugins on a simulated host: no root, no namespaces, no network.
 
 They run as functions of this process where an exec asks for nothing that takes a process; the same
 plugins lie in the folder as executables.
@@ -6,31 +6,23 @@ plugins lie in the folder as executables.
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from conformance.cni.mutation import DocumentMutant, PluginMutant, RuntimeMutant
+from conformance.cni.mutation import PluginMutant
 from conformance.cni.plugins.calling import called
+from conformance.cni.plugins.installed import InstalledPlugins
 from conformance.cni.plugins.subject import Subject, directories
-from conformance.cni.runtimes.bench import Bench
-from conformance.cni.runtimes.ours import Ours
 from conformance.cni.settings import CniSettings
-from conformance.cni.target import CniTarget
 from conformance.engine import mutants
-from conformance.engine.options import BadOption
-from conformance.engine.resolve import ResolvedTarget
 from refimpl.cni import contract
 from refimpl.cni.execute import PLAIN, Conditions, Outcome, Processes, Request
 from refimpl.cni.host.simulated import Simulated
 from refimpl.cni.plugins import ProcessOnly, configure, install, settings_of
 from refimpl.cni.plugins.delegate import find, spawn
-from refimpl.cni.runtime import PROFILES
 
-if TYPE_CHECKING:
-    from conformance.cni.networks.documents import Documents
+__all__ = ["FAKES", "Functions", "installed"]
 
 _IPAM = {
     "type": "fake-host-local",
@@ -95,74 +87,34 @@ class Functions:
         return outcome.status, outcome.stdout, outcome.stderr
 
 
-def open_fakes(resolved: ResolvedTarget) -> CniTarget:
-    """Opens `fake`, `fake:KIND` and `:PROFILE`, `mutant:NAME`, `unbroken:NAME`; BadOption."""
-    kind, name = resolved.scheme, resolved.address
-    chosen: CniSettings = resolved.settings
-    mutant = mutants.load("cni", name) if kind != "fake" else None
-    profile, name = (name, "") if kind == "fake" and name in PROFILES else ("strict", name)
-    first = _first(name, mutant)
-    folder = Path(tempfile.mkdtemp(prefix="refimpl-cni-"))
+def installed(
+    first: str, folder: Path, settings: CniSettings, mutant: PluginMutant | None, *, broken: bool
+) -> InstalledPlugins:
+    """One fake of each kind below the folder, that of `first` the main one.
+
+    mutant: whose documents they get; broken: whether they have its breach as well.
+    """
     host = Simulated(folder / "host")
-    broken = mutant if kind == "mutant" and isinstance(mutant, PluginMutant) else None
-    subjects = [_installed(each, folder, host, chosen, mutant) for each in _ordered(first)]
-    if broken and broken.faults:
-        configure(folder / "bin" / FAKES[first][0], faults=list(broken.faults))
-    return CniTarget(
-        subjects,
-        resolved,
-        Functions(host, broken),
-        host_for=lambda: host,
-        at_end=_removal(folder),
-        documents=lambda: _documents(folder / "documents", resolved, mutant),
-        bench=lambda log: Bench(
-            Ours(profile, _runtime_mutant(kind, mutant)), log, resolved.run_id, chosen
-        ),
-    )
+    kinds = sorted(FAKES, key=lambda kind: kind != first)
+    subjects = [_subject(kind, folder, host, settings, mutant) for kind in kinds]
+    if mutant and broken and mutant.faults:
+        configure(folder / "bin" / FAKES[first][0], faults=list(mutant.faults))
+    executor = Functions(host, mutant if broken else None)
+    return InstalledPlugins(subjects=subjects, executor=executor, host=host)
 
 
-def _runtime_mutant(kind: str, mutant: mutants.Mutant | None) -> RuntimeMutant | None:
-    return mutant if kind == "mutant" and isinstance(mutant, RuntimeMutant) else None
-
-
-def _first(name: str, mutant: mutants.Mutant | None) -> str:
-    if isinstance(mutant, PluginMutant):
-        return mutant.kind
-    if mutant is not None:
-        return "interface"
-    if name and name not in FAKES:
-        raise BadOption(f"fake:{name}: there is fake:{', fake:'.join([*FAKES, *PROFILES])}")
-    return name or "interface"
-
-
-def _ordered(first: str) -> list[str]:
-    return sorted(FAKES, key=lambda kind: kind != first)
-
-
-def _installed(
-    kind: str, folder: Path, host: Simulated, chosen: CniSettings, mutant: mutants.Mutant | None
+def _subject(
+    kind: str, folder: Path, host: Simulated, settings: CniSettings, mutant: PluginMutant | None
 ) -> Subject:
     name, fake, document = FAKES[kind]
     (folder / "bin").mkdir(exist_ok=True)
     path = install(folder / "bin", name, fake, kernel=host.kernel)
-    changes = mutant.config if isinstance(mutant, PluginMutant) and mutant.kind == kind else {}
+    changes = mutant.config if mutant and mutant.kind == kind else {}
     return Subject(
         str(path),
         kind,
         {**document, **changes},
         contract.VERSIONS,
-        directories(str(folder / "bin"), chosen.path),
-        chosen,
+        directories(str(folder / "bin"), settings.path),
+        settings,
     )
-
-
-def _documents(folder: Path, resolved: ResolvedTarget, mutant: mutants.Mutant | None) -> Documents:
-    from conformance.cni.networks import samples
-
-    is_broken = resolved.scheme == "mutant"
-    broken = mutant if is_broken and isinstance(mutant, DocumentMutant) else None
-    return samples.opened(folder, broken, seed=resolved.seed)
-
-
-def _removal(folder: Path) -> Callable[[], None]:
-    return lambda: shutil.rmtree(folder, ignore_errors=True)

@@ -24,7 +24,7 @@ def unremovable(plugin: Plugin, path: Path) -> None:
     """Makes a file one that unlink(2) refuses. Needs NETNS."""
     if mounts(plugin):
         syscalls.mount(str(path), str(path), flags=_BIND)
-        plugin.afterwards(lambda: syscalls.umount(str(path)))
+        plugin.scope.callback(lambda: syscalls.umount(str(path)))
         return
     path.unlink()
     path.mkdir()
@@ -37,7 +37,7 @@ class Disk:
         self.folder = folder
         folder.mkdir()
         syscalls.mount("tmpfs", str(folder), kind="tmpfs", options="size=64k,mode=0755")
-        plugin.afterwards(lambda: syscalls.umount(str(folder)))
+        plugin.scope.callback(lambda: syscalls.umount(str(folder)))
 
     def fill(self) -> None:
         """Takes every byte that is left."""

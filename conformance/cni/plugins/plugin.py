@@ -7,7 +7,7 @@ import copy
 import itertools
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import attrs
 from conformance.cni.plugins.pods import Pod
 from conformance.cni.plugins.prev_result import Earlier
 from conformance.cni.plugins.subject import Subject
+from conformance.engine.scope import CaseScope
 from conformance.engine.verdict import Broken, timeout
 from refimpl.cni import contract
 from refimpl.cni.contract import ShapeError, Verb
@@ -32,7 +33,11 @@ _GIVEN: Any = object()  # prevResult as a runtime would set it for the verb
 
 
 class Plugin:
-    """The plugin during one case, with a network name, a folder and pods of the case's own."""
+    """The plugin during one case, with a network name, a folder and pods of the case's own.
+
+    scope: at its end every pod that is still attached is DELed, and its namespace and the folder
+    are removed.
+    """
 
     def __init__(
         self,
@@ -40,24 +45,24 @@ class Plugin:
         host: Host | None,
         executor: Executor,
         log: Log,
+        scope: CaseScope,
         *,
         name: str,
-        folder: Path | None = None,
         attaches: bool = True,
     ) -> None:
         self.subject, self.settings = subject, subject.settings
         self._host, self._executor, self._log = host, executor, log
-        self._attaches = attaches
+        self._attaches, self.scope = attaches, scope
         self.name, self.kind = subject.name, subject.kind
         self.versions, self.newest = tuple(subject.versions), subject.newest
         self.network = name
-        self.folder = folder or Path(tempfile.mkdtemp(prefix="refimpl-cni-"))
+        self.folder = Path(tempfile.mkdtemp(prefix="refimpl-cni-"))
+        scope.callback(lambda: shutil.rmtree(self.folder, ignore_errors=True))
         self.data_dir = self.folder / "ipam"
         self.cni_path = subject.cni_path
         self._numbers = itertools.count(1)
         self._pods: list[Pod] = []
         self.earlier = Earlier(host)
-        self._afterwards: list[Callable[[], object]] = []
 
     @property
     def host(self) -> Host:
@@ -175,8 +180,7 @@ class Plugin:
         document = dict(config) if config is not None else self.config()
         outcome = self.run(self.request(Verb.ADD, pod, document, **how))
         pod.config, pod.open = document, True
-        if pod not in self._pods:
-            self._pods.append(pod)
+        self._keep(pod)
         if outcome.ok:
             pod.result = _object(outcome)
         return outcome
@@ -229,8 +233,22 @@ class Plugin:
         if self.kind == "chained":
             made.before = self.earlier.attach(made)
         self._before_add()
-        self._pods.append(made)
+        self._keep(made)
         return made
+
+    def _keep(self, pod: Pod) -> None:
+        """Has a pod undone with the case."""
+        if pod not in self._pods:
+            self._pods.append(pod)
+            self.scope.callback(lambda: self._undo(pod))
+
+    def _undo(self, pod: Pod) -> None:
+        if pod.open:
+            with contextlib.suppress(OSError, ShapeError):
+                self.delete(pod)
+        if self._host:
+            with contextlib.suppress(HostError):
+                self._host.remove_netns(pod.netns)
 
     def _new_netns(self, number: int) -> str:
         return self._host.make_netns() if self._host else f"{self.folder}/netns-{number}"
@@ -247,25 +265,6 @@ class Plugin:
             name = self.subject.config.get(member)
             if self._host and isinstance(name, str) and name not in self._host.links(None):
                 self._host.add_link(None, name)
-
-    # The end
-
-    def afterwards(self, act: Callable[[], object]) -> None:
-        """Something to do when the case ends, last one first."""
-        self._afterwards.append(act)
-
-    def clean_up(self) -> None:
-        """DELs every pod that is still attached, removes its namespace and the folder."""
-        for act in reversed(self._afterwards):
-            act()
-        for pod in reversed(self._pods):
-            if pod.open:
-                with contextlib.suppress(OSError, ShapeError):
-                    self.delete(pod)
-            if self._host:
-                with contextlib.suppress(HostError):
-                    self._host.remove_netns(pod.netns)
-        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def _object(outcome: Outcome) -> dict[str, Any] | None:

@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from conformance.cni.plugins.installed import InstalledPlugins
 from conformance.cni.plugins.subject import Subject, directories
 from conformance.cni.settings import CniSettings
-from conformance.cni.target import CniTarget, existing
+from conformance.cni.target import CniTarget
 from conformance.engine import fixtures
 from conformance.engine.options import BadOption
 from conformance.engine.resolve import ResolvedTarget
@@ -41,10 +42,10 @@ _LINKS: dict[str, tuple[str, ...]] = {
 }
 
 
-def open_plugin(resolved: ResolvedTarget) -> CniTarget:
-    """Opens `exec:PATH`; raises BadOption for its configuration, Unreachable for its binary."""
+def open_plugin(resolved: ResolvedTarget, path: Path) -> CniTarget:
+    """The program at the path as `exec:PATH`; raises BadOption for its configuration, Unreachable
+    where it does not answer."""
     chosen: CniSettings = resolved.settings
-    path = existing(Path(resolved.address))
     kind, document = chosen_document(path.name, chosen)
     processes = Processes()
     cni_path = directories(str(path.parent), chosen.path)
@@ -53,13 +54,14 @@ def open_plugin(resolved: ResolvedTarget) -> CniTarget:
     host, no_netns, leave = _sandboxed()
     if host:
         no_netns = _no_link(path.name, host)
+    plugins = InstalledPlugins(subjects=[subject], executor=processes, host=host, no_netns=no_netns)
     return CniTarget(
-        [subject],
         resolved,
-        processes,
-        host_for=lambda: host,
-        no_netns=no_netns,
+        subject.name,
         version=version,
+        newest=subject.newest,
+        log=plugins.log,
+        plugins=plugins,
         at_end=leave,
     )
 

@@ -12,6 +12,9 @@ import attrs
 from conformance.cni.settings import CniSettings
 from refimpl.cni import contract
 
+KINDS = ("interface", "chained", "ipam")
+"""What a plugin does: it makes an interface, works on one that is there, or gives addresses."""
+
 
 @attrs.frozen
 class Subject:

@@ -14,6 +14,7 @@ from conformance.cni.runtimes.recorders import Recorders
 from conformance.cni.runtimes.subject import Failed, Pod, RuntimeUnderTest, describe
 from conformance.cni.settings import CniSettings
 from conformance.engine.ledger.entries import FILE, FOLDER, Ledger
+from conformance.engine.scope import CaseScope
 from conformance.engine.target import Loss
 from conformance.engine.verdict import Broken, timeout
 from conformance.engine.verdict import eventually as wait_for
@@ -54,12 +55,12 @@ class Bench:
         """Calls that a case draws on although others made them."""
         self.number = 0
 
-    def runtime(self) -> Runtime:
+    def runtime(self, scope: CaseScope) -> Runtime:
         """For one case, with healthy recorders; raises OSError where nothing can be installed."""
         self.recorders.reset()
         self.number += 1
         self.shown = []
-        return Runtime(self)
+        return Runtime(self, scope)
 
     def logged(self) -> int:
         """Brings the log up to date; its end."""
@@ -81,7 +82,7 @@ class Bench:
 
 
 class Runtime:
-    """The runtime during one case. What a case makes of networks and pods goes with it.
+    """The runtime during one case. Its networks and pods end with the scope.
 
     runtime.use("a", "b")
     pod = runtime.started()
@@ -89,16 +90,16 @@ class Runtime:
     assert runtime.steps() == ["a ADD", "b ADD", "b DEL", "a DEL"]
     """
 
-    def __init__(self, bench: Bench) -> None:
-        self._bench = bench
+    def __init__(self, bench: Bench, scope: CaseScope) -> None:
+        self._bench, self.scope = bench, scope
         self.subject, self.recorders, self.ledger = bench.subject, bench.recorders, bench.ledger
         self.settings, self.folder = bench.settings, bench.folder
         self.name = f"{bench.run_id}-n{bench.number}x"
         self._files: list[Path] = []
         self._pods: list[Pod] = []
-        self._afterwards: list[Callable[[], object]] = []
         self._mark = len(bench.journal.calls())
         self._network, self._numbers = self.name, 0
+        scope.callback(self._clean_up)
 
     @property
     def practice(self) -> bool:
@@ -318,24 +319,18 @@ class Runtime:
 
     def _recorded(self, record: Callable[[Runtime], Any]) -> Any:
         """On a network of its own, so that the case does not see the calls among its own."""
-        other = self._bench.runtime()
+        scope = CaseScope()
         try:
-            return record(other)
+            return record(self._bench.runtime(scope))
         except (Broken, Failed) as error:
             return error
         finally:
-            other.clean_up()
+            scope.close()
 
     # The end
 
-    def afterwards(self, act: Callable[[], object]) -> None:
-        """Something to do when the case ends, last one first."""
-        self._afterwards.append(act)
-
-    def clean_up(self) -> None:
+    def _clean_up(self) -> None:
         """Ends every pod and takes the files away."""
-        for act in reversed(self._afterwards):
-            act()
         self.recorders.reset()
         if self.subject.alive() or self.subject.revive():
             self._end(self._pods)

@@ -11,7 +11,17 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from conformance.cni.runtimes.namespaces import Namespaces
-from conformance.cni.runtimes.subject import Failed, Feature, Pod, Readiness
+from conformance.cni.runtimes.subject import (
+    IDS,
+    KILL,
+    PODS,
+    REBOOT,
+    RESTART,
+    SEVERAL,
+    Failed,
+    Pod,
+    Readiness,
+)
 from conformance.engine.ledger.entries import FOLDER, Ledger
 from refimpl.cni.execute.record import text
 from refimpl.cni.runtime import kubernetes as k8s
@@ -26,12 +36,12 @@ class Cnitool:
     """`cnitool:PATH`, in a sandbox: it keeps what it knows in /var/lib/cni and nowhere else."""
 
     lacks: Mapping[str, str] = {
-        Feature.PODS: "cnitool knows namespaces, and no pods",
-        Feature.RESTART: _NO_DAEMON.format("started again"),
-        Feature.KILL: _NO_DAEMON.format("killed"),
-        Feature.REBOOT: _NO_DAEMON.format("started again"),
-        Feature.IDS: "cnitool makes the container id of the namespace's path",
-        Feature.SEVERAL: "cnitool attaches to the one network that is named",
+        PODS: "cnitool knows namespaces, and no pods",
+        RESTART: _NO_DAEMON.format("started again"),
+        KILL: _NO_DAEMON.format("killed"),
+        REBOOT: _NO_DAEMON.format("started again"),
+        IDS: "cnitool makes the container id of the namespace's path",
+        SEVERAL: "cnitool attaches to the one network that is named",
     }
 
     def __init__(self, path: Path, ledger: Ledger) -> None:
@@ -111,11 +121,11 @@ class Cnitool:
 
     def kill_during(self, _pod: Pod, _reached: Callable[[], object]) -> None:
         """See RuntimeUnderTest."""
-        raise Failed(self.lacks[Feature.KILL])
+        raise Failed(self.lacks[KILL])
 
     def restart(self) -> None:
         """See RuntimeUnderTest."""
-        raise Failed(self.lacks[Feature.RESTART])
+        raise Failed(self.lacks[RESTART])
 
     reboot = restart
 

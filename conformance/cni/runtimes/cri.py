@@ -16,7 +16,20 @@ from typing import Any
 
 import attrs
 
-from conformance.cni.runtimes.subject import Failed, Feature, Pod, Readiness
+from conformance.cni.runtimes.subject import (
+    BIN_DIRS,
+    CACHE,
+    GC,
+    IDS,
+    KILL,
+    NETNS,
+    REBOOT,
+    RESTART,
+    SEVERAL,
+    Failed,
+    Pod,
+    Readiness,
+)
 from conformance.cni.settings import CniSettings
 from conformance.engine.hooks import run_hook
 from conformance.engine.ledger import pods
@@ -69,20 +82,20 @@ class CriRuntime:
 
     def _missing(self) -> dict[str, str]:
         lacks = {
-            Feature.IDS: f"{self.name} chooses the ids of sandboxes itself",
-            Feature.GC: f"{self.name} is never asked for GC over CRI",
+            IDS: f"{self.name} chooses the ids of sandboxes itself",
+            GC: f"{self.name} is never asked for GC over CRI",
         }
-        for name in (Feature.RESTART, Feature.KILL, Feature.REBOOT):
+        for name in (RESTART, KILL, REBOOT):
             if name not in self._hooks:
                 lacks[name] = f"[cni.hooks] of the target file has no command for {name}"
         if len(self.bin_dirs) == 1:
-            lacks[Feature.BIN_DIRS] = f"{self.name} has one plugin directory"
+            lacks[BIN_DIRS] = f"{self.name} has one plugin directory"
         if _config(self._info("config")).get("maxConfNum", 1) == 1:
-            lacks[Feature.SEVERAL] = f"{self.name} is set to attach to one network"
+            lacks[SEVERAL] = f"{self.name} is set to attach to one network"
         if os.geteuid() or not shutil.which("nsenter"):
-            lacks[Feature.NETNS] = "looking into namespaces of the runtime takes root and nsenter"
+            lacks[NETNS] = "looking into namespaces of the runtime takes root and nsenter"
         if not os.access(self.cache_dir, os.R_OK | os.X_OK):
-            lacks[Feature.CACHE] = f"{self.cache_dir} cannot be read; name it by --cni-cache-dir"
+            lacks[CACHE] = f"{self.cache_dir} cannot be read; name it by --cni-cache-dir"
         return lacks
 
     def enter(self) -> None:
@@ -166,7 +179,7 @@ class CriRuntime:
 
     def collect(self, _valid: Sequence[Pod]) -> None:
         """Restarts it, if there is a hook: nothing in CRI collects, but a runtime may at start."""
-        if Feature.RESTART in self._hooks:
+        if RESTART in self._hooks:
             self.restart()
 
     # Its process
@@ -182,8 +195,8 @@ class CriRuntime:
     def revive(self) -> bool:
         """Whether it answers again, started by the hook, or by whoever looks after the daemon."""
         with contextlib.suppress(Unreachable, Failed):
-            if Feature.RESTART in self._hooks:
-                self._hook(Feature.RESTART)
+            if RESTART in self._hooks:
+                self._hook(RESTART)
             self.cri.channel.wait_ready(10.0)
         with contextlib.suppress(Broken):
             eventually(self.alive, 5.0, "an answer")
@@ -201,17 +214,17 @@ class CriRuntime:
         try:
             reached()
         finally:
-            self._hook(Feature.KILL)
+            self._hook(KILL)
             running.join()
 
     def restart(self) -> None:
         """Ends the runtime and starts it again by its hook; raises Failed, Broken."""
-        self._hook(Feature.RESTART)
+        self._hook(RESTART)
         eventually(self.alive, 20.0, f"{self.name} answers after its restart")
 
     def reboot(self) -> None:
         """As after a reboot of the node, by its hook; raises Failed, Broken."""
-        self._hook(Feature.REBOOT)
+        self._hook(REBOOT)
         eventually(self.alive, 20.0, f"{self.name} answers after the reboot")
 
     def _hook(self, name: str) -> None:

@@ -18,7 +18,7 @@ import attrs
 from conformance.cni.mutation import RuntimeMutant
 from conformance.cni.runtimes.functions import Functions
 from conformance.cni.runtimes.namespaces import Namespaces
-from conformance.cni.runtimes.subject import Failed, Feature, Pod, Readiness, describe
+from conformance.cni.runtimes.subject import NETNS, Failed, Pod, Readiness, describe
 from conformance.engine.mutants import Interposed, bent
 from refimpl.cni.config import ConfigError
 from refimpl.cni.contract import CniError
@@ -55,7 +55,7 @@ class Ours:
         # Without root the way out of a sandbox is closed, and other cases come after ours.
         reason = _NO_ROOT if os.geteuid() else self.namespaces.why_not
         if reason:
-            self.lacks = {Feature.NETNS: reason}
+            self.lacks = {NETNS: reason}
         self.dead = ""
         self._pods: dict[str, Pod] = {}
         self._attached: dict[str, tuple[PodNetwork, k8s.Pod]] = {}

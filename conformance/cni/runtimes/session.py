@@ -11,7 +11,7 @@ import attrs
 from conformance.cni.runtimes.bench import Runtime
 from conformance.cni.runtimes.calls import Call
 from conformance.cni.runtimes.kept import Kept, kept_now
-from conformance.cni.runtimes.subject import BANDWIDTH, Failed, Feature, Pod, Port, Resolver
+from conformance.cni.runtimes.subject import BANDWIDTH, NETNS, Failed, Pod, Port, Resolver
 from conformance.engine.verdict import Broken
 from refimpl.cni.runtime import namespaces
 
@@ -122,7 +122,7 @@ def _recorded(runtime: Runtime) -> Life:
 
 def _is_real(runtime: Runtime) -> bool | None:
     """Whether the namespace that the plugins got is one; None where nobody can look."""
-    if Feature.NETNS in runtime.subject.lacks:
+    if NETNS in runtime.subject.lacks:
         return None
     adds = runtime.calls("ADD")
     try:

@@ -10,7 +10,17 @@ import attrs
 
 from refimpl.cni.runtime.kubernetes import Port, Resolver
 
-__all__ = ["BANDWIDTH", "Failed", "Feature", "Pod", "Port", "Readiness", "Resolver"]
+__all__ = [
+    "BANDWIDTH",
+    "FEATURES",
+    "Failed",
+    "Pod",
+    "Port",
+    "Readiness",
+    "Resolver",
+    "RuntimeUnderTest",
+    "describe",
+]
 
 BANDWIDTH = "kubernetes.io/{}-bandwidth"
 """The annotation of a pod's limit; `ingress` or `egress`."""
@@ -20,24 +30,21 @@ class Failed(Exception):
     """The runtime says no, or does not answer: its own words."""
 
 
-class Feature:
-    """What not every runtime has; `RuntimeUnderTest.lacks` gives the reason."""
-
-    PODS = "pods"
-    """It makes sandboxes of pods, with what Kubernetes tells of them."""
-    CHECK = "check"
-    GC = "gc"
-    RESTART = "restart"
-    KILL = "kill"
-    REBOOT = "reboot"
-    NETNS = "netns"
-    CACHE = "cache"
-    IDS = "ids"
-    """The caller chooses the container id."""
-    SEVERAL = "several"
-    """A pod gets all networks of the folder."""
-    BIN_DIRS = "bin_dirs"
-    """It looks for plugins in more than one directory."""
+# What not every runtime has; `lacks` of the subject gives the reason.
+PODS = "pods"
+"""It makes sandboxes of pods, with what Kubernetes tells of them."""
+GC = "gc"
+"""There is a way to ask for GC."""
+RESTART, KILL, REBOOT = "restart", "kill", "reboot"
+NETNS = "runtime netns"
+CACHE = "cache"
+IDS = "ids"
+"""The caller chooses the container id."""
+SEVERAL = "several networks"
+"""A pod gets all networks of the folder."""
+BIN_DIRS = "several bin dirs"
+"""It looks for plugins in more than one directory."""
+FEATURES = (PODS, GC, RESTART, KILL, REBOOT, NETNS, CACHE, IDS, SEVERAL, BIN_DIRS)
 
 
 @attrs.define(kw_only=True, eq=False)
@@ -71,7 +78,7 @@ class Readiness:
 class RuntimeUnderTest(Protocol):
     """A runtime with its folders as this process reaches them. Whatever it refuses is `Failed`.
 
-    lacks: feature -> why the target has not got it, as a phrase for a skipped case.
+    lacks: feature -> why it has not got it, as a phrase for a skipped case; only what it lacks.
     cache_dir: where libcni's `results` are.
     """
 

@@ -146,5 +146,5 @@ def _new_bridge(plugin: Plugin) -> str:
         with contextlib.suppress(HostError):
             plugin.host.delete_link(None, name)
 
-    plugin.afterwards(remove)
+    plugin.scope.callback(remove)
     return name

@@ -86,7 +86,7 @@ def test_delete_releases_the_address_when_the_path_is_missing(plugin: Plugin) ->
     outcome = plugin.delete(pod)
     made = os.path.lexists(pod.netns)
     if made:
-        plugin.afterwards(lambda: os.unlink(pod.netns))
+        plugin.scope.callback(lambda: os.unlink(pod.netns))
     attachment.released(outcome, how)
     expect(not made, f"DEL with {how} makes none", wanted="no file", got=f"a file at {pod.netns}")
 
@@ -104,5 +104,5 @@ def test_delete_releases_the_address_when_the_path_is_no_namespace(plugin: Plugi
         if plugin.has_host:
             plugin.host.remove_netns(str(path))
         place(path)
-        plugin.afterwards(lambda path=path: path.unlink(missing_ok=True))  # type: ignore[misc]
+        plugin.scope.callback(lambda path=path: path.unlink(missing_ok=True))  # type: ignore[misc]
         attachment.released(plugin.delete(attachment.pod), how)

@@ -103,7 +103,7 @@ def test_delete_in_the_plugins_own_namespace_is_refused(plugin: Plugin) -> None:
     pod = plugin.pod().other(netns=netns, ifname=OWN)
     if plugin.has_host:
         plugin.host.add_link(None, OWN)
-        plugin.afterwards(lambda: _removed(plugin, OWN))
+        plugin.scope.callback(lambda: _removed(plugin, OWN))
     before = plugin.state()
     outcome = plugin.delete(pod)
     touched = before.difference(plugin.state())

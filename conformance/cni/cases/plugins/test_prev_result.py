@@ -215,7 +215,7 @@ def _beside_others(plugin: Plugin, pod: Pod) -> Document:
     given = earlier(pod, plugin.newest)
     bridge = _bridge(given["interfaces"][0]["name"])
     plugin.host.add_link(None, bridge)
-    plugin.afterwards(lambda: plugin.host.delete_link(None, bridge))
+    plugin.scope.callback(lambda: plugin.host.delete_link(None, bridge))
     plugin.host.add_link(pod.netns, _BESIDE)
     plugin.host.add_address(pod.netns, pod.ifname, "fd88::2/64")
     given["interfaces"].append({"name": bridge, "mac": plugin.host.links(None)[bridge].mac})

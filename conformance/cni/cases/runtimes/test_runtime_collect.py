@@ -10,7 +10,7 @@ from conformance.cni.runtimes.bench import Runtime
 from conformance.cni.runtimes.calls import Call
 from conformance.cni.runtimes.checks import came, names
 from conformance.cni.runtimes.session import result_of
-from conformance.cni.runtimes.subject import Feature
+from conformance.cni.runtimes.subject import GC, RESTART
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
 
@@ -35,7 +35,7 @@ def test_a_collection_lists_all_that_is_valid_and_runs_alone(runtime: Runtime) -
         said = next((call.document[key] for key in KEYS if key in call.document), None)
         pairs = sorted((each["containerID"], each["ifname"]) for each in said or ())
         expect(pairs == wanted, f"{call.step} lists what is valid", wanted=wanted, got=said)
-    if Feature.GC not in runtime.subject.lacks:
+    if GC not in runtime.subject.lacks:
         _runs_alone(runtime)
 
 
@@ -75,7 +75,7 @@ def test_a_collection_goes_on_where_a_plugin_fails(runtime: Runtime) -> None:
         wanted="a GC, b GC",
         got=names(calls),
     )
-    if Feature.GC not in runtime.subject.lacks:
+    if GC not in runtime.subject.lacks:
         told = [text for text in ("first is stuck", "is the second") if text in said]
         expect(len(told) == 2, "all errors are told", wanted="both", got=said)
 
@@ -86,7 +86,7 @@ def test_a_network_with_disable_gc_is_not_collected(runtime: Runtime) -> None:
     runtime.tell("a", ADD={"result": result_of("1.0.0")})  # for those who know no 1.1.0
     runtime.use("a", version="1.1.0", disableGC=True)
     runtime.started()
-    if Feature.GC not in runtime.subject.lacks:
+    if GC not in runtime.subject.lacks:
         runtime.collect()
     touched = [call.step for call in runtime.calls("GC", "DEL")]
     expect(not touched, "disableGC keeps GC away", wanted="no GC, no DEL", got=touched)
@@ -95,12 +95,12 @@ def test_a_network_with_disable_gc_is_not_collected(runtime: Runtime) -> None:
 def _collects(runtime: Runtime) -> None:
     """Skips the case on a runtime that never collects. Found out once: it may take a restart."""
     if not runtime.once("collects", _found_out):
-        why = runtime.subject.lacks.get(Feature.GC, "")
+        why = runtime.subject.lacks.get(GC, "")
         pytest.skip(f"{runtime.subject.name} does not call GC; {why}")
 
 
 def _found_out(runtime: Runtime) -> bool:
-    if {Feature.GC, Feature.RESTART} <= runtime.subject.lacks.keys():
+    if {GC, RESTART} <= runtime.subject.lacks.keys():
         return False
     runtime.use("a", version="1.1.0")
     runtime.collect()

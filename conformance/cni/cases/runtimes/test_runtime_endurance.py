@@ -21,7 +21,7 @@ def test_a_plugin_that_hangs_costs_one_pod_until_the_deadline(runtime: Runtime) 
     wrong = Wrong("a plugin that does not end is ended with the call, and DEL follows", "DEL")
     _hanging(runtime, wrong, "a plugin that hangs")
     _holding(runtime, wrong, "a child that keeps stdout")
-    runtime.afterwards(lambda: came(lambda: not runtime.unended(), 8.0))
+    runtime.scope.callback(lambda: came(lambda: not runtime.unended(), 8.0))
     wrong.settle()
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from conformance.cni.runtimes.bench import Runtime
 from conformance.cni.runtimes.checks import Wrong, came
 from conformance.cni.runtimes.killed import ASIDE, MOVED
-from conformance.cni.runtimes.subject import Feature
+from conformance.cni.runtimes.subject import RESTART
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from refimpl.documents import json as documents
@@ -29,7 +29,7 @@ def test_a_configuration_is_noticed_however_it_comes(runtime: Runtime) -> None:
             wrong.about(name, "not noticed")
     if not _gone_noticed(runtime):
         wrong.about("a file that is deleted", "not noticed")
-    if Feature.RESTART not in runtime.subject.lacks:
+    if RESTART not in runtime.subject.lacks:
         wrong.about("a folder that is replaced", _replaced(runtime))
     wrong.settle()
 

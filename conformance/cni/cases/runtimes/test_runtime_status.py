@@ -59,7 +59,7 @@ def test_a_status_that_hangs_ends_with_the_patience_of_who_asked(runtime: Runtim
     if not runtime.calls("STATUS"):
         pytest.skip(f"{runtime.subject.name} did not call STATUS")
     gone = came(lambda: not any(runtime.running(call) for call in runtime.calls("STATUS")), 0.5)
-    runtime.afterwards(lambda: came(lambda: not runtime.unended(), 8.0))
+    runtime.scope.callback(lambda: came(lambda: not runtime.unended(), 8.0))
     expect(
         gone,
         "a STATUS that hangs ends with the question it was asked for",
