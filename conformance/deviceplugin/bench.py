@@ -17,6 +17,7 @@ from conformance.engine.options import BadOption
 from conformance.engine.resolve import ResolvedTarget
 from refimpl.deviceplugin import illusion
 from refimpl.deviceplugin.profiles import PROFILES
+from refimpl.wire.journal import Journal
 
 if TYPE_CHECKING:
     from conformance.deviceplugin.mutation import PluginMutant
@@ -27,15 +28,15 @@ __all__ = ["Plugin", "PluginTarget", "open_plugin"]
 _NONE: dict[str, Any] = {"devices": 0, "cdi_dir": None}
 
 
-def open_plugin(resolved: ResolvedTarget) -> PluginTarget:
-    """What the options name: a command, `fake`, `fake:PERSONA`, `mutant:NAME`, `unbroken:NAME`.
+def open_plugin(resolved: ResolvedTarget, journal: Journal) -> PluginTarget:
+    """What is named: a command, `fake`, `fake:PERSONA`, `mutant:NAME`, `unbroken:NAME`.
 
     Raises BadOption.
     """
-    return _ours(resolved) if resolved.ours else _commanded(resolved)
+    return (_ours if resolved.ours else _commanded)(resolved, journal)
 
 
-def _commanded(resolved: ResolvedTarget) -> PluginTarget:
+def _commanded(resolved: ResolvedTarget, journal: Journal) -> PluginTarget:
     command, chosen = resolved.command, resolved.settings
     if shutil.which(command[0]) is None:
         raise BadOption(f"{command[0]}: there is no such program")
@@ -48,13 +49,14 @@ def _commanded(resolved: ResolvedTarget) -> PluginTarget:
     return PluginTarget(
         lambda place: CommandProcess(command, place, chosen),
         resolved,
+        journal,
         name=_program(command),
         version=chosen.version,
         empty=(lambda place: CommandProcess(empty, place, chosen)) if empty else None,
     )
 
 
-def _ours(resolved: ResolvedTarget) -> PluginTarget:
+def _ours(resolved: ResolvedTarget, journal: Journal) -> PluginTarget:
     from conformance.deviceplugin.mutation import PluginMutant
     from conformance.deviceplugin.plugins.ours import NODES, OurProcess
     from refimpl.deviceplugin.plugin.personas import PERSONAS
@@ -73,6 +75,7 @@ def _ours(resolved: ResolvedTarget) -> PluginTarget:
     return PluginTarget(
         lambda place: OurProcess(place, choices, broken),
         resolved,
+        journal,
         name="refimpl plugin",
         version=version("kube-refimpl"),
         empty=lambda place: OurProcess(place, {**choices, **_NONE}, broken),

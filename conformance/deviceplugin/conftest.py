@@ -2,38 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conformance.deviceplugin.target import DevicePluginTarget
 from conformance.engine.session import judge_of
-from conformance.kubelet.node import NodeUnderTest
 
 if TYPE_CHECKING:
     from conformance.deviceplugin.bench import Plugin
+    from conformance.kubelet.node import NodeUnderTest
 
 
 @pytest.fixture
-def device_target(request: pytest.FixtureRequest) -> DevicePluginTarget:
-    """The target as a whole."""
-    return cast("DevicePluginTarget", judge_of(request.config).target("deviceplugin"))
+def device_target(request: pytest.FixtureRequest) -> Any:
+    """The target as a whole: of a plugin, of a client, or of our fakes of both."""
+    return judge_of(request.config).target("deviceplugin")
 
 
 @pytest.fixture
-def node(device_target: DevicePluginTarget) -> Iterator[NodeUnderTest]:
+def node(request: pytest.FixtureRequest, device_target: Any) -> NodeUnderTest:
     """The client under test; plugins and pods of a case go with it."""
-    side = device_target.client_side
-    found = side.node()
-    yield found
-    side.done(found)
+    node: NodeUnderTest = device_target.node(judge_of(request.config).scope)
+    return node
 
 
 @pytest.fixture
-def plugin(device_target: DevicePluginTarget) -> Iterator[Plugin]:
+def plugin(request: pytest.FixtureRequest, device_target: Any) -> Plugin:
     """The plugin under test."""
-    side = device_target.plugin_side
-    found = side.plugin()
-    yield found
-    side.done(found)
+    plugin: Plugin = device_target.plugin(judge_of(request.config).scope)
+    return plugin

@@ -1,142 +1,45 @@
-"""A target of the device suites: a plugin, a kubelet or a client like it, or our fakes of both."""
+"""Opens what the device suites judge: a plugin, a kubelet or a client like it, or our fakes of
+both."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 import attrs
 
 from conformance.engine.interface import COMMAND
+from conformance.engine.needs import Lacks
 from conformance.engine.resolve import ResolvedTarget
-from conformance.engine.revision import Revision
-from conformance.engine.target import Loss, Record
+from conformance.engine.scope import CaseScope
+from conformance.engine.target import Loss, Target
+from refimpl.wire.journal import Entry, Journal
 
 if TYPE_CHECKING:
-    from conformance.deviceplugin.bench import PluginTarget
-    from conformance.kubelet.client import Client
+    from conformance.deviceplugin.plugin import Plugin
+    from conformance.deviceplugin.plugins.target import PluginTarget
+    from conformance.kubelet.node import NodeUnderTest
     from conformance.kubelet.target import ClientTarget
 
+__all__ = ["OurSides", "open_target"]
 
-class Side(Protocol):
-    """One of the two who may be judged; see engine.target.Target."""
-
-    name: str
-    version: str
-    revision: Revision
-
-    @property
-    def secrets(self) -> Collection[str]: ...
-    def mark(self) -> int: ...
-    def calls(self, mark: int) -> Sequence[Record]: ...
-    def reproduce(self, call: Any) -> str: ...
-    def lost(self) -> Loss | None: ...
-    def close(self) -> None: ...
+_KEEP = 50_000
 
 
-class DevicePluginTarget:
-    """A plugin, a client, or our fakes of both."""
-
-    interface = "deviceplugin"
-    only_warns: Collection[str] = ()
-
-    def __init__(
-        self,
-        plugin: Callable[[], PluginTarget] | None = None,
-        client: Callable[[], ClientTarget] | None = None,
-    ) -> None:
-        self._open_plugin, self._open_client = plugin, client
-        self._sides: list[Side] = []
-        self._marks: list[dict[int, int]] = []
-        self._both = plugin is not None and client is not None
-        # Nothing runs before a case asks our own for it; what cannot be had is told here.
-        _ = self.client_side if plugin is None else self.plugin_side
-
-    @cached_property
-    def plugin_side(self) -> PluginTarget:
-        """The plugin under test with a kubelet around it."""
-        assert self._open_plugin is not None
-        side = self._open_plugin()
-        self._sides.append(side)
-        return side
-
-    @cached_property
-    def client_side(self) -> ClientTarget:
-        """The client under test."""
-        assert self._open_client is not None
-        side = self._open_client()
-        self._sides.append(side)
-        return side
-
-    @property
-    def client(self) -> Client:
-        """What needs of a client ask."""
-        return self.client_side.client
-
-    # What the engine asks
-
-    @property
-    def name(self) -> str:
-        """See Target."""
-        return "refimpl" if self._both else self._sides[0].name
-
-    @property
-    def version(self) -> str:
-        """See Target."""
-        return self._sides[0].version
-
-    @property
-    def revision(self) -> Revision:
-        """See Target."""
-        return self._sides[0].revision
-
-    @property
-    def secrets(self) -> Collection[str]:
-        """See Target."""
-        return [secret for side in self._sides for secret in side.secrets]
-
-    def mark(self) -> int:
-        """See Target."""
-        self._marks.append({id(side): side.mark() for side in self._sides})
-        return len(self._marks) - 1
-
-    def calls(self, mark: int) -> list[Record]:
-        """See Target."""
-        marks = self._marks[mark]
-        return [call for side in self._sides for call in side.calls(marks.get(id(side), 0))]
-
-    def reproduce(self, call: Any) -> str:
-        """See Target."""
-        found = (side for side in self._sides if call in side.calls(0))
-        return next(found, self._sides[-1]).reproduce(call)
-
-    def lost(self) -> Loss | None:
-        """See Target."""
-        return next((loss for side in self._sides if (loss := side.lost())), None)
-
-    def close(self) -> None:
-        """See Target."""
-        for side in self._sides:
-            side.close()
-
-
-def open_target(resolved: ResolvedTarget) -> DevicePluginTarget:
-    """Opens a plugin, a client, or our fakes of both; raises BadOption, wire.client.Unreachable."""
+def open_target(resolved: ResolvedTarget) -> Target:
+    """Opens what is named; raises BadOption, wire.client.Unreachable."""
     if resolved.side == "client":
-        return DevicePluginTarget(client=lambda: _client(resolved))
-    if resolved.ours:
-        return DevicePluginTarget(lambda: _plugin(resolved), lambda: _our_client(resolved))
-    return DevicePluginTarget(lambda: _plugin(resolved))
+        return _client(resolved)
+    return OurSides(resolved) if resolved.ours else _plugin(resolved)
 
 
 def _plugin(resolved: ResolvedTarget) -> PluginTarget:
-    from conformance.deviceplugin.bench import open_plugin
+    from conformance.deviceplugin.bench import open_plugin  # a client does not pay for it
 
-    target = open_plugin(resolved)
+    target = open_plugin(resolved, Journal(keep=_KEEP))
     try:
-        if not resolved.ours:
-            target.introduce()
+        target.introduce()
     except BaseException:
         target.close()
         raise
@@ -144,17 +47,78 @@ def _plugin(resolved: ResolvedTarget) -> PluginTarget:
 
 
 def _client(resolved: ResolvedTarget) -> ClientTarget:
-    from conformance.kubelet import target
+    from conformance.kubelet import target  # a plugin does not pay for it
 
-    if resolved.scheme == COMMAND:
-        return target.open_command(resolved)
-    return _our_client(resolved) if resolved.ours else target.open_socket(resolved)
+    if resolved.ours:
+        return target.open_fake(resolved, Journal(keep=_KEEP))
+    opener = target.open_command if resolved.scheme == COMMAND else target.open_socket
+    return opener(resolved, Journal(keep=_KEEP))
 
 
-def _our_client(resolved: ResolvedTarget) -> ClientTarget:
-    """Our kubelet. The name in `fake:NAME` is its profile only where clients are judged."""
-    from conformance.kubelet import target
+class OurSides:
+    """Our plugin and our kubelet as one target. A case is about one of them, and nothing of the
+    kubelet runs before a case asks for it."""
 
-    both = resolved.side != "client"
-    named = "" if both and resolved.scheme == "fake" else resolved.address
-    return target.open_fake(attrs.evolve(resolved, address=named))
+    interface, name = "deviceplugin", "refimpl"
+    secrets: Collection[str] = ()
+    only_warns: Collection[str] = ()
+
+    def __init__(self, resolved: ResolvedTarget) -> None:
+        from conformance.deviceplugin.bench import open_plugin
+        from conformance.kubelet.target import release_of
+
+        # The name in `fake:NAME` is a persona of the plugin.
+        self._client = attrs.evolve(resolved, address="") if resolved.scheme == "fake" else resolved
+        self.revision = resolved.judged_by(release_of(self._client))
+        self.journal = Journal(keep=_KEEP)
+        self.plugin_side: PluginTarget = open_plugin(resolved, self.journal)
+        self.version = self.plugin_side.version
+        self._judged: PluginTarget | ClientTarget = self.plugin_side
+        self.lacks = Lacks({}, self._lack)
+
+    @cached_property
+    def client_side(self) -> ClientTarget:
+        """The kubelet."""
+        from conformance.kubelet.target import open_fake
+
+        return open_fake(self._client, self.journal)
+
+    def _lack(self, feature: str) -> str:
+        plugin = self.plugin_side.lacks
+        return plugin[feature] if feature in set(plugin) else self.client_side.lacks[feature]
+
+    # What cases get
+
+    def plugin(self, case: CaseScope) -> Plugin:
+        """The plugin, for one case."""
+        self._judged = self.plugin_side
+        return self.plugin_side.plugin(case)
+
+    def node(self, case: CaseScope) -> NodeUnderTest:
+        """The node of the kubelet, for one case."""
+        self._judged = self.client_side
+        return self.client_side.node(case)
+
+    # What the engine asks
+
+    def mark(self) -> int:
+        """A place in the journal of both."""
+        return self.journal.seq
+
+    def calls(self, mark: int) -> list[Entry]:
+        """The calls of both since then."""
+        return self.journal.since(mark)
+
+    def reproduce(self, call: Entry) -> str:
+        """A line that repeats a call of the last case."""
+        return self._judged.reproduce(call)
+
+    def lost(self) -> Loss | None:
+        """What became of the side that the last case was about; None while it serves."""
+        return self._judged.lost()
+
+    def close(self) -> None:
+        """Ends both."""
+        self.plugin_side.close()
+        if "client_side" in vars(self):
+            self.client_side.close()

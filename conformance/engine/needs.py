@@ -13,7 +13,7 @@ import attrs
 
 from conformance.engine.revision import Revision
 
-__all__ = ["AnyOf", "Feature", "Lacks", "Needed", "Since", "Until", "Without"]
+__all__ = ["AllOf", "AnyOf", "Feature", "Lacks", "Need", "Needed", "Since", "Until", "Without"]
 
 
 class Needed(Protocol):
@@ -26,6 +26,13 @@ class Needed(Protocol):
     @property
     def lacks(self) -> Mapping[str, str]:
         """Feature -> why the target has not got it, empty where it has."""
+
+
+class Need(Protocol):
+    """One need of a case; its text is the need in a word or two, for people."""
+
+    def unmet(self, target: Any) -> str | None:
+        """The reason to skip, None where the target meets it."""
 
 
 @attrs.frozen
@@ -63,7 +70,7 @@ class Without:
 class AnyOf:
     """At least one of several needs."""
 
-    needs: tuple[Feature | Without, ...]
+    needs: tuple[Need, ...]
 
     def unmet(self, target: Needed) -> str | None:
         """All reasons, None where one of the needs is met."""
@@ -75,10 +82,26 @@ class AnyOf:
 
 
 @attrs.frozen
+class AllOf:
+    """Several needs as one, for AnyOf. label: all of them in a word or two."""
+
+    needs: tuple[Need, ...]
+    label: str = ""
+
+    def unmet(self, target: Needed) -> str | None:
+        """The first reason, None where all of the needs are met."""
+        return next((reason for need in self.needs if (reason := need.unmet(target))), None)
+
+    def __str__(self) -> str:
+        return self.label or " and ".join(map(str, self.needs))
+
+
+@attrs.frozen
 class Since:
     """A rule that holds from a revision on, that one included. number: such as 1.13."""
 
     number: str
+    label: str = ""
 
     def unmet(self, target: Needed) -> str | None:
         """The reason to skip, None where the target is judged by that revision or a newer one."""
@@ -87,7 +110,7 @@ class Since:
         return f"a rule from {self.number} on; this run judges by {target.revision}"
 
     def __str__(self) -> str:
-        return f"revision {self.number}"
+        return self.label or f"revision {self.number}"
 
 
 @attrs.frozen
@@ -95,6 +118,7 @@ class Until:
     """A rule that held up to a revision, that one included."""
 
     number: str
+    label: str = ""
 
     def unmet(self, target: Needed) -> str | None:
         """The reason to skip, None where the target is judged by that revision or an older one."""
@@ -103,7 +127,7 @@ class Until:
         return f"a rule up to {self.number}; this run judges by {target.revision}"
 
     def __str__(self) -> str:
-        return f"up to revision {self.number}"
+        return self.label or f"up to revision {self.number}"
 
 
 class Lacks(Mapping[str, str]):

@@ -1,70 +1,34 @@
-"""What a case needs of a client under test; a need says why a case is skipped."""
+"""Needs of a client under test: releases by their name, and what it lacks for the suite."""
 
 from __future__ import annotations
 
-from typing import Any
+from conformance.engine.needs import Lacks, Since, Until
+from conformance.kubelet.client import Ability, Client
 
-import attrs
-
-from conformance.kubelet.client import Ability
-
-__all__ = ["Able", "From", "Until", "minor"]
+__all__ = ["lacks_of", "since", "until"]
 
 
-@attrs.frozen
-class Able:
-    """Something that the client can do for the suite."""
-
-    label: Ability
-
-    def unmet(self, target: Any) -> str | None:
-        """See case.Need."""
-        client = target.client
-        return None if self.label in client.able else f"{client.name} {_LACKS[self.label]}"
-
-
-@attrs.frozen
-class From:
+def since(release: str) -> Since:
     """A rule that holds from a release of Kubernetes on."""
-
-    release: str
-
-    @property
-    def label(self) -> str:
-        """The need in a word."""
-        return f"Kubernetes {self.release}"
-
-    def unmet(self, target: Any) -> str | None:
-        """See case.Need."""
-        if minor(target.client.profile) >= minor(self.release):
-            return None
-        return f"a rule from Kubernetes {self.release} on; this is {target.client.profile}"
+    return Since(release, f"Kubernetes {release}")
 
 
-@attrs.frozen
-class Until:
-    """A rule that held up to a release, that one included."""
-
-    release: str
-
-    @property
-    def label(self) -> str:
-        """The need in a word."""
-        return f"up to Kubernetes {self.release}"
-
-    def unmet(self, target: Any) -> str | None:
-        """See case.Need."""
-        if minor(target.client.profile) <= minor(self.release):
-            return None
-        return f"a rule up to Kubernetes {self.release}; this is {target.client.profile}"
+def until(release: str) -> Until:
+    """A rule that held up to a release of Kubernetes, that one included."""
+    return Until(release, f"up to Kubernetes {release}")
 
 
-def minor(release: str) -> int:
-    """37 of 1.37."""
-    return int(release.partition(".")[2])
+def lacks_of(client: Client) -> Lacks:
+    """Ability -> why the client has not got it, empty where it has."""
+    return Lacks(
+        {
+            ability: "" if ability in client.able else f"{client.name} {reason}"
+            for ability, reason in _REASONS.items()
+        }
+    )
 
 
-_LACKS: dict[Ability, str] = {
+_REASONS: dict[Ability, str] = {
     "plugins": "is not where plugins register",
     "pods": "runs no pods here",
     "capacity": "does not tell the capacity of its node",

@@ -10,11 +10,11 @@ from pathlib import Path
 from threading import Event
 from typing import TypeVar
 
+from conformance.engine.revision import Revision
 from conformance.engine.verdict import Broken, eventually, expect
 from conformance.kubelet.case_podresources import CasePodResources
 from conformance.kubelet.case_pods import CasePods
 from conformance.kubelet.client import DEADLINE_S, Ability, Client
-from conformance.kubelet.needs import minor
 from refimpl.deviceplugin.api import deviceplugin_pb2 as dp
 from refimpl.deviceplugin.scripted import ScriptedPlugin
 from refimpl.node.choices import KubeletChoices
@@ -27,19 +27,21 @@ T = TypeVar("T")
 
 class NodeUnderTest:
     """The node for one case: its plugins, its `pods`, and what its pod resources (`podresources`)
-    say. What the case makes is taken away after it."""
+    say. `revision` is the release of Kubernetes whose rules hold for it. What the case makes is
+    taken away after it."""
 
     def __init__(
         self,
         client: Client,
         journal: Journal,
+        revision: Revision,
         *,
         name: str,
         quiet_s: float,
         deadline_s: float = DEADLINE_S,
         choices: KubeletChoices | None = None,
     ) -> None:
-        self._client, self.journal = client, journal
+        self._client, self.journal, self.revision = client, journal, revision
         self.choices = choices or KubeletChoices()
         """What the client was started with."""
         self._chosen = False
@@ -61,17 +63,12 @@ class NodeUnderTest:
 
     def since(self, release: str) -> bool:
         """Whether the rules of that release of Kubernetes hold, or those of a later one."""
-        return minor(self.profile) >= minor(release)
+        return self.revision.since(release)
 
     @property
     def able(self) -> frozenset[Ability]:
         """What the client can do, however it is configured."""
         return self._client.able
-
-    @property
-    def profile(self) -> str:
-        """The release whose rules hold for it."""
-        return self._client.profile
 
     # -- places ---------------------------------------------------------------------------------
 

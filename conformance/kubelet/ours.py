@@ -26,7 +26,8 @@ __all__ = ["OurKubelet"]
 
 class OurKubelet:
     """A client of the suites in this process, `kubelet`. `profile`: of
-    refimpl.deviceplugin.profiles; `broken` breaks it; `lacks`: what it is not able to do."""
+    refimpl.deviceplugin.profiles, and `release` where that is none itself; `broken` breaks it;
+    `lacks`: what it is not able to do."""
 
     quiet_s = 0.15
 
@@ -35,10 +36,12 @@ class OurKubelet:
         profile: str = "ideal",
         broken: KubeletMutant | None = None,
         *,
+        release: str = "",
         lacks: Collection[str] = (),
     ) -> None:
         self.name, self.version = "refimpl kubelet", version("kube-refimpl")
-        self.profile, self._named, self._broken = settings_of(profile).release, profile, broken
+        self.profile = settings_of(profile, release=release).release
+        self._named, self._broken = profile, broken
         self.able = ABILITIES - {*lacks}
         self._stack = contextlib.ExitStack()
         self._stack.enter_context(mutants.standing(broken))
@@ -62,7 +65,7 @@ class OurKubelet:
         return self.folder / self.kubelet.choices.root
 
     def _settings(self, choices: KubeletChoices) -> Settings:
-        settings = settings_of(self._named, choices.gates)
+        settings = settings_of(self._named, choices.gates, release=self.profile)
         return self._broken.changed(settings) if self._broken else settings
 
     def _break(self, devices: FakeKubelet) -> None:

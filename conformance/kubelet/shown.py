@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 
 import pytest
 
-from conformance.kubelet.needs import Able
+from conformance.engine.needs import Feature
 from conformance.kubelet.node import NodeUnderTest
 from refimpl.deviceplugin.api import deviceplugin_pb2 as dp
 from refimpl.deviceplugin.api import podresources_v1_pb2 as pr
@@ -33,9 +33,9 @@ __all__ = [
     "some",
 ]
 
-SERVES = (Able("pod-resources"),)
+SERVES = (Feature("pod-resources"),)
 """The need of a case that judges what pod resources show of whatever there is."""
-RUNS = (*SERVES, Able("pods"))
+RUNS = (*SERVES, Feature("pods"))
 """The needs of a case with pods of its own."""
 REFUSED = {Code.UNKNOWN, Code.NOT_FOUND, Code.INVALID_ARGUMENT, Code.FAILED_PRECONDITION}
 """What says that a pod is not to be had; kubelet says UNKNOWN."""

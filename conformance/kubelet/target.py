@@ -13,19 +13,20 @@ from conformance.engine import mutants
 from conformance.engine.options import BadOption
 from conformance.engine.placeholders import used
 from conformance.engine.resolve import ResolvedTarget
+from conformance.engine.scope import CaseScope
 from conformance.engine.target import Loss
 from conformance.kubelet.client import DEADLINE_S, Client
 from conformance.kubelet.mutation import KubeletMutant
+from conformance.kubelet.needs import lacks_of
 from conformance.kubelet.node import NodeUnderTest
-from refimpl.deviceplugin.profiles import PROFILES, RELEASES
+from refimpl.deviceplugin.profiles import PROFILES, RELEASES, settings_of
 from refimpl.node.choices import KubeletChoices
 from refimpl.wire.client import Unreachable
 from refimpl.wire.endpoint import Endpoint, EndpointError
 from refimpl.wire.journal import Entry, Journal
 
-__all__ = ["ClientTarget", "open_command", "open_fake", "open_socket"]
+__all__ = ["ClientTarget", "open_command", "open_fake", "open_socket", "release_of"]
 
-_KEEP = 50_000
 # What a mutant has not done by then it never does.
 _MUTANT_S = 2.0
 
@@ -41,6 +42,7 @@ class ClientTarget:
         self,
         client: Client,
         resolved: ResolvedTarget,
+        journal: Journal,
         *,
         quiet_s: float = 0.0,
         deadline_s: float = DEADLINE_S,
@@ -48,30 +50,33 @@ class ClientTarget:
         self.interface, self.client = resolved.interface.name, client
         self.quiet_s, self.deadline_s = quiet_s or client.quiet_s, deadline_s
         self.name, self.version = client.name, client.version
-        self.revision = resolved.judged_by(client.profile)
-        self.journal = Journal(keep=_KEEP)
+        self.revision, self.lacks = resolved.judged_by(client.profile), lacks_of(client)
+        self.journal = journal
         self._numbers = itertools.count(1)
         self._choices = KubeletChoices()
         client.start()
 
     # What cases get
 
-    def node(self) -> NodeUnderTest:
+    def node(self, case: CaseScope) -> NodeUnderTest:
         """The node for one case; a client that was lost is started again. It runs with what the
         case before has chosen, until the case chooses or uses it."""
         if not self.client.running():
             self.client.start()
         name = f"n{next(self._numbers)}"
-        return NodeUnderTest(
+        node = NodeUnderTest(
             self.client,
             self.journal,
+            self.revision,
             name=name,
             quiet_s=self.quiet_s,
             deadline_s=self.deadline_s,
             choices=self._choices,
         )
+        case.callback(lambda: self._done(node))
+        return node
 
-    def done(self, node: NodeUnderTest) -> None:
+    def _done(self, node: NodeUnderTest) -> None:
         """Ends what a case had, and renews the client where the case spoilt it."""
         node.clean_up()
         self._choices = node.choices
@@ -119,23 +124,46 @@ class ClientTarget:
         self.client.close()
 
 
-def open_fake(resolved: ResolvedTarget) -> ClientTarget:
+def open_fake(resolved: ResolvedTarget, journal: Journal) -> ClientTarget:
     """`fake`, `fake:PROFILE`, `mutant:NAME`, `unbroken:NAME`; raises BadOption."""
     from conformance.kubelet.ours import OurKubelet  # a real kubelet does not pay for it
 
-    kind, name = resolved.scheme, resolved.address
-    mutant = mutants.load(resolved.interface.name, name) if kind != "fake" else None
-    bent = mutant if isinstance(mutant, KubeletMutant) else None
-    profile = bent.profile if bent else (name if kind == "fake" else "") or "ideal"
+    mutant = _mutant(resolved)
+    broken = mutant if resolved.scheme == "mutant" else None
+    client = OurKubelet(
+        _profile(resolved, mutant),
+        broken,
+        release=release_of(resolved),
+        lacks=mutant.lacks if mutant else (),
+    )
+    deadline_s = _MUTANT_S if broken else DEADLINE_S
+    return ClientTarget(client, resolved, journal, deadline_s=deadline_s)
+
+
+def release_of(resolved: ResolvedTarget) -> str:
+    """The release of our kubelet: of its profile where that has one, else the one that was asked
+    for; raises BadOption."""
+    asked = resolved.revision.number if resolved.revision else ""
+    return settings_of(_profile(resolved, _mutant(resolved)), release=asked).release
+
+
+def _mutant(resolved: ResolvedTarget) -> KubeletMutant | None:
+    """What gives our kubelet its shape."""
+    if resolved.scheme == "fake":
+        return None
+    mutant = mutants.load(resolved.interface.name, resolved.address)
+    return mutant if isinstance(mutant, KubeletMutant) else None
+
+
+def _profile(resolved: ResolvedTarget, mutant: KubeletMutant | None) -> str:
+    named = resolved.address if resolved.scheme == "fake" else ""
+    profile = mutant.profile if mutant else named or "ideal"
     if profile not in PROFILES:
         raise BadOption(f"fake:{profile}: there is {', '.join(PROFILES)}")
-    broken, lacks = bent if kind == "mutant" else None, bent.lacks if bent else ()
-    client = OurKubelet(profile, broken, lacks=lacks)
-    deadline_s = _MUTANT_S if broken else DEADLINE_S
-    return ClientTarget(client, resolved, deadline_s=deadline_s)
+    return profile
 
 
-def open_command(resolved: ResolvedTarget) -> ClientTarget:
+def open_command(resolved: ResolvedTarget, journal: Journal) -> ClientTarget:
     """A kubelet, or what has its flags: {config}, {kubeconfig}. Else an adapter, see lines.
 
     Raises BadOption, Unreachable.
@@ -151,13 +179,13 @@ def open_command(resolved: ResolvedTarget) -> ClientTarget:
 
         client = LinesClient(command)
     try:
-        return ClientTarget(client, resolved, quiet_s=resolved.settings.quiet_s)
+        return ClientTarget(client, resolved, journal, quiet_s=resolved.settings.quiet_s)
     except BaseException:
         client.close()
         raise
 
 
-def open_socket(resolved: ResolvedTarget) -> ClientTarget:
+def open_socket(resolved: ResolvedTarget, journal: Journal) -> ClientTarget:
     """The pod resources of a kubelet that runs somewhere; raises BadOption, Unreachable."""
     from conformance.kubelet.socket import SocketClient  # nobody else pays for it
 
@@ -168,7 +196,7 @@ def open_socket(resolved: ResolvedTarget) -> ClientTarget:
     client = SocketClient(endpoint, resolved.judged_by(RELEASES[-1]).number)
     try:
         # It has all that it takes of a Client that is read only.
-        return ClientTarget(cast("Client", client), resolved)
+        return ClientTarget(cast("Client", client), resolved, journal)
     except BaseException:
         client.close()
         raise

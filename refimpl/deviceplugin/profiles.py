@@ -58,6 +58,7 @@ _CHOICES: Mapping[str, Mapping[str, Any]] = {
     "ideal": {
         "failed_register_forgets": False,
         "leaks": False,
+        "refresh_by": "resource",
         "excuses_finished_init": True,
     },
 }
@@ -65,16 +66,19 @@ _CHOICES: Mapping[str, Mapping[str, Any]] = {
 PROFILES = tuple(_CHOICES)
 
 
-def settings_of(profile: str = "1.37", gates: Mapping[str, bool] | None = None) -> Settings:
-    """The settings of a profile, with gates switched as given. ValueError names the profiles there
-    are, and gates that the release does not know or does not let be switched."""
+def settings_of(
+    profile: str = "1.37", gates: Mapping[str, bool] | None = None, *, release: str = ""
+) -> Settings:
+    """The settings of a profile, with gates switched as given. `release`: of a profile that is none
+    itself, such as ideal; the newest when empty. ValueError names the profiles there are, and gates
+    that the release does not know or does not let be switched."""
     if profile not in _CHOICES:
         raise ValueError(f"there is no profile {profile!r}; known are {', '.join(PROFILES)}")
-    release = profile if profile in RELEASES else RELEASES[-1]
+    release = profile if profile in RELEASES else release or RELEASES[-1]
     on = _gates(release, gates or {})
     lists_active = "KubeletPodResourcesListUseActivePods" in on
     base = Settings(release=release, gates=on, list_pods="active" if lists_active else "all")
-    return attrs.evolve(base, **_CHOICES[profile])
+    return attrs.evolve(base, **{**_CHOICES[release], **_CHOICES[profile]})
 
 
 def stage(gate: str, release: str) -> Stage:

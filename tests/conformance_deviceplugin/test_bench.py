@@ -11,8 +11,10 @@ import pytest
 from conformance.deviceplugin.bench import PluginTarget, open_plugin
 from conformance.deviceplugin.settings import DpSettings
 from conformance.engine.options import BadOption
+from conformance.engine.scope import CaseScope
 from conformance.engine.verdict import Broken
 from refimpl.deviceplugin import illusion
+from refimpl.wire.journal import Journal
 from tests.targets import resolved
 
 Open = Callable[..., PluginTarget]
@@ -29,7 +31,7 @@ def opened() -> Iterator[Open]:
         under_test = resolved(
             "deviceplugin", target, *command, revision=revision, settings=settings
         )
-        targets.append(open_plugin(under_test))
+        targets.append(open_plugin(under_test, Journal()))
         return targets[-1]
 
     yield make
@@ -74,36 +76,36 @@ def test_the_name_is_that_of_the_program(opened: Open) -> None:
 
 def test_cases_share_a_life_until_one_of_them_spoils_it(opened: Open) -> None:
     """Starting anew for each of them would be most of the time."""
-    target = opened()
-    first = target.plugin()
+    target, case = opened(), CaseScope()
+    first = target.plugin(case)
     life = target.life
     first.link()
-    target.done(first)
-    second = target.plugin()
+    case.close()
+    second = target.plugin(case)
     assert target.life is life
     second.kill()
-    target.done(second)
-    third = target.plugin()
+    case.close()
+    third = target.plugin(case)
     assert target.life is not life
     assert third.link().connection.resource == "example.com/gpu"
 
 
 def test_a_life_whose_connection_broke_is_not_handed_on(opened: Open) -> None:
     """Without the case having to say so."""
-    target = opened("mutant:NeverMissesItsStream")
-    plugin = target.plugin()
+    target, case = opened("mutant:NeverMissesItsStream"), CaseScope()
+    plugin = target.plugin(case)
     link, life = plugin.link(), target.life
     plugin.drop()
     plugin.until(lambda: link.ended, "the stream is over")
-    target.done(plugin)
-    target.plugin()
+    case.close()
+    target.plugin(case)
     assert target.life is not life
 
 
 def test_a_plugin_that_ends_by_itself_is_lost_and_comes_back(opened: Open) -> None:
     """One that the case has ended is not."""
     target = opened("fake", sys.executable, "-c", "import sys; sys.exit('no devices')", "{kubelet}")
-    plugin = target.plugin()
+    plugin = target.look()
     with pytest.raises(Broken, match="no devices"):
         plugin.arrival()
     lost = target.lost()
@@ -112,7 +114,7 @@ def test_a_plugin_that_ends_by_itself_is_lost_and_comes_back(opened: Open) -> No
     assert "it ended with status 1" in lost.reason
     assert "no devices" in lost.reason
     assert target.lost() is None
-    target.plugin().may_exit()
+    target.look().may_exit()
     assert target.lost() is None
 
 
@@ -121,14 +123,14 @@ def test_after_a_plugin_that_never_came_the_next_wait_is_short(opened: Open) -> 
     target = opened("mutant:NeverRegisters")
     assert target.patience(30.0) > 1.0
     with pytest.raises(Broken, match="the plugin registers a resource"):
-        _ = target.plugin().resource
+        _ = target.look().resource
     assert target.patience(30.0) == 1.0
 
 
 def test_a_command_runs_with_its_placeholders_filled_in(opened: Open) -> None:
     """And ends with SIGTERM, without its socket; of SIGKILL that stays."""
     target = opened("fake", *OURS, "--resource", "{resource}=2", resource="example.com/nic")
-    plugin = target.plugin()
+    plugin = target.look()
     assert plugin.ids() == ["nic-0", "nic-1"]
     assert plugin.process.measures()
     name = plugin.socket.path.rpartition("/")[2]
@@ -144,7 +146,7 @@ def test_a_command_runs_with_its_placeholders_filled_in(opened: Open) -> None:
 
 def test_our_plugin_ends_as_a_process_would(opened: Open) -> None:
     """It is none."""
-    plugin = opened().plugin()
+    plugin = opened().look()
     plugin.link()
     assert plugin.terminate() == 0
     assert plugin.sockets() == []
@@ -163,7 +165,7 @@ def test_a_hook_is_run_with_the_id_filled_in(opened: Open, tmp_path: Any) -> Non
     target = opened("fake", *OURS, "--resource", "example.com/nic=2", hooks=hooks)
     assert target.hooked("break_device")
     assert not target.hooked("mend_device")
-    plugin = target.plugin()
+    plugin = target.look()
     with plugin.broken("nic-1"):
         assert told.read_text() == f"nic-1 {plugin.folder.parent}\n"
     assert plugin.spoilt
@@ -172,7 +174,7 @@ def test_a_hook_is_run_with_the_id_filled_in(opened: Open, tmp_path: Any) -> Non
 def test_a_call_can_be_repeated_from_a_shell(opened: Open) -> None:
     """To the plugin as well as to kubelet."""
     target = opened()
-    plugin = target.plugin()
+    plugin = target.look()
     mark = target.mark()
     plugin.options()
     asked = target.calls(mark)[-1]

@@ -8,7 +8,9 @@ import pytest
 
 from conformance.deviceplugin.bench import PluginTarget, open_plugin
 from conformance.deviceplugin.plugin import Plugin
+from conformance.engine.scope import CaseScope
 from conformance.engine.verdict import Broken
+from refimpl.wire.journal import Journal
 from refimpl.wire.status import Code, Refused
 from tests.targets import resolved
 
@@ -16,7 +18,7 @@ from tests.targets import resolved
 @pytest.fixture
 def target() -> Iterator[PluginTarget]:
     """Our own plugin."""
-    opened = open_plugin(resolved("deviceplugin"))
+    opened = open_plugin(resolved("deviceplugin"), Journal())
     yield opened
     opened.close()
 
@@ -24,9 +26,9 @@ def target() -> Iterator[PluginTarget]:
 @pytest.fixture
 def plugin(target: PluginTarget) -> Iterator[Plugin]:
     """As a case gets it."""
-    found = target.plugin()
-    yield found
-    target.done(found)
+    case = CaseScope()
+    yield target.plugin(case)
+    case.close()
 
 
 def test_registrations_are_seen_before_and_after_they_are_answered(plugin: Plugin) -> None:

@@ -11,6 +11,7 @@ from conformance.deviceplugin.bench import PluginTarget, open_plugin
 from conformance.deviceplugin.mutation import PluginMutant
 from conformance.engine import mutants
 from conformance.engine.mutants import Mutant
+from refimpl.wire.journal import Journal
 from refimpl.wire.status import Code, Refused
 from tests.targets import resolved
 
@@ -32,14 +33,14 @@ class Bent(PluginMutant):
 def target(monkeypatch: pytest.MonkeyPatch) -> Iterator[PluginTarget]:
     """The mutant."""
     monkeypatch.setattr(mutants, "load", lambda *_: Bent())
-    opened = open_plugin(resolved("deviceplugin", "mutant:Bent"))
+    opened = open_plugin(resolved("deviceplugin", "mutant:Bent"), Journal())
     yield opened
     opened.close()
 
 
 def test_it_stands_before_rpcs_and_before_register(target: PluginTarget) -> None:
     """And nowhere else: what it does not name works."""
-    plugin = target.plugin()
+    plugin = target.look()
     assert plugin.resource == "example.com/bent"
     assert plugin.options().pre_start_required
     with pytest.raises(Refused, match="INTERNAL: bent"):
@@ -49,9 +50,9 @@ def test_it_stands_before_rpcs_and_before_register(target: PluginTarget) -> None
 def test_when_the_target_is_closed_our_plugin_is_whole_again(target: PluginTarget) -> None:
     """Other targets of this process have nothing to do with it."""
     target.close()
-    whole = open_plugin(resolved("deviceplugin"))
+    whole = open_plugin(resolved("deviceplugin"), Journal())
     try:
-        assert whole.plugin().resource == "example.com/gpu"
+        assert whole.look().resource == "example.com/gpu"
     finally:
         whole.close()
 

@@ -7,18 +7,19 @@ import pytest
 from conformance.deviceplugin.vectors import vectors
 from conformance.deviceplugin.vectors.staged import OWN, Play, distances, plays_of, steps_of
 from conformance.deviceplugin.vectors.vectors import Buckets, Stage, Step
+from conformance.engine.revision import Revision
 
 DEV2 = {"d0": [0], "d1": [0], "d2": [1], "d3": [1]}
 
 
-def _plays(id: str, release: int = 37) -> list[Play]:
-    found = [plays_of(row, release) for row in vectors.vectors()[id]]
+def _plays(id: str) -> list[Play]:
+    found = [plays_of(row, Revision("kubernetes", "1.37")) for row in vectors.vectors()[id]]
     return [play for plays in found for play in plays or ()]
 
 
-def _unshown(release: int) -> set[str]:
+def _unshown(number: str) -> set[str]:
     kinds = (vectors.Hints, vectors.Merge, Buckets)
-    ids = vectors.of_kind(*kinds)
+    ids, release = vectors.of_kind(*kinds), Revision("kubernetes", number)
     return {id for id in ids if any(plays_of(row, release) is None for row in _rows(id))}
 
 
@@ -107,6 +108,6 @@ def test_a_device_that_is_used_again_shows_beside_another_resource() -> None:
 def test_what_no_devices_can_show_is_known() -> None:
     """Hints that only other managers make; and those that older kubelets make of more nodes."""
     never = {"TM-028", "TM-032", "TM-033", "TM-035"}
-    assert _unshown(37) == never
-    assert _unshown(35) == never | {"TM-029", "TM-047", "TM-070"}
-    assert _unshown(27) == _unshown(35) | {"TM-038", "TM-039"}
+    assert _unshown("1.37") == never
+    assert _unshown("1.35") == never | {"TM-029", "TM-047", "TM-070"}
+    assert _unshown("1.27") == _unshown("1.35") | {"TM-038", "TM-039"}

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import sys
 
 import pytest
 
-from conformance.deviceplugin.target import open_target
+from conformance.deviceplugin.target import OurSides, open_target
 from conformance.engine.cases import found
 from conformance.engine.interfaces import side_of
 from conformance.engine.options import BadOption
+from conformance.engine.revision import Revision
+from conformance.engine.scope import CaseScope
+from conformance.kubelet.target import ClientTarget
 from refimpl.wire.client import Unreachable
 from tests.targets import resolved
 
@@ -59,3 +63,34 @@ def test_cases_are_about_the_side_under_test(
     under_test = resolved("deviceplugin", target, *command, side=side)
     chosen = {id for id in found("deviceplugin") if under_test.judges(id)}
     assert chosen == {id for id in found("deviceplugin") if side_of(id) in sides}
+
+
+@pytest.mark.parametrize("side", ["", "client"])
+@pytest.mark.parametrize(
+    ("target", "asked", "release"),
+    [
+        ("fake", "", "1.37"),
+        ("fake", "kubernetes-1.30", "1.30"),
+        ("mutant:GetsBeforeItsTime", "", "1.33"),
+    ],
+)
+def test_our_fakes_are_judged_by_the_release_that_they_are_of(
+    target: str, asked: str, release: str, side: str
+) -> None:
+    """Rules that hold since a release, or held until one, go by it on both sides."""
+    opened = open_target(resolved("deviceplugin", target, side=side, revision=asked))
+    with contextlib.closing(opened), contextlib.closing(CaseScope()) as case:
+        assert isinstance(opened, OurSides | ClientTarget)
+        assert opened.revision == opened.node(case).revision == Revision("kubernetes", release)
+        assert opened.node(case).client.profile == release
+
+
+def test_each_side_of_our_fakes_tells_what_it_lacks() -> None:
+    """By the names of the features of both."""
+    with contextlib.closing(open_target(resolved("deviceplugin"))) as opened:
+        assert isinstance(opened, OurSides)
+        assert {opened.lacks[name] for name in ("a device", "break_device", "pods", "clock")} == {
+            ""
+        }
+        with pytest.raises(KeyError):
+            _ = opened.lacks["wheels"]

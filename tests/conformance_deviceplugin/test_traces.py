@@ -6,8 +6,10 @@ import pytest
 
 from conformance.deviceplugin.vectors.traces import Allocated, Asked, follows, in_words, trace_of
 from conformance.deviceplugin.vectors.vectors import Step
+from conformance.engine.scope import CaseScope
 from conformance.kubelet.ours import OurKubelet
 from conformance.kubelet.target import ClientTarget
+from refimpl.wire.journal import Journal
 from tests.targets import resolved
 
 ASKED = Asked(frozenset("ab"), frozenset("a"), 2)
@@ -57,8 +59,9 @@ def test_a_finding_tells_what_was_wanted_and_what_came() -> None:
 def test_the_calls_of_a_plugin_are_read_in_their_order() -> None:
     """Of both RPCs, as they came."""
     client = OurKubelet()
-    target = ClientTarget(client, resolved("deviceplugin", side="client"), quiet_s=0.1)
-    node = target.node()
+    target = ClientTarget(client, resolved("deviceplugin", side="client"), Journal(), quiet_s=0.1)
+    case = CaseScope()
+    node = target.node(case)
     plugin = node.plugin()
     plugin.options.get_preferred_allocation_available = True
     node.join(plugin, "a", "b")
@@ -68,5 +71,5 @@ def test_the_calls_of_a_plugin_are_read_in_their_order() -> None:
         "GetPreferredAllocation(available a b, must include none, size 1), then Allocate(a), then"
         " GetPreferredAllocation(available b, must include none, size 1), then Allocate(b)"
     )
-    target.done(node)
+    case.close()
     target.close()

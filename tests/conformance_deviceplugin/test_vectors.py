@@ -8,6 +8,7 @@ import pytest
 
 from conformance.deviceplugin.vectors import vectors
 from conformance.deviceplugin.vectors.vectors import Merge, Request, Selection, Stage, Start
+from conformance.engine.revision import Revision
 from refimpl.deviceplugin import topology
 from refimpl.deviceplugin.profiles import settings_of
 
@@ -65,5 +66,6 @@ def test_older_releases_have_other_hints_and_outcomes() -> None:
     [row] = vectors.vectors()["TM-068"]
     assert isinstance(row, Merge)
     told = partial(row.outcome, "best-effort")
-    assert (told(35), told(36)) == ("{0,1}- A", "{1}- A")
-    assert row.outcome("restricted", 35) == row.outcome("restricted", 37) == "R"
+    older, newer = Revision("kubernetes", "1.35"), Revision("kubernetes", "1.36")
+    assert (told(older), told(newer)) == ("{0,1}- A", "{1}- A")
+    assert row.outcome("restricted", older) == row.outcome("restricted", newer) == "R"

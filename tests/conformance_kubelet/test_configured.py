@@ -7,9 +7,11 @@ from collections.abc import Iterator
 import pytest
 
 from conformance.engine.options import BadOption
+from conformance.engine.scope import CaseScope
 from conformance.kubelet.ours import OurKubelet
 from conformance.kubelet.target import ClientTarget
 from refimpl.node.choices import KubeletChoices
+from refimpl.wire.journal import Journal
 from tests.targets import resolved
 
 SPREAD = KubeletChoices(policy="best-effort", nodes={0: (10, 20), 1: (20, 10)})
@@ -23,72 +25,78 @@ def client() -> OurKubelet:
 
 @pytest.fixture
 def target(client: OurKubelet) -> Iterator[ClientTarget]:
-    made = ClientTarget(client, resolved("deviceplugin", side="client"), quiet_s=0.1)
+    made = ClientTarget(client, resolved("deviceplugin", side="client"), Journal(), quiet_s=0.1)
     yield made
     made.close()
 
 
+@pytest.fixture
+def case() -> CaseScope:
+    """Closed at the end of each case, as the judge does it."""
+    return CaseScope()
+
+
 def test_cases_that_choose_alike_share_one_running_client(
-    client: OurKubelet, target: ClientTarget
+    client: OurKubelet, target: ClientTarget, case: CaseScope
 ) -> None:
     """A real one takes seconds to start."""
     for _ in range(3):
-        node = target.node()
+        node = target.node(case)
         node.configured(SPREAD)
         assert node.client is client
-        target.done(node)
+        case.close()
     assert client.kubelet.starts == 2
 
 
 def test_the_next_case_finds_the_client_as_it_comes(
-    client: OurKubelet, target: ClientTarget
+    client: OurKubelet, target: ClientTarget, case: CaseScope
 ) -> None:
     """It is started again when the case first uses it."""
-    first = target.node()
+    first = target.node(case)
     first.configured(SPREAD)
-    target.done(first)
-    second = target.node()
+    case.close()
+    second = target.node(case)
     assert (client.kubelet.starts, second.choices) == (2, SPREAD)
     plugin = second.joined("a")
     assert (client.kubelet.starts, second.choices) == (3, KubeletChoices())
     assert second.podresources.allocatable(plugin.resource) == {"a"}
-    target.done(second)
+    case.close()
 
 
 def test_what_a_case_can_do_is_known_without_a_start(
-    client: OurKubelet, target: ClientTarget
+    client: OurKubelet, target: ClientTarget, case: CaseScope
 ) -> None:
     """A case asks before it chooses."""
-    first = target.node()
+    first = target.node(case)
     first.configured(SPREAD)
-    target.done(first)
-    second = target.node()
+    case.close()
+    second = target.node(case)
     assert "numa" in second.able
-    assert second.profile == "1.37"
+    assert str(second.revision) == "kubernetes-1.37"
     assert client.kubelet.starts == 2
 
 
-def test_pods_and_plugins_go_with_the_configuration(target: ClientTarget) -> None:
+def test_pods_and_plugins_go_with_the_configuration(target: ClientTarget, case: CaseScope) -> None:
     """A kubelet would judge the pods by its new policy when it starts."""
-    node = target.node()
+    node = target.node(case)
     plugin = node.joined("a")
     pod = node.pods.running(limits={plugin.resource: 1})
     node.configured(SPREAD)
     assert not plugin.serving
     assert node.client.state(pod.uid) is None
-    target.done(node)
+    case.close()
 
 
 def test_a_configuration_that_is_refused_is_forgotten(
-    client: OurKubelet, target: ClientTarget
+    client: OurKubelet, target: ClientTarget, case: CaseScope
 ) -> None:
     """The next case has a client that runs."""
-    node = target.node()
+    node = target.node(case)
     with pytest.raises(BadOption, match="9 NUMA nodes are more than 8"):
         node.configured(REFUSED)
     assert not client.running()
-    target.done(node)
-    again = target.node()
+    case.close()
+    again = target.node(case)
     again.pods.running(again.pods.run())
     assert again.choices == KubeletChoices()
-    target.done(again)
+    case.close()

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from conformance.engine.revision import Revision
 from conformance.engine.verdict import Broken
 from conformance.kubelet.node import NodeUnderTest
 from conformance.kubelet.ours import OurKubelet
@@ -18,7 +19,7 @@ def node() -> Iterator[NodeUnderTest]:
     """A node with our kubelet."""
     client = OurKubelet()
     client.start()
-    made = NodeUnderTest(client, Journal(), name="n", quiet_s=0.05)
+    made = NodeUnderTest(client, Journal(), Revision("kubernetes", "1.37"), name="n", quiet_s=0.05)
     yield made
     made.clean_up()
     client.close()

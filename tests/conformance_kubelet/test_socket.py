@@ -11,8 +11,9 @@ import pytest
 
 from conformance.deviceplugin.target import open_target
 from conformance.engine.options import BadOption
-from conformance.kubelet.needs import Able
+from conformance.engine.scope import CaseScope
 from conformance.kubelet.socket import SocketClient
+from conformance.kubelet.target import ClientTarget
 from refimpl.deviceplugin.kubelet import FakeKubelet, Pod
 from refimpl.wire.client import Unreachable
 from refimpl.wire.endpoint import Endpoint
@@ -50,15 +51,16 @@ def test_its_pods_are_read_and_nothing_else_is_offered(kubelet: FakeKubelet) -> 
     """Nor is anything of it ended, or removed from its folder."""
     kubelet.admit(Pod("uid", name="p"))
     target = open_target(resolved("deviceplugin", str(kubelet.pod_resources), side="client"))
-    side = target.client_side
-    node = side.node()
+    assert isinstance(target, ClientTarget)
+    case = CaseScope()
+    node = target.node(case)
     assert [each.name for each in node.podresources.listed()] == ["p"]
-    assert Able("pod-resources").unmet(target) is None
-    assert Able("pods").unmet(target) == "pod-resources socket runs no pods here"
-    side.done(node)
-    side.renew()
+    assert target.lacks["pod-resources"] == ""
+    assert target.lacks["pods"] == "pod-resources socket runs no pods here"
+    case.close()
+    target.renew()
     assert kubelet.layout.registry.is_dir()
-    assert [each.name for each in side.node().podresources.listed()] == ["p"]
+    assert [each.name for each in target.node(case).podresources.listed()] == ["p"]
     target.close()
     assert Path(kubelet.pod_resources.path).is_socket()
 
@@ -81,7 +83,7 @@ def test_the_release_is_that_of_the_revision(kubelet: FakeKubelet) -> None:
     for revision, release in (("kubernetes-1.33", "1.33"), ("1.30", "1.30"), ("", "1.37")):
         where = str(kubelet.pod_resources)
         target = open_target(resolved("deviceplugin", where, side="client", revision=revision))
-        assert target.client.profile == release
+        assert str(target.revision) == f"kubernetes-{release}"
         target.close()
     with pytest.raises(BadOption, match=r"csi-1\.12: there is kubernetes-1\.27"):
         resolved("deviceplugin", side="client", revision="csi-1.12")

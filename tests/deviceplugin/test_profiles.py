@@ -40,6 +40,15 @@ def test_releases_differ_where_they_did(
     assert (settings.endpoints, settings.hint_nodes, settings.list_pods) == (endpoints, nodes, pods)
 
 
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_profile_of_no_release_may_be_of_any(release: str) -> None:
+    """It has what the release brought, and differs from it by itself."""
+    ideal, named = settings_of("ideal", release=release), settings_of(release)
+    assert (ideal.release, ideal.gates) == (release, named.gates)
+    assert (ideal.endpoints, ideal.leaks) == (named.endpoints, False)
+    assert settings_of("1.30", release=release).release == "1.30"
+
+
 @pytest.mark.parametrize(
     ("gate", "release", "wanted"),
     [

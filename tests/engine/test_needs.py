@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from conformance.engine.needs import AnyOf, Feature, Lacks, Since, Until, Without
+from conformance.engine.needs import AllOf, AnyOf, Feature, Lacks, Since, Until, Without
 from conformance.engine.revision import Revision
 
 
@@ -54,6 +54,16 @@ def test_one_of_several_needs_is_enough() -> None:
     need = AnyOf((Feature("a"), Feature("b")))
     assert need.unmet(target(a="no a", b="")) is None
     assert need.unmet(target(a="no a", b="no b")) == "no a and no b"
+
+
+def test_several_needs_may_be_one_of_them() -> None:
+    """All of them are needed then, and the first that is missing is told."""
+    every = AllOf((Feature("b"), Since("1.13")))
+    need = AnyOf((Feature("a"), every))
+    assert need.unmet(target("1.13", a="no a", b="")) is None
+    assert need.unmet(target("1.13", a="no a", b="no b")) == "no a and no b"
+    assert str(need) == "a or b and revision 1.13"
+    assert str(AllOf(every.needs, "much")) == "much"
 
 
 def test_a_rule_holds_since_or_until_a_revision() -> None:

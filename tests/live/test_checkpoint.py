@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from conformance.engine.revision import Revision
 from conformance.kubelet.client import Client
 from conformance.kubelet.node import NodeUnderTest
 from conformance.kubelet.ours import OurKubelet
@@ -18,6 +19,8 @@ from refimpl.node.pods import PodSpec
 from refimpl.wire.journal import Journal
 from tests.live.peers import kubelet_command
 from tests.live.rigs.namespaces import why_not
+
+NEWEST = Revision("kubernetes", "1.37")
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -58,14 +61,14 @@ def test_a_pod_keeps_its_device_over_the_change_of_kubelet(
     place.mkdir(exist_ok=True)
     shutil.copy(written, place)
     second.start()
-    node = NodeUnderTest(second, Journal(), name="second", quiet_s=0.2)
+    node = NodeUnderTest(second, Journal(), NEWEST, name="second", quiet_s=0.2)
     node.counted(GPU, (0, 0), "the resource is known from the file")
     node.clean_up()
 
 
 def _allocated(client: Client) -> tuple[PodSpec, set[str]]:
     client.start()
-    node = NodeUnderTest(client, Journal(), name="first", quiet_s=0.2)
+    node = NodeUnderTest(client, Journal(), NEWEST, name="first", quiet_s=0.2)
     plugin = node.join(node.plugin(GPU), "a", "b")
     pod = node.pods.running(limits={GPU: 1})
     held = node.podresources.assigned(pod, GPU)

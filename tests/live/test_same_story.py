@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from google.protobuf.json_format import MessageToDict
 
+from conformance.engine.revision import Revision
 from conformance.kubelet.client import Client
 from conformance.kubelet.node import NodeUnderTest
 from conformance.kubelet.ours import OurKubelet
@@ -21,6 +22,8 @@ from refimpl.node.pods import ContainerSpec, PodSpec
 from refimpl.wire.journal import Journal
 from tests.live.peers import kubelet_command
 from tests.live.rigs.namespaces import why_not
+
+NEWEST = Revision("kubernetes", "1.37")
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -38,7 +41,7 @@ class Story:
     def __init__(self, client: Client) -> None:
         client.start()
         self.client = client
-        self.node = NodeUnderTest(client, Journal(), name="story", quiet_s=0.2)
+        self.node = NodeUnderTest(client, Journal(), NEWEST, name="story", quiet_s=0.2)
         self.record: Record = []
         self._journals: dict[str, Journal] = {}
 

@@ -1,15 +1,17 @@
-"""What a plugin under test offers, as its lists and answers show it, and needs of it."""
+"""What a plugin under test offers, as its lists and answers show it, and what it lacks."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import attrs
-
+from conformance.deviceplugin.plugins import needs
 from conformance.deviceplugin.plugins.process import illusory
+from conformance.engine.needs import Feature, Lacks
+from conformance.engine.process import visible
 from conformance.engine.verdict import Broken
 from refimpl.deviceplugin.profiles import settings_of
 from refimpl.wire.client import Unreachable
@@ -20,84 +22,153 @@ if TYPE_CHECKING:
     from conformance.deviceplugin.plugins.target import PluginTarget
     from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 
-__all__ = [
-    "DEEP_FOLDER",
-    "FOUND",
-    "GIVES_ANNOTATIONS",
-    "GIVES_CDI",
-    "GIVES_DEVICES",
-    "GIVES_ENVS",
-    "GIVES_MOUNTS",
-    "ONE_DEVICE",
-    "SEVERAL_ENDPOINTS",
-    "SEVERAL_RESOURCES",
-    "TWO_DEVICES",
-    "UNHEALTHY",
-    "Offers",
-    "registry_sockets",
-    "unhealthy",
-]
-
+__all__ = ["Capabilities", "registry_sockets", "unhealthy"]
 
 T = TypeVar("T")
 
+_HOOKED = (
+    needs.BREAKABLE,
+    needs.MENDABLE,
+    needs.PLUGGABLE,
+    needs.UNPLUGGABLE,
+    needs.SOURCE,
+)
+_GIVEN = (
+    needs.GIVES_DEVICES,
+    needs.GIVES_MOUNTS,
+    needs.GIVES_ENVS,
+    needs.GIVES_ANNOTATIONS,
+    needs.GIVES_CDI,
+)
 
-class Offers:
-    """Looks at the plugin when it is first asked; None where it does not answer: of one that
-    cannot be asked the case tells more."""
+
+class Capabilities:
+    """Looks at the plugin when it is first asked. Of one that cannot be asked it says that it lacks
+    nothing: the case tells more. `lacks`: a need of `needs` -> why it is not met."""
 
     def __init__(self, target: PluginTarget) -> None:
         self._target = target
         self._known: dict[str, Any] = {}
-
-    def healthy(self) -> int | None:
-        """How many healthy devices it has."""
-        return self._once("healthy", lambda plugin: len(plugin.ids()))
-
-    def unhealthy(self) -> bool | None:
-        """Whether one of its devices is unhealthy already."""
-        return self._once("unhealthy", lambda plugin: bool(_unhealthy(plugin)))
-
-    def gifts(self) -> Sequence[str] | None:
-        """What its answers for single devices have: names of fields."""
-        return self._once("gifts", lambda plugin: sorted(_gifts(plugin)))
-
-    def resources(self) -> Sequence[str] | None:
-        """What it registers within a while."""
-        return self._once("resources", _resources)
-
-    def found(self) -> bool | None:
-        """Whether it has a socket in plugins_registry."""
-        return self._once("found", lambda plugin: bool(registry_sockets(plugin)))
+        self.lacks = Lacks(
+            {
+                **{hook.name: partial(self._unhooked, hook) for hook in _HOOKED},
+                **{gift.name: partial(self._not_given, gift.name) for gift in _GIVEN},
+                needs.EMPTY.name: self._never_empty,
+                needs.MEASURABLE.name: self._hidden_processes,
+                needs.PUSHES.name: self._pulled,
+                needs.FOUND.name: self._not_found,
+                needs.DEEP_FOLDER.name: self._one_folder,
+                needs.SEVERAL_ENDPOINTS.name: self._one_endpoint,
+                needs.SEVERAL_RESOURCES.name: self._one_resource,
+                needs.PREFERS.name: partial(self._says, _PREFERS, False),
+                needs.NO_PREFERENCE.name: partial(self._says, _PREFERS, True),
+                needs.PRE_STARTS.name: partial(self._says, _PRE_STARTS, False),
+                needs.NO_PRE_START.name: partial(self._says, _PRE_STARTS, True),
+                needs.ONE_DEVICE.name: partial(self._fewer, 1),
+                needs.TWO_DEVICES.name: partial(self._fewer, 2),
+                needs.UNHEALTHY.name: self._healthy,
+            }
+        )
 
     def hidden(self) -> bool:
         """Whether it finds its folder at the real kubelet's path, whatever ours is called."""
         command = self._target.resolved.command
         return bool(command) and illusory(command, self._target.chosen)
 
-    def _once(self, what: str, look: Callable[[Plugin], T]) -> T | None:
+    # -- reasons --------------------------------------------------------------------------------
+
+    def _unhooked(self, hook: Feature) -> str:
+        if self._target.hooked(hook.name):
+            return ""
+        return f"hooks.{hook.name} names no command: {hook}"
+
+    def _not_given(self, field: str) -> str:
+        fields = self._seen("fields", _fields)
+        return "" if fields is None or field in fields else f"its answers have no {field}"
+
+    def _never_empty(self) -> str:
+        if self._target.can_be_empty:
+            return ""
+        return "empty_command names no command that starts it without devices"
+
+    def _hidden_processes(self) -> str:
+        return "" if visible() else "processes cannot be looked at: no /proc"
+
+    def _pulled(self) -> str:
+        if not self._target.only_pulled:
+            return ""
+        return "it does not call Register: kubelet finds it in plugins_registry"
+
+    def _not_found(self) -> str:
+        sockets = self._seen("sockets", registry_sockets)
+        return "it has no socket in plugins_registry" if sockets == [] else ""
+
+    def _one_folder(self) -> str:
+        if not self.hidden():
+            return ""
+        return "it knows no folder but /var/lib/kubelet: one with {kubelet} in its command does"
+
+    def _one_endpoint(self) -> str:
+        release = self._target.revision.number
+        if settings_of(release).endpoints == "multi":
+            return ""
+        return f"at the end of the first instance kubelet {release} hangs up on the second itself"
+
+    def _one_resource(self) -> str:
+        resources = self._seen("resources", _resources)
+        if resources is None or len(resources) > 1:
+            return ""
+        return f"it registers {resources[0]} only: start it with a second resource"
+
+    def _says(self, option: str, value: bool) -> str:
+        options = self._seen("options", lambda plugin: plugin.options())
+        if options is None or getattr(options, option) is not value:
+            return ""
+        return f"the plugin says {option} = {str(value).lower()}"
+
+    def _fewer(self, count: int) -> str:
+        healthy = self._seen("ids", lambda plugin: plugin.ids())
+        if healthy is None or len(healthy) >= count:
+            return ""
+        return f"it lists {len(healthy)} healthy devices: start it where it has {count} or more"
+
+    def _healthy(self) -> str:
+        if self._seen("unhealthy", _unhealthy) != []:
+            return ""
+        if not self._target.hooked("break_device"):
+            return "all its devices are healthy, and hooks.break_device names no command"
+        has_some = self._seen("ids", lambda plugin: plugin.ids())
+        return "" if has_some else "it has no device that could be broken"
+
+    def _seen(self, what: str, look: Callable[[Plugin], T]) -> T | None:
+        """What a look at the plugin has shown; None where it does not answer."""
         if what not in self._known:
-            plugin = self._target.plugin()
+            plugin = self._target.look()
             with contextlib.suppress(Broken, Refused, Unreachable):
                 plugin.link()
                 self._known[what] = look(plugin)
             plugin.close()
-        found: T | None = self._known.get(what)
-        return found
+        shown: T | None = self._known.get(what)
+        return shown
+
+
+_PREFERS, _PRE_STARTS = "get_preferred_allocation_available", "pre_start_required"
 
 
 def _unhealthy(plugin: Plugin) -> list[str]:
     return sorted(set(plugin.ids(healthy=False)) - set(plugin.ids()))
 
 
-def _gifts(plugin: Plugin) -> set[str]:
+def _fields(plugin: Plugin) -> set[str]:
+    """The fields that its answers for single devices have."""
     answers: list[pb.ContainerAllocateResponse] = []
     for id in plugin.ids()[:8]:
         answers += plugin.allocate([id]).container_responses
     return {field.name for answer in answers for field, _ in answer.ListFields()}
 
 
-def _resources(plugin: Plugin) -> list[str]:
+def _resources(plugin: Plugin) -> Sequence[str]:
+    """What it registers within a while."""
     with contextlib.suppress(Broken):
         plugin.stays(lambda: len(plugin.resources) < 2, "a second resource comes")
     return plugin.resources
@@ -119,120 +190,3 @@ def unhealthy(plugin: Plugin) -> Iterator[str]:
     with plugin.broken(id):
         plugin.until(lambda: id not in plugin.ids(), f"the list shows that {id} is not healthy")
         yield id
-
-
-# -- needs ------------------------------------------------------------------------------------
-
-
-@attrs.frozen
-class Devices:
-    """So many healthy devices at least."""
-
-    count: int
-
-    @property
-    def label(self) -> str:
-        """What `refimpl list` shows."""
-        return "a device" if self.count == 1 else f"{self.count} devices"
-
-    def unmet(self, target: Any) -> str | None:
-        """See case.Need."""
-        found = target.plugin_side.offers.healthy()
-        if found is None or found >= self.count:
-            return None
-        return f"it lists {found} healthy devices: start it where it has {self.count} or more"
-
-
-@attrs.frozen
-class Gives:
-    """Its answers to Allocate have that field."""
-
-    field: str
-    label: str
-
-    def unmet(self, target: Any) -> str | None:
-        """See case.Need."""
-        found = target.plugin_side.offers.gifts()
-        return None if found is None or self.field in found else f"its answers have no {self.field}"
-
-
-@attrs.frozen
-class Unhealthy:
-    """A device is unhealthy, or can be made so."""
-
-    label: str = "a device that is not healthy"
-
-    def unmet(self, target: Any) -> str | None:
-        """See case.Need."""
-        side = target.plugin_side
-        if side.offers.unhealthy() is not False:
-            return None
-        if not side.hooked("break_device"):
-            return "all its devices are healthy, and hooks.break_device names no command"
-        return None if side.offers.healthy() else "it has no device that could be broken"
-
-
-@attrs.frozen
-class SeveralResources:
-    """One process registers more than one resource."""
-
-    label: str = "several resources"
-
-    def unmet(self, target: Any) -> str | None:
-        """See case.Need."""
-        found = target.plugin_side.offers.resources()
-        if found is None or len(found) > 1:
-            return None
-        return f"it registers {found[0]} only: start it with a second resource"
-
-
-@attrs.frozen
-class Found:
-    """Kubelet finds it in plugins_registry."""
-
-    label: str = "a socket in plugins_registry"
-
-    def unmet(self, target: Any) -> str | None:
-        """See case.Need."""
-        found = target.plugin_side.offers.found()
-        return "it has no socket in plugins_registry" if found is False else None
-
-
-@attrs.frozen
-class DeepFolder:
-    """The length of its folder's path is up to us."""
-
-    label: str = "a folder with a long path"
-
-    def unmet(self, target: Any) -> str | None:
-        """See case.Need."""
-        if target.plugin_side.offers.hidden():
-            return "it knows no folder but /var/lib/kubelet: one with {kubelet} in its command does"
-        return None
-
-
-@attrs.frozen
-class SeveralEndpoints:
-    """Kubelet bears two instances of a plugin."""
-
-    label: str = "kubelet 1.37 or later"
-
-    def unmet(self, target: Any) -> str | None:
-        """See case.Need."""
-        release = target.plugin_side.release
-        if settings_of(release).endpoints == "multi":
-            return None
-        return f"at the end of the first instance kubelet {release} hangs up on the second itself"
-
-
-ONE_DEVICE, TWO_DEVICES = Devices(1), Devices(2)
-GIVES_DEVICES = Gives("devices", "device files in its answers")
-GIVES_MOUNTS = Gives("mounts", "mounts in its answers")
-GIVES_ENVS = Gives("envs", "variables in its answers")
-GIVES_ANNOTATIONS = Gives("annotations", "annotations in its answers")
-GIVES_CDI = Gives("cdi_devices", "CDI devices in its answers")
-UNHEALTHY = Unhealthy()
-SEVERAL_ENDPOINTS = SeveralEndpoints()
-SEVERAL_RESOURCES = SeveralResources()
-FOUND = Found()
-DEEP_FOLDER = DeepFolder()

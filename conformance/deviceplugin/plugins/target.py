@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 from collections.abc import Callable, Collection, Sequence
@@ -12,29 +11,28 @@ from pathlib import Path
 from typing import TypeVar
 
 from conformance.deviceplugin.plugin import Plugin
-from conformance.deviceplugin.plugins.capabilities import Offers
+from conformance.deviceplugin.plugins.capabilities import Capabilities
 from conformance.deviceplugin.plugins.process import PluginProcess
 from conformance.deviceplugin.plugins.rules import Rules
 from conformance.deviceplugin.plugins.session import Arrival, Life, Maker
 from conformance.deviceplugin.settings import DpSettings
 from conformance.engine import reproduce
 from conformance.engine.hooks import run_hook
+from conformance.engine.needs import Lacks
 from conformance.engine.placeholders import fill
 from conformance.engine.resolve import ResolvedTarget
+from conformance.engine.scope import CaseScope
 from conformance.engine.target import Loss
 from conformance.engine.verdict import Broken
 from refimpl.deviceplugin import illusion
-from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 from refimpl.wire.client import Unreachable
 from refimpl.wire.endpoint import Endpoint
 from refimpl.wire.journal import Entry, Journal
-from refimpl.wire.status import Refused
 
 __all__ = ["PluginTarget"]
 
 T = TypeVar("T")
 
-_KEEP = 50_000
 RELEASE, NODE, RESOURCE = "1.37", "refimpl-node", "example.com/gpu"
 """The kubelet around the plugin, and what {node} and {resource} stand for, unless chosen."""
 
@@ -54,6 +52,7 @@ class PluginTarget:
         self,
         make: Maker,
         resolved: ResolvedTarget,
+        journal: Journal,
         *,
         name: str,
         version: str = "",
@@ -68,10 +67,9 @@ class PluginTarget:
         self.resolved, self.chosen = resolved, chosen
         self.name, self.version = name, version
         self.revision = resolved.judged_by(RELEASE)
-        self.release = self.revision.number
         self.quiet_s = chosen.quiet_s or quiet_s
         self.numa_nodes = frozenset(chosen.numa_nodes or nodes or _nodes_here())
-        self.journal = Journal(keep=_KEEP)
+        self.journal = journal
         self.rules = Rules(self._came)
         self.at_arrival: Callable[[Arrival], object] | None = None
         self._make, self._empty, self._ours, self._most_s = make, empty, ours, most_s
@@ -80,26 +78,32 @@ class PluginTarget:
         self._life: Life | None = None
         self._lives = 0
         self._silent = False
-        self._options: pb.DevicePluginOptions | None = None
 
     def introduce(self) -> None:
         """Waits until the plugin has come to kubelet once; raises Unreachable where it does not."""
-        plugin = self.plugin()
+        plugin = self.look()
         try:
             _ = plugin.resource
         except Broken as broken:
             where = f"; kubelet lies at {illusion.REAL} for it, or at {{kubelet}}"
             raise Unreachable(
                 f"{self.name} neither calls Register at kubelet.sock nor serves in plugins_registry"
-                f"{where if self.offers.hidden() else ''}\n  {broken.got}"
+                f"{where if self.capabilities.hidden() else ''}\n  {broken.got}"
             ) from None
         finally:
-            self.done(plugin)
+            self._done(plugin)
 
     # What cases get
 
-    def plugin(self) -> Plugin:
-        """The plugin for one case; in a life of its own where the last case left none."""
+    def plugin(self, case: CaseScope) -> Plugin:
+        """The plugin for one case."""
+        plugin = self.look()
+        case.callback(lambda: self._done(plugin))
+        return plugin
+
+    def look(self) -> Plugin:
+        """The plugin as it is; in a new life where the last case left none. Whoever asks closes
+        it."""
         if self._life is None:
             found = Plugin(self)
             found.fresh()
@@ -107,7 +111,7 @@ class PluginTarget:
             return found
         return Plugin(self)
 
-    def done(self, plugin: Plugin) -> None:
+    def _done(self, plugin: Plugin) -> None:
         """Undoes what the case did: where the plugin is not as it was, its life is over."""
         plugin.close()
         self.rules.end()
@@ -139,9 +143,9 @@ class PluginTarget:
             self._make,
             journal=self.journal,
             faults=self.rules.faults,
-            release=self.release,
+            release=self.revision.number,
             root_length=root_length,
-            seen_at=illusion.REAL if self.offers.hidden() else "",
+            seen_at=illusion.REAL if self.capabilities.hidden() else "",
         )
         self._life.at_arrival = self.at_arrival
         self._kubelet = self._life.layout.socket
@@ -183,37 +187,27 @@ class PluginTarget:
         return self._ours or bool(self.chosen.hooks.get(name))  # type: ignore[call-overload]
 
     @cached_property
-    def offers(self) -> Offers:
-        """What it offers besides options."""
-        return Offers(self)
+    def capabilities(self) -> Capabilities:
+        """What it is found to offer."""
+        return Capabilities(self)
+
+    @property
+    def lacks(self) -> Lacks:
+        """Feature -> why it has not got it, empty where it has."""
+        return self.capabilities.lacks
 
     @cached_property
     def only_pulled(self) -> bool:
         """Whether kubelet has to find it, because it never calls Register."""
-        plugin = self.plugin()
+        plugin = self.look()
         with suppress(Broken):
             _ = plugin.resource
         return not self.life.arrivals and bool(self.life.links)
-
-    def advertised(self, option: str) -> bool | None:
-        """What the plugin says of an option; None where it cannot be asked."""
-        if self._options is None:
-            plugin = self.plugin()
-            with suppress(Broken, Refused, Unreachable):
-                plugin.link()
-                self._options = plugin.options()
-            plugin.close()
-        return None if self._options is None else bool(getattr(self._options, option))
 
     @property
     def can_be_empty(self) -> bool:
         """Whether it can be started where it has no devices."""
         return self._empty is not None
-
-    @property
-    def measurable(self) -> bool:
-        """Whether processes can be looked at."""
-        return os.path.isdir("/proc/self/fd")
 
     def cdi_dirs(self, life: Life) -> list[Path]:
         """Where its CDI files may lie."""

@@ -14,6 +14,7 @@ from conformance.deviceplugin.vectors.vectors import (
     Stage,
     split_outcome,
 )
+from conformance.engine.revision import Revision
 from conformance.engine.verdict import expect
 
 __all__ = ["Ask", "judge_answers"]
@@ -22,22 +23,22 @@ Ask = Callable[[str, Mapping[str, Any]], Any]
 """A question and its values -> the answer."""
 
 
-def judge_answers(vector: Hints | Merge | Buckets, ask: Ask, minor: int) -> None:
-    """Raises Broken where an answer is not that of Kubernetes 1.`minor`."""
+def judge_answers(vector: Hints | Merge | Buckets, ask: Ask, release: Revision) -> None:
+    """Raises Broken where an answer is not that of a release of Kubernetes."""
     match vector:
         case Hints():
-            _judge_hints(vector, ask, minor)
+            _judge_hints(vector, ask, release)
         case Merge():
-            _judge_merge(vector, ask, minor)
+            _judge_merge(vector, ask, release)
         case Buckets():
             _judge_buckets(vector, ask)
 
 
-def _judge_hints(vector: Hints, ask: Ask, minor: int) -> None:
+def _judge_hints(vector: Hints, ask: Ask, release: Revision) -> None:
     made = _hints_of(vector.stage, ask, vector.reusable)
     rule = f"hints for {_about(vector.stage, vector.reusable)}"
     if not vector.masks:
-        wanted = vector.wanted(minor)
+        wanted = vector.wanted(release)
         expect(_same(made, wanted), rule, wanted=wanted, got=_told(made))
         return
     preferred = [hint for hint in made or () if hint.endswith("+")]
@@ -49,7 +50,7 @@ def _judge_hints(vector: Hints, ask: Ask, minor: int) -> None:
     )
 
 
-def _judge_merge(vector: Merge, ask: Ask, minor: int) -> None:
+def _judge_merge(vector: Merge, ask: Ask, release: Revision) -> None:
     providers = [
         {name: _listed(hints) for name, hints in provider.items()} for provider in vector.providers
     ]
@@ -59,11 +60,11 @@ def _judge_merge(vector: Merge, ask: Ask, minor: int) -> None:
     for policy in POLICIES:
         values = {"nodes": vector.nodes, "distances": vector.distances, "options": vector.options}
         found = ask("merge", {**values, "policy": policy, "providers": providers})
-        hint, admitted = split_outcome(vector.outcome(policy, minor))
+        hint, admitted = split_outcome(vector.outcome(policy, release))
         expect(
             found["admitted"] == admitted and hint in ("", found["hint"]),
             f"placement under {policy}, and A for admitted, of {_wishes(providers)}",
-            wanted=vector.outcome(policy, minor),
+            wanted=vector.outcome(policy, release),
             got=f"{found['hint']} {'A' if found['admitted'] else 'R'}",
         )
 

@@ -7,8 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import attrs
-
+from conformance.deviceplugin.interface import DEVICEPLUGIN
 from conformance.deviceplugin.vectors.asked import judge_answers
 from conformance.deviceplugin.vectors.performing import perform
 from conformance.deviceplugin.vectors.selected import (
@@ -29,16 +28,19 @@ from conformance.deviceplugin.vectors.vectors import (
     rules,
     vectors,
 )
-from conformance.engine.case import Need, case
-from conformance.kubelet.needs import Able, minor
+from conformance.engine.case import case
+from conformance.engine.needs import AllOf, AnyOf, Feature, Need, Since
+from conformance.engine.revision import Revision
 from conformance.kubelet.node import NodeUnderTest
 from refimpl.node.choices import KubeletChoices
 
-__all__ = ["Placeable", "cases_of"]
+__all__ = ["cases_of"]
 
 Judge = Callable[[NodeUnderTest], None]
 
-_NEWEST = 37
+_RELEASES = [Revision(DEVICEPLUGIN.family, number) for number in DEVICEPLUGIN.revisions]
+_TOLD = Feature("topology")
+_RUNS = (Feature("pods"), Feature("pod-resources"))
 _SOURCES: dict[type[Any], str] = {
     Hints: "kubelet: hints for devices",
     Merge: "kubelet: topology policies",
@@ -47,29 +49,6 @@ _SOURCES: dict[type[Any], str] = {
     Selection: "kubelet: choice of devices",
     Request: "kubelet: choice of devices",
 }
-
-
-@attrs.frozen
-class Placeable:
-    """The client tells what it makes of a row of vectors, or shows it: where devices can make such
-    hints, by the calls for a pod."""
-
-    id: str
-
-    @property
-    def label(self) -> str:
-        """The need in a word."""
-        return "topology or numa"
-
-    def unmet(self, target: Any) -> str | None:
-        """See case.Need."""
-        client = target.client
-        if (silent := Able("topology").unmet(target)) is None:
-            return None
-        if _plays(self.id, minor(client.profile)) is None:
-            return f"{silent}, and no devices have hints of which it would show what it makes"
-        needs = (Able("pods"), Able("numa"), Able("pod-resources"))
-        return next((reason for need in needs if (reason := need.unmet(target))), None)
 
 
 def cases_of(module: str, *ids: str) -> dict[str, Judge]:
@@ -84,7 +63,7 @@ def _case_of(module: str, id: str) -> Judge:
     rows = vectors()[id]
 
     def judge(node: NodeUnderTest) -> None:
-        plays = _plays(id, minor(node.profile))
+        plays = _plays(id, node.revision)
         if plays is None or "topology" in node.able:
             for row in rows:
                 _judge(node, row)
@@ -98,15 +77,24 @@ def _case_of(module: str, id: str) -> Judge:
 
 
 def _needs(id: str, rows: Sequence[Vector]) -> list[Need]:
-    runs = [Able("pods"), Able("pod-resources")]
     match rows[0]:
         case Start():
-            return [Able("numa"), Able("restart")]
+            return [Feature("numa"), Feature("restart")]
         case Request():
-            return [*runs, Able("numa")]
+            return [*_RUNS, Feature("numa")]
         case Selection(cpu=cpu, recorded=recorded):
-            return [*runs, *[Able("numa")] * bool(cpu), *[Able("restart")] * bool(recorded)]
-    return [Placeable(id)]
+            return [*_RUNS, *[Feature("numa")] * bool(cpu), *[Feature("restart")] * bool(recorded)]
+    return [_placement(id)]
+
+
+def _placement(id: str) -> Need:
+    """The client tells what it makes of the rows of an id, or shows it by the calls for a pod: in
+    releases in which devices can make such hints."""
+    since = next((each for each in _RELEASES if _plays(id, each) is not None), None)
+    if since is None:
+        return _TOLD
+    newer = [] if since == _RELEASES[0] else [Since(since.number)]
+    return AnyOf((_TOLD, AllOf((*newer, *_RUNS, Feature("numa")), "numa")))
 
 
 def _judge(node: NodeUnderTest, row: Vector) -> None:
@@ -118,10 +106,10 @@ def _judge(node: NodeUnderTest, row: Vector) -> None:
         case Start():
             judge_start(node, row)
         case _:
-            judge_answers(row, node.client.topology, minor(node.profile))
+            judge_answers(row, node.client.topology, node.revision)
 
 
-def _plays(id: str, release: int) -> list[Play] | None:
+def _plays(id: str, release: Revision) -> list[Play] | None:
     """Those of all rows of an id; None if one of them cannot be shown."""
     found = [plays_of(row, release) for row in vectors()[id]]
     return None if None in found else [play for plays in found for play in plays or ()]
@@ -134,7 +122,7 @@ def _configuration(id: str) -> tuple[list[str], str]:
         if isinstance(row, Selection | Request):
             wanted.add(_text(choices_of(row)))
         else:
-            wanted |= {_text(play.choices) for play in plays_of(row, _NEWEST) or ()}
+            wanted |= {_text(play.choices) for play in plays_of(row, _RELEASES[-1]) or ()}
     return sorted(wanted), id
 
 

@@ -24,7 +24,7 @@ from conformance.deviceplugin.vectors.vectors import (
     split_outcome,
     stages,
 )
-from conformance.kubelet.needs import minor
+from conformance.engine.revision import Revision
 from refimpl.node.choices import KubeletChoices
 
 __all__ = ["Play", "distances", "plays_of", "steps_of"]
@@ -32,7 +32,7 @@ __all__ = ["Play", "distances", "plays_of", "steps_of"]
 OWN = "devices"
 """What the resource of a vector is called, beside those of others."""
 
-_CLOSEST_SINCE = 28
+_CLOSEST_SINCE = "1.28"
 
 
 @attrs.frozen
@@ -47,8 +47,8 @@ class Play:
     preferred: Mapping[str, str] = attrs.field(factory=dict)
 
 
-def plays_of(vector: Vector, release: int) -> list[Play] | None:
-    """The plays that show a vector on Kubernetes 1.`release`; None if no devices can."""
+def plays_of(vector: Vector, release: Revision) -> list[Play] | None:
+    """The plays that show a vector on a release of Kubernetes; None if no devices can."""
     match vector:
         case Hints():
             return _of_hints(vector, release)
@@ -67,7 +67,7 @@ def distances(nodes: Sequence[int]) -> dict[int, tuple[int, ...]]:
 # -- plays of each kind ---------------------------------------------------------------------------
 
 
-def _of_hints(vector: Hints, release: int) -> list[Play] | None:
+def _of_hints(vector: Hints, release: Revision) -> list[Play] | None:
     if vector.reusable:
         return _of_reuse(vector, release)
     made = (vector.wanted(release) or vector.preferred).replace("none", "").split()
@@ -83,7 +83,7 @@ def _of_hints(vector: Hints, release: int) -> list[Play] | None:
     return [refusal, lenient] if len(vector.stage.free) >= vector.request else [refusal]
 
 
-def _of_reuse(vector: Hints, release: int) -> list[Play] | None:
+def _of_reuse(vector: Hints, release: Revision) -> list[Play] | None:
     """An init container is led to the node of the device by a resource that is free there only. The
     hints of what it leaves show in a resource of the next container that either node has."""
     node = vector.devices[vector.reusable][0]
@@ -111,7 +111,7 @@ def _of_reuse(vector: Hints, release: int) -> list[Play] | None:
     ]
 
 
-def _of_merge(vector: Merge, release: int) -> list[Play] | None:
+def _of_merge(vector: Merge, release: Revision) -> list[Play] | None:
     parts: dict[str, Stage] = {}
     if vector.devices:
         parts[OWN] = Stage(devices=vector.devices, request=vector.request)
@@ -119,7 +119,7 @@ def _of_merge(vector: Merge, release: int) -> list[Play] | None:
         if (stage := _staged(hints, vector.nodes, release)) is None:
             return None
         parts[name] = stage
-    if vector.distances and release < _CLOSEST_SINCE:
+    if vector.distances and not release.since(_CLOSEST_SINCE):
         return None
     rows = dict(zip(vector.nodes, map(tuple, vector.distances), strict=False))
     played = []
@@ -140,7 +140,7 @@ def _decisive(vector: Merge) -> list[str]:
     return ["restricted"] + ["single-numa-node"] * vector.single.startswith("nil")
 
 
-def _of_buckets(vector: Buckets, release: int) -> list[Play] | None:
+def _of_buckets(vector: Buckets, release: Revision) -> list[Play] | None:
     parts = {OWN: vector.stage}
     if vector.cpu != "nil":
         beside = _staged(vector.cpu, vector.nodes, release)
@@ -159,10 +159,10 @@ def _play(policy: str, nodes: Sequence[int], parts: Mapping[str, Stage], hint: s
     return Play(choices, parts, {name: steps_of(part, hint) for name, part in parts.items()})
 
 
-def _staged(hints: str, nodes: Sequence[int], release: int) -> Stage | None:
+def _staged(hints: str, nodes: Sequence[int], release: Revision) -> Stage | None:
     for stage in stages():
         made = (stage.hints, stage.nodes) == (hints, tuple(nodes))
-        if made and release >= minor(stage.since):
+        if made and release.since(stage.since):
             return stage
     return None
 

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from conformance.engine import fixtures
+from conformance.engine.revision import Revision
 
 __all__ = [
     "POLICIES",
@@ -39,8 +40,8 @@ Devices = dict[str, list[int]]
 
 POLICIES = ("best-effort", "restricted", "single-numa-node")
 """Those that judge."""
-BEARING = 36
-"""Minor release since which hints combine no nodes without devices."""
+BEARING = "1.36"
+"""Release since which hints combine no nodes without devices."""
 
 
 class Stage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -93,9 +94,9 @@ class Hints(_Row, frozen=True, kw_only=True, tag_field="kind", tag="hints"):
     preferred: str = ""
     before: str = ""
 
-    def wanted(self, minor: int) -> str:
-        """The hints that a minor release has to make."""
-        return self.before if self.before and minor < BEARING else self.hints
+    def wanted(self, release: Revision) -> str:
+        """The hints that a release has to make."""
+        return self.hints if release.since(BEARING) else self.before or self.hints
 
     @property
     def stage(self) -> Stage:
@@ -121,9 +122,9 @@ class Merge(_Row, frozen=True, kw_only=True, tag_field="kind", tag="merge"):
     single: str = msgspec.field(name="single-numa-node")
     before: str = ""
 
-    def outcome(self, policy: str, minor: int) -> str:
-        """What a minor release has to make of it."""
-        if policy == "best-effort" and self.before and minor < BEARING:
+    def outcome(self, policy: str, release: Revision) -> str:
+        """What a release has to make of it."""
+        if policy == "best-effort" and self.before and not release.since(BEARING):
             return self.before
         told = (self.best_effort, self.restricted, self.single)
         return dict(zip(POLICIES, told, strict=True))[policy]

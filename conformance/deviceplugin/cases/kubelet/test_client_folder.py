@@ -10,13 +10,13 @@ from typing import Any
 
 from conformance.deviceplugin.watching import Watching
 from conformance.engine.case import case
+from conformance.engine.needs import Feature
 from conformance.engine.verdict import expect
-from conformance.kubelet.needs import Able
 from conformance.kubelet.node import NodeUnderTest
 from refimpl.node.choices import KubeletChoices
 
 SOCKET, CHECKPOINT = "kubelet.sock", "kubelet_internal_checkpoint"
-RESTART, COUNTED, SAVED = Able("restart"), Able("capacity"), Able("checkpoint")
+RESTART, COUNTED, SAVED = Feature("restart"), Feature("capacity"), Feature("checkpoint")
 START, SAVING = "kubelet: start", "kubelet: checkpoint of devices"
 
 
@@ -69,7 +69,7 @@ def test_a_start_shows_first_the_end_of_sockets_and_then_kubelets_own(node: Node
     )
 
 
-@case("DP-KUB-057", SAVING, needs=[RESTART, SAVED, Able("pods"), Able("pod-resources")])
+@case("DP-KUB-057", SAVING, needs=[RESTART, SAVED, Feature("pods"), Feature("pod-resources")])
 def test_a_checkpoint_that_is_broken_is_started_without(node: NodeUnderTest) -> None:
     """A node with a torn file has to come back. What the file says cannot be trusted in part, and
     is not: the pod that runs holds nothing any more."""
@@ -94,7 +94,7 @@ def test_a_checkpoint_that_is_broken_is_started_without(node: NodeUnderTest) -> 
         node.join(node.plugin(plugin.resource), "a", "b")
 
 
-@case("DP-KUB-058", SAVING, needs=[SAVED, Able("pods")])
+@case("DP-KUB-058", SAVING, needs=[SAVED, Feature("pods")])
 def test_a_checkpoint_that_cannot_be_written_fails_pods_and_not_lists(node: NodeUnderTest) -> None:
     """A full disk must not hide a device that broke. A pod whose devices are not on record would
     lose them with the next restart. Root may write anywhere, so a folder takes the file's place."""
@@ -174,7 +174,7 @@ def test_a_client_that_is_told_to_end_leaves_all_sockets_where_they_are(
     )
 
 
-@case("DP-KUB-075", START, needs=[RESTART, Able("root-dir"), Able("watcher")])
+@case("DP-KUB-075", START, needs=[RESTART, Feature("root-dir"), Feature("watcher")])
 def test_the_root_directory_moves_all_but_the_folder_of_device_plugins(node: NodeUnderTest) -> None:
     """Device plugins have the path in their code, whatever --root-dir says; who looks for the other
     sockets has to be told."""

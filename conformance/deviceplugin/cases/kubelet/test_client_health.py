@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from conformance.engine.case import Need, case
+from conformance.engine.needs import Feature
 from conformance.engine.verdict import expect
-from conformance.kubelet.needs import Able, From
+from conformance.kubelet.needs import since
 from conformance.kubelet.node import NodeUnderTest
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 from refimpl.node.pods import PodSpec
 
 # The gate ResourceHealthStatus is on since then.
-_STATUS: list[Need] = [Able("pods"), From("1.36")]
+_STATUS: list[Need] = [Feature("pods"), since("1.36")]
 _SOURCE = "kubelet: allocatedResourcesStatus of a pod"
 
 

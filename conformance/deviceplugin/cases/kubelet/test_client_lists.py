@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from conformance.engine.case import case
+from conformance.engine.needs import Feature
 from conformance.engine.verdict import expect, timeout
-from conformance.kubelet.needs import Able
 from conformance.kubelet.node import NodeUnderTest
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 
-COUNTED = Able("capacity")
+COUNTED = Feature("capacity")
 INTAKE, COUNTS = "device plugin API v1beta1: ListAndWatch", "kubelet: capacity of a resource"
 MIB = 1024 * 1024
 
@@ -91,7 +91,7 @@ def test_ids_of_any_length_and_script_are_taken(node: NodeUnderTest) -> None:
     )
 
 
-@case("DP-KUB-018", "robustness: many devices", needs=[COUNTED, Able("pods")])
+@case("DP-KUB-018", "robustness: many devices", needs=[COUNTED, Feature("pods")])
 def test_ten_thousand_devices_are_taken_in_and_do_not_slow_pods_down(node: NodeUnderTest) -> None:
     """Shares of memory or of time slices are devices, too, and a node has many; within a second
     of its coming a pod's device is to be asked for."""

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from conformance.engine.case import case
+from conformance.engine.needs import Feature
 from conformance.engine.verdict import expect
-from conformance.kubelet.needs import Able, From
+from conformance.kubelet.needs import since
 from conformance.kubelet.node import NodeUnderTest
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 from refimpl.deviceplugin.scripted import ScriptedPlugin
 from refimpl.node.pods import ContainerSpec
 
-_CONFIGS = [Able("pods"), Able("configs")]
+_CONFIGS = [Feature("pods"), Feature("configs")]
 _SOURCE = "kubelet: what plugins add to a container"
 _KEPT_BY_KUBELET = "io.kubernetes.container.restartCount"
 
@@ -69,7 +70,7 @@ def test_variables_of_a_plugin_stand_before_those_of_the_pod(node: NodeUnderTest
     )
 
 
-@case("DP-KUB-050", _SOURCE, needs=[*_CONFIGS, From("1.29")])
+@case("DP-KUB-050", _SOURCE, needs=[*_CONFIGS, since("1.29")])
 def test_cdi_devices_reach_the_runtime_each_once(node: NodeUnderTest) -> None:
     """The runtime looks them up by these names; all edits of a name that comes twice would be made
     twice."""

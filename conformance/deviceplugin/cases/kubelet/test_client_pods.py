@@ -5,15 +5,16 @@ from __future__ import annotations
 import attrs
 
 from conformance.engine.case import case
+from conformance.engine.needs import Feature
 from conformance.engine.verdict import expect
-from conformance.kubelet.needs import Able, From
+from conformance.kubelet.needs import since
 from conformance.kubelet.node import NodeUnderTest
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 from refimpl.deviceplugin.scripted import ScriptedPlugin
 from refimpl.node.pods import ContainerSpec, PodState
 from refimpl.wire.status import Code
 
-_PODS = [Able("pods")]
+_PODS = [Feature("pods")]
 _ALLOCATION = "kubelet: allocation at admission"
 
 
@@ -91,7 +92,7 @@ def test_an_answer_without_a_container_refuses_the_pod_and_frees_the_device(
     node.pods.running(limits={plugin.resource: 1})
 
 
-@case("DP-KUB-037", _ALLOCATION, needs=[*_PODS, Able("configs")])
+@case("DP-KUB-037", _ALLOCATION, needs=[*_PODS, Feature("configs")])
 def test_of_two_answers_for_one_container_the_first_counts(node: NodeUnderTest) -> None:
     """The second is of nobody: its devices and variables belong in no container."""
     plugin = node.joined("a")
@@ -156,7 +157,7 @@ def test_a_resource_that_nobody_registered_is_no_obstacle(node: NodeUnderTest) -
     node.pods.running(limits={node.resource(): 1})
 
 
-@case("DP-KUB-065", "kubelet: allocation to a pod it knows", needs=[*_PODS, Able("restart")])
+@case("DP-KUB-065", "kubelet: allocation to a pod it knows", needs=[*_PODS, Feature("restart")])
 def test_a_pod_cannot_ask_for_another_number_later(node: NodeUnderTest) -> None:
     """What was allocated stays for the life of a pod; another count of it cannot be met."""
     plugin = node.joined("a", "b", "c")
@@ -200,7 +201,7 @@ def test_a_device_that_vanishes_during_its_allocate_harms_nobody(node: NodeUnder
     _expect_serving(node, plugin, other)
 
 
-@case("DP-KUB-073", "kubelet: resources backed by claims", needs=[Able("claims"), From("1.36")])
+@case("DP-KUB-073", "kubelet: resources backed by claims", needs=[Feature("claims"), since("1.36")])
 def test_a_resource_that_a_claim_backs_is_not_asked_of_a_plugin(node: NodeUnderTest) -> None:
     """The devices come from a DRA driver; a plugin of the same resource would give others on top,
     and they would be lost to everybody else."""

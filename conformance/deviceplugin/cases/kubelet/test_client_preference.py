@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from conformance.engine.case import case
+from conformance.engine.needs import Feature
 from conformance.engine.verdict import expect
-from conformance.kubelet.needs import Able
 from conformance.kubelet.node import NodeUnderTest
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 from refimpl.deviceplugin.scripted import ScriptedPlugin
 from refimpl.wire.status import Code
 
-_PODS = [Able("pods")]
+_PODS = [Feature("pods")]
 _SOURCE = "device plugin API v1beta1: GetPreferredAllocation"
 _DEVICES = "abcdefghij"
 _SIZE = 2

@@ -7,8 +7,8 @@ import threading
 
 from conformance.deviceplugin.attempts import Attempt, refusal
 from conformance.engine.case import case
+from conformance.engine.needs import Feature
 from conformance.engine.verdict import expect
-from conformance.kubelet.needs import Able
 from conformance.kubelet.node import NodeUnderTest
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 from refimpl.deviceplugin.scripted import ScriptedPlugin
@@ -67,7 +67,7 @@ def test_every_good_name_is_accepted(node: NodeUnderTest) -> None:
         node.join(node.plugin(name), "a")
 
 
-@case("DP-KUB-005", "kubelet: dial of a plugin", needs=[Able("capacity")])
+@case("DP-KUB-005", "kubelet: dial of a plugin", needs=[Feature("capacity")])
 def test_a_plugin_that_does_not_listen_hears_so_within_the_time_of_a_dial(
     node: NodeUnderTest,
 ) -> None:
@@ -140,7 +140,7 @@ def test_a_plugin_that_hangs_does_not_hold_up_its_registration_for_ever(
     )
 
 
-@case("DP-KUB-009", "kubelet: options of a plugin", needs=[Able("pods")])
+@case("DP-KUB-009", "kubelet: options of a plugin", needs=[Feature("pods")])
 def test_options_are_those_that_the_plugin_answers(node: NodeUnderTest) -> None:
     """Since 1.25 those of Register mean nothing; a plugin asked for what it does not serve fails
     its pods."""
@@ -161,7 +161,7 @@ def test_options_are_those_that_the_plugin_answers(node: NodeUnderTest) -> None:
     )
 
 
-@case("DP-KUB-010", "device plugin API v1beta1: ListAndWatch", needs=[Able("capacity")])
+@case("DP-KUB-010", "device plugin API v1beta1: ListAndWatch", needs=[Feature("capacity")])
 def test_register_does_not_wait_for_the_first_list(node: NodeUnderTest) -> None:
     """Some plugins look for their hardware first; the list may come much later. The five minutes
     pass on the clock of a client that has one, and are a moment for others."""

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from conformance.engine.case import case
+from conformance.engine.needs import Feature
 from conformance.engine.verdict import expect
-from conformance.kubelet.needs import Able
 from conformance.kubelet.node import NodeUnderTest
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 from refimpl.deviceplugin.scripted import ScriptedPlugin
 from refimpl.node.pods import ContainerSpec, PodSpec
 
-_RESTART = [Able("pods"), Able("restart"), Able("pod-resources")]
+_RESTART = [Feature("pods"), Feature("restart"), Feature("pod-resources")]
 _SOURCE = "kubelet: restart"
 
 
-@case("DP-KUB-054", _SOURCE, needs=[*_RESTART, Able("capacity")])
+@case("DP-KUB-054", _SOURCE, needs=[*_RESTART, Feature("capacity")])
 def test_devices_that_pods_hold_are_not_given_away_after_a_restart(node: NodeUnderTest) -> None:
     """The pods go on running meanwhile. What the node can offer is not known before the plugin is
     back, so that the scheduler must see none."""

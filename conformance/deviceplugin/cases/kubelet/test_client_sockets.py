@@ -8,26 +8,27 @@ from __future__ import annotations
 
 from conformance.deviceplugin.attempts import refused
 from conformance.engine.case import case
+from conformance.engine.needs import Feature
 from conformance.engine.verdict import Broken, expect
-from conformance.kubelet.needs import Able, From
+from conformance.kubelet.needs import since
 from conformance.kubelet.node import NodeUnderTest
 from refimpl.deviceplugin.scripted import ScriptedPlugin
 from refimpl.wire.status import Code, Refused
 
-MULTI = From("1.37")
+MULTI = since("1.37")
 """From here on, each socket of a resource counts; before, each registration replaced the last."""
 OTHER, SAME = "kubelet: several sockets of a resource", "kubelet: one socket twice"
 ASK, WATCH = "GetDevicePluginOptions", "ListAndWatch"
 
 
-@case("DP-KUB-026", OTHER, needs=[Able("capacity")])
+@case("DP-KUB-026", OTHER, needs=[Feature("capacity")])
 def test_when_a_replaced_plugin_ends_its_successor_is_not_lost(node: NodeUnderTest) -> None:
     """An update starts the new plugin before the old one ends. Kubelets from 1.25 to 1.36 take the
     end of the old stream for the new plugin's (kubernetes 121994), and are held to that."""
     old = node.joined("a", "b")
     node.join(node.plugin(old.resource), "a", "b", "c")
     old.stop()
-    if not node.since(MULTI.release):
+    if not node.since(MULTI.number):
         node.counted(old.resource, (3, 0), "with one slot a resource, any stream's end empties it")
         return
     node.stays(
@@ -84,7 +85,7 @@ def test_a_plugin_that_restarts_before_its_end_was_seen_is_not_shut_out_unseen(
         )
 
 
-@case("DP-KUB-029", OTHER, needs=[MULTI, Able("pods")])
+@case("DP-KUB-029", OTHER, needs=[MULTI, Feature("pods")])
 def test_when_one_of_two_plugins_ends_the_other_one_is_called(node: NodeUnderTest) -> None:
     """A new version that is taken back leaves the old one in charge, without a gap."""
     first = node.joined("a", "b")
@@ -117,7 +118,7 @@ def test_of_two_plugins_the_list_that_came_last_holds(node: NodeUnderTest) -> No
         )
 
 
-@case("DP-KUB-066", SAME, needs=[MULTI, Able("restart")])
+@case("DP-KUB-066", SAME, needs=[MULTI, Feature("restart")])
 def test_after_a_doubled_register_the_resource_recovers_or_waits_for_a_restart(
     node: NodeUnderTest,
 ) -> None:
@@ -157,7 +158,7 @@ def _renewed(node: NodeUnderTest, plugin: ScriptedPlugin) -> None:
     )
 
 
-@case("DP-KUB-067", SAME, needs=[MULTI, Able("pods")])
+@case("DP-KUB-067", SAME, needs=[MULTI, Feature("pods")])
 def test_after_a_doubled_register_an_heir_of_the_socket_is_called(node: NodeUnderTest) -> None:
     """Where 1.37.2 refuses the heir, it still calls it: the connection that it never closed comes
     to life again. Its lists it never hears. Elsewhere the heir can register."""

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from conformance.engine.case import Need, case
+from conformance.engine.needs import Feature
 from conformance.engine.verdict import expect, timeout
-from conformance.kubelet.needs import Able, From
+from conformance.kubelet.needs import since
 from conformance.kubelet.node import NodeUnderTest
 from refimpl.deviceplugin.scripted import ScriptedPlugin
 from refimpl.node.choices import KubeletChoices
 from refimpl.node.pods import ContainerSpec, PodSpec
 from refimpl.wire.status import Code
 
-_PODS: list[Need] = [Able("pods")]
+_PODS: list[Need] = [Feature("pods")]
 _PREPARE = "device plugin API v1beta1: PreStartContainer"
 _LATE = "kubelet: allocation at container start"
-_LATE_NEEDS: list[Need] = [Able("pods"), Able("gates"), Able("restart"), From("1.36")]
+_LATE_NEEDS: list[Need] = [Feature("pods"), Feature("gates"), Feature("restart"), since("1.36")]
 _RPC = "PreStartContainer"
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from conformance.engine.case import case
+from conformance.engine.needs import Feature
 from conformance.engine.verdict import expect
-from conformance.kubelet.needs import Able
 from conformance.kubelet.node import NodeUnderTest
 from refimpl.deviceplugin.scripted import ScriptedPlugin
 from refimpl.wire.status import Code, Refused
 
-COUNTED, CLOCK = Able("capacity"), Able("clock")
+COUNTED, CLOCK = Feature("capacity"), Feature("clock")
 ENDS, GRACE = "kubelet: end of a plugin's stream", "kubelet: grace period of a resource"
 GRACE_S = 300.0
 """How long a resource outlives its plugin."""
@@ -80,7 +80,7 @@ def test_a_plugin_that_returns_within_five_minutes_was_never_gone(node: NodeUnde
     )
 
 
-@case("DP-KUB-025", ENDS, needs=[Able("pods")])
+@case("DP-KUB-025", ENDS, needs=[Feature("pods")])
 def test_a_frozen_plugin_keeps_its_devices_and_holds_up_its_pods(node: NodeUnderTest) -> None:
     """Its connection is open, so nobody notices (kubernetes 117435). Whether Allocate is waited for
     or given up in the end, no pod may run without its answer."""

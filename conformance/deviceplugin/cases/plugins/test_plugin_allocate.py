@@ -6,12 +6,8 @@ from functools import partial
 
 from conformance.deviceplugin.plugin import Plugin
 from conformance.deviceplugin.plugins.answers import kept, lacking, repeated
-from conformance.deviceplugin.plugins.capabilities import (
-    ONE_DEVICE,
-    TWO_DEVICES,
-    UNHEALTHY,
-    unhealthy,
-)
+from conformance.deviceplugin.plugins.capabilities import unhealthy
+from conformance.deviceplugin.plugins.needs import ONE_DEVICE, TWO_DEVICES, UNHEALTHY
 from conformance.deviceplugin.plugins.refusals import answered, refused, survives
 from conformance.engine.case import case
 from conformance.engine.verdict import Broken, expect

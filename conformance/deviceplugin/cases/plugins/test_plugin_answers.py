@@ -9,7 +9,7 @@ from pathlib import Path
 
 from conformance.deviceplugin.plugin import Plugin
 from conformance.deviceplugin.plugins.answers import repeated, singles
-from conformance.deviceplugin.plugins.capabilities import (
+from conformance.deviceplugin.plugins.needs import (
     GIVES_ANNOTATIONS,
     GIVES_CDI,
     GIVES_DEVICES,

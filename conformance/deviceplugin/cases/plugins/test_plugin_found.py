@@ -10,7 +10,8 @@ from typing import cast
 import grpc
 
 from conformance.deviceplugin.plugin import Plugin
-from conformance.deviceplugin.plugins.capabilities import FOUND, registry_sockets
+from conformance.deviceplugin.plugins.capabilities import registry_sockets
+from conformance.deviceplugin.plugins.needs import FOUND
 from conformance.deviceplugin.plugins.neighbours import Made, made, neighbours
 from conformance.engine.case import case
 from conformance.engine.verdict import expect

@@ -13,8 +13,13 @@ import attrs
 
 from conformance.deviceplugin.plugin import REGISTER_S, Plugin
 from conformance.deviceplugin.plugins.answers import Parts, kept, lacking, own, parts
-from conformance.deviceplugin.plugins.capabilities import ONE_DEVICE, TWO_DEVICES
-from conformance.deviceplugin.plugins.needs import BREAKABLE, MENDABLE, UNPLUGGABLE
+from conformance.deviceplugin.plugins.needs import (
+    BREAKABLE,
+    MENDABLE,
+    ONE_DEVICE,
+    TWO_DEVICES,
+    UNPLUGGABLE,
+)
 from conformance.deviceplugin.plugins.refusals import survives
 from conformance.deviceplugin.plugins.watch import Watch, listed
 from conformance.engine.case import case

@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from conformance.deviceplugin.plugin import Plugin
-from conformance.deviceplugin.plugins.capabilities import ONE_DEVICE
-from conformance.deviceplugin.plugins.needs import NO_PRE_START, PRE_STARTS
+from conformance.deviceplugin.plugins.needs import NO_PRE_START, ONE_DEVICE, PRE_STARTS
 from conformance.deviceplugin.plugins.refusals import answered, survives
 from conformance.engine.case import case
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb

@@ -6,13 +6,14 @@ from collections.abc import Collection, Sequence
 from functools import partial
 
 from conformance.deviceplugin.plugin import Plugin
-from conformance.deviceplugin.plugins.capabilities import (
+from conformance.deviceplugin.plugins.capabilities import unhealthy
+from conformance.deviceplugin.plugins.needs import (
+    NO_PREFERENCE,
     ONE_DEVICE,
+    PREFERS,
     TWO_DEVICES,
     UNHEALTHY,
-    unhealthy,
 )
-from conformance.deviceplugin.plugins.needs import NO_PREFERENCE, PREFERS
 from conformance.deviceplugin.plugins.refusals import answered, refused, survives
 from conformance.engine.case import case
 from conformance.engine.verdict import Doubtful, expect, expect_status, should

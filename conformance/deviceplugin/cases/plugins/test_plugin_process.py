@@ -8,8 +8,7 @@ import stat
 
 from conformance.deviceplugin.plugin import Plugin
 from conformance.deviceplugin.plugins.answers import Parts, kept
-from conformance.deviceplugin.plugins.capabilities import DEEP_FOLDER, ONE_DEVICE
-from conformance.deviceplugin.plugins.needs import MEASURABLE
+from conformance.deviceplugin.plugins.needs import DEEP_FOLDER, MEASURABLE, ONE_DEVICE
 from conformance.deviceplugin.plugins.neighbours import neighbours, own_sockets
 from conformance.deviceplugin.plugins.process import Measures, PluginProcess
 from conformance.deviceplugin.plugins.watch import Watch

@@ -10,7 +10,7 @@ import grpc
 from google.protobuf.message import Message
 
 from conformance.deviceplugin.plugin import Plugin
-from conformance.deviceplugin.plugins.capabilities import ONE_DEVICE
+from conformance.deviceplugin.plugins.needs import ONE_DEVICE
 from conformance.deviceplugin.plugins.refusals import survives
 from conformance.engine.case import case
 from conformance.engine.verdict import expect, expect_status, should, timeout

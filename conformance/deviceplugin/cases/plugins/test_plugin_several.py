@@ -7,11 +7,7 @@ from pathlib import Path
 
 from conformance.deviceplugin.plugin import Plugin
 from conformance.deviceplugin.plugins.answers import kept
-from conformance.deviceplugin.plugins.capabilities import (
-    ONE_DEVICE,
-    SEVERAL_ENDPOINTS,
-    SEVERAL_RESOURCES,
-)
+from conformance.deviceplugin.plugins.needs import ONE_DEVICE, SEVERAL_ENDPOINTS, SEVERAL_RESOURCES
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from refimpl.deviceplugin.devicemanager.links import Link

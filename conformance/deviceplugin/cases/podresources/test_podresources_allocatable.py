@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from conformance.engine.case import case
+from conformance.engine.needs import Feature
 from conformance.engine.verdict import expect
-from conformance.kubelet.needs import Able, From
+from conformance.kubelet.needs import since
 from conformance.kubelet.node import NodeUnderTest
 from conformance.kubelet.shown import RUNS, device, entries, get, name_of, shown
 from refimpl.deviceplugin.scripted import ScriptedPlugin
 
 ALLOCATABLE = "pod resources v1: GetAllocatableResources"
-REGISTERS = (Able("pod-resources"), Able("plugins"))
+REGISTERS = (Feature("pod-resources"), Feature("plugins"))
 
 
 def with_unplaced(node: NodeUnderTest) -> ScriptedPlugin:
@@ -84,7 +85,7 @@ def test_a_plugin_that_ends_takes_its_offer_and_not_its_assignments(node: NodeUn
     expect(found == held, "List shows what a pod holds, still", wanted=held, got=found)
 
 
-@case("PR-032", "pod resources v1: a topology without nodes", needs=[*RUNS, From("1.34")])
+@case("PR-032", "pod resources v1: a topology without nodes", needs=[*RUNS, since("1.34")])
 def test_a_device_with_an_empty_topology_is_listed_once_it_is_assigned(node: NodeUnderTest) -> None:
     """Without topology there, and not offered at all: the two views of kubelet differ."""
     plugin = with_unplaced(node)

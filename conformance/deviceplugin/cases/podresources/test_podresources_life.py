@@ -9,13 +9,13 @@ from functools import partial
 from threading import Event
 
 from conformance.engine.case import case
+from conformance.engine.needs import Feature
 from conformance.engine.verdict import expect, timeout
-from conformance.kubelet.needs import Able
 from conformance.kubelet.node import NodeUnderTest
 from conformance.kubelet.shown import RUNS, canonical, find, held, shown
 from refimpl.deviceplugin.api import podresources_v1_pb2 as pr
 
-RESTARTS = (*RUNS, Able("restart"))
+RESTARTS = (*RUNS, Feature("restart"))
 LARGEST = 4 * 1024 * 1024
 
 
@@ -122,7 +122,7 @@ def _ids(pod: pr.PodResources, resource: str) -> list[list[str]]:
 @case(
     "PR-034",
     "kubelet: a checkpoint that is lost",
-    needs=[*RESTARTS, Able("checkpoint")],
+    needs=[*RESTARTS, Feature("checkpoint")],
 )
 def test_a_pod_whose_record_is_lost_is_listed_without_devices(node: NodeUnderTest) -> None:
     """As kubelet has it: the pod goes on with devices that nobody knows of. Its device may be given

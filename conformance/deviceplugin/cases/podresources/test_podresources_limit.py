@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from conformance.engine.case import case
+from conformance.engine.needs import Feature
 from conformance.engine.verdict import expect, expect_status, should
-from conformance.kubelet.needs import Able, From
+from conformance.kubelet.needs import since
 from conformance.kubelet.node import NodeUnderTest
 from conformance.kubelet.shown import REFUSED, RUNS, SERVES, get, name_of
 from refimpl.deviceplugin.api import podresources_v1_pb2 as pr
@@ -100,7 +101,7 @@ def counted(node: NodeUnderTest) -> Counter[str]:
     return found
 
 
-@case("PR-030", "kubelet metrics: pod resources", needs=[*RUNS, Able("metrics"), From("1.34")])
+@case("PR-030", "kubelet metrics: pod resources", needs=[*RUNS, Feature("metrics"), since("1.34")])
 def test_calls_are_counted_by_method(node: NodeUnderTest) -> None:
     """Without the numbers nobody finds the agent that asks too often."""
     pod = node.pods.running()

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from conformance.engine.case import case
+from conformance.engine.needs import Feature
 from conformance.engine.verdict import expect
-from conformance.kubelet.needs import Able, From
+from conformance.kubelet.needs import since
 from conformance.kubelet.node import NodeUnderTest
 from conformance.kubelet.shown import RUNS, offered, shown
 from refimpl.deviceplugin.api import podresources_v1_pb2 as pr
 from refimpl.node.choices import KubeletChoices
 from refimpl.node.pods import Amounts, Claim, ContainerSpec
 
-STATIC = (*RUNS, Able("cpus"))
-CLAIMS = (*RUNS, Able("claims"), From("1.34"))
+STATIC = (*RUNS, Feature("cpus"))
+CLAIMS = (*RUNS, Feature("claims"), since("1.34"))
 WHOLE = ContainerSpec("main", amounts=Amounts(cpus=1, memory_mi=64))
 POD_LEVEL = "PodLevelResourceManagers"
 
@@ -132,7 +133,7 @@ def test_a_share_of_a_device_is_told_by_its_id(node: NodeUnderTest) -> None:
 @case(
     "PR-025",
     "pod resources v1: resources of a pod as such",
-    needs=[*STATIC, Able("gates"), From("1.36")],
+    needs=[*STATIC, Feature("gates"), since("1.36")],
 )
 def test_the_cpus_of_a_pod_include_those_of_its_containers(node: NodeUnderTest) -> None:
     """A consumer that adds up both fields counts CPUs twice unless one lies within the other."""

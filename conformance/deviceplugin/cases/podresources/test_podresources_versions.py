@@ -7,7 +7,7 @@ from functools import partial
 
 from conformance.engine.case import case
 from conformance.engine.verdict import expect, expect_status
-from conformance.kubelet.needs import From, Until
+from conformance.kubelet.needs import since, until
 from conformance.kubelet.node import NodeUnderTest
 from conformance.kubelet.shown import (
     REFUSED,
@@ -54,7 +54,7 @@ def list_alpha(node: NodeUnderTest) -> list[alpha.PodResources]:
     )
 
 
-@case("PR-014", GET, needs=[*SERVES, From("1.34")])
+@case("PR-014", GET, needs=[*SERVES, since("1.34")])
 def test_get_answers_with_the_element_of_list(node: NodeUnderTest) -> None:
     """An agent that watches one pod is spared the list of all: it has to learn the same."""
     populate(node)
@@ -82,7 +82,7 @@ def test_get_answers_with_the_element_of_list(node: NodeUnderTest) -> None:
     expect(told == [""], "Get is one element of List", wanted="the same", got=told[0])
 
 
-@case("PR-015", GET, needs=[*SERVES, From("1.34")])
+@case("PR-015", GET, needs=[*SERVES, since("1.34")])
 def test_get_refuses_a_pod_that_is_not_there(node: NodeUnderTest) -> None:
     """An empty answer reads as a pod without devices, which is billed for none."""
     populate(node)
@@ -98,7 +98,7 @@ def test_get_refuses_a_pod_that_is_not_there(node: NodeUnderTest) -> None:
         expect_status(partial(get, node, name), REFUSED, f"Get of {what} is an error")
 
 
-@case("PR-016", "pod resources v1: Get before 1.34", needs=[*RUNS, Until("1.33")])
+@case("PR-016", "pod resources v1: Get before 1.34", needs=[*RUNS, until("1.33")])
 def test_get_is_off_before_1_34(node: NodeUnderTest) -> None:
     """It was behind a gate: an agent that relies on it has to find out by the error."""
     pod = node.pods.running()
@@ -109,7 +109,7 @@ def test_get_is_off_before_1_34(node: NodeUnderTest) -> None:
     )
 
 
-@case("PR-031", GET, needs=[*RUNS, From("1.34")])
+@case("PR-031", GET, needs=[*RUNS, since("1.34")])
 def test_get_refuses_a_finished_pod(node: NodeUnderTest) -> None:
     """Its devices belong to others by now."""
     plugin = node.joined("a")

@@ -8,8 +8,9 @@ from typing import cast
 import grpc
 
 from conformance.engine.case import case
+from conformance.engine.needs import Feature
 from conformance.engine.verdict import expect, expect_status, timeout
-from conformance.kubelet.needs import Able, From
+from conformance.kubelet.needs import since
 from conformance.kubelet.node import NodeUnderTest
 from refimpl.deviceplugin.api import pods_v1alpha1_pb2 as pb
 from refimpl.deviceplugin.api.pods_v1alpha1_pb2_grpc import PodsStub
@@ -22,7 +23,7 @@ from refimpl.wire.status import Code
 @case(
     "PR-035",
     "pods API v1alpha1, on by default since 1.37",
-    needs=[Able("pods"), Able("pods-api"), From("1.37")],
+    needs=[Feature("pods"), Feature("pods-api"), since("1.37")],
 )
 def test_the_pods_of_the_node_are_told_on_a_socket_of_their_own(node: NodeUnderTest) -> None:
     """Agents learn of pods without the API server, and of their end before it does."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from conformance.deviceplugin.registry import OPTIONS, refused, registered
 from conformance.engine.case import case
+from conformance.engine.needs import Feature
 from conformance.engine.verdict import expect
-from conformance.kubelet.needs import Able
 from conformance.kubelet.node import NodeUnderTest
 from refimpl.deviceplugin.scripted import ScriptedPlugin
 
 SOURCE = "plugin registration v1: GetInfo"
-WATCHES = Able("watcher")
+WATCHES = Feature("watcher")
 COUNTER = "kubelet_device_plugin_registration_total"
 
 BAD_NAMES = (
@@ -102,7 +102,7 @@ def test_a_device_plugin_with_versions_in_the_style_of_csi_is_refused(node: Node
     refused(node, _found(node, "1.0.0"), "versions ['1.0.0']")
 
 
-@case("REG-034", "kubelet 1.37: metrics", needs=[WATCHES, Able("metrics")])
+@case("REG-034", "kubelet 1.37: metrics", needs=[WATCHES, Feature("metrics")])
 def test_a_plugin_that_was_found_does_not_count_as_a_registration(node: NodeUnderTest) -> None:
     """Whoever alerts on this number learns of plugins that register themselves only."""
     found = node.plugin(found=True)

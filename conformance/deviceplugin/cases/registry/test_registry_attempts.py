@@ -16,13 +16,13 @@ from conformance.deviceplugin.registry import (
     unhurried,
 )
 from conformance.engine.case import case
+from conformance.engine.needs import Feature
 from conformance.engine.verdict import expect
-from conformance.kubelet.needs import Able
 from conformance.kubelet.node import NodeUnderTest
 from refimpl.wire.status import Code
 
 SOURCE = "kubelet: plugin watcher, deadlines and retries"
-WATCHES = Able("watcher")
+WATCHES = Feature("watcher")
 
 
 @case("REG-006", SOURCE, needs=[WATCHES])

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from conformance.deviceplugin.registry import INFO, NOTIFY, OPTIONS, SOON_S, registered
 from conformance.engine.case import case
+from conformance.engine.needs import Feature
 from conformance.engine.verdict import expect
-from conformance.kubelet.needs import Able
 from conformance.kubelet.node import NodeUnderTest
 from refimpl.registration.api import registration_pb2 as pb
 from refimpl.registration.plugin import RegistrationService
@@ -19,7 +19,7 @@ from refimpl.wire.server import Call, Server
 from refimpl.wire.status import Code
 
 SOURCE = "kubelet: plugin watcher"
-WATCHES = Able("watcher")
+WATCHES = Feature("watcher")
 CROWD = 200
 
 
@@ -43,7 +43,7 @@ def test_a_socket_that_appears_is_asked_taken_in_and_told_in_this_order(
     )
 
 
-@case("REG-002", SOURCE, needs=[WATCHES, Able("restart")])
+@case("REG-002", SOURCE, needs=[WATCHES, Feature("restart")])
 def test_a_socket_that_was_there_before_the_client_is_registered(node: NodeUnderTest) -> None:
     """After a reboot drivers often start before kubelet (kubernetes 64638)."""
     plugin = node.plugin(found=True)

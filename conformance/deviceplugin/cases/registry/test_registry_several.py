@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from conformance.deviceplugin.registry import SOON_S, registered
 from conformance.engine.case import case
+from conformance.engine.needs import Feature
 from conformance.engine.verdict import expect
-from conformance.kubelet.needs import Able, From
+from conformance.kubelet.needs import since
 from conformance.kubelet.node import NodeUnderTest
 from refimpl.deviceplugin.scripted import ScriptedPlugin
 from refimpl.wire.client import Unreachable
 from refimpl.wire.status import Refused
 
 SOURCE = "kubelet: plugins of one name"
-WATCHES = Able("watcher")
-PODS = Able("pods")
-MULTI = From("1.37")
+WATCHES = Feature("watcher")
+PODS = Feature("pods")
+MULTI = since("1.37")
 
 
 def _two(node: NodeUnderTest, first: ScriptedPlugin) -> ScriptedPlugin:
@@ -38,7 +39,7 @@ def test_of_two_plugins_of_one_name_the_newest_is_used(node: NodeUnderTest) -> N
     first = node.join(node.plugin(found=True), "a", "b")
     registered(node, first)
     second = _two(node, first)
-    if node.since(MULTI.release):
+    if node.since(MULTI.number):
         node.stays(lambda: first.streams == 1, "the first is not let go", "its stream stays open")
     _allocated(node, second, "the newest plugin of a resource is asked to allocate")
 
@@ -92,7 +93,7 @@ def test_a_plugin_that_registers_and_is_found_counts_twice_or_the_last_time(
     pushed = node.joined()
     found = _two(node, pushed)
     _allocated(node, found, "the way that came last is asked to allocate")
-    if node.since(MULTI.release):
+    if node.since(MULTI.number):
         found.path.unlink()
         node.until(lambda: found.cancelled == 1, "one way can go", SOON_S)
         held = node.podresources.allocatable(pushed.resource)
@@ -113,7 +114,7 @@ def test_a_socket_in_a_folder_below_can_be_registered(node: NodeUnderTest) -> No
     )
 
 
-@case("REG-035", "kubelet 1.37: its registration socket", needs=[Able("listener")])
+@case("REG-035", "kubelet 1.37: its registration socket", needs=[Feature("listener")])
 def test_a_client_that_cannot_listen_any_more_says_so_or_listens_anew(node: NodeUnderTest) -> None:
     """1.37.2 fails its health check until it is restarted; later kubelets try again each second. A
     node that looks well and takes in no plugin would be worse than both."""

@@ -7,13 +7,13 @@ import os
 
 from conformance.deviceplugin.registry import INFO, SOON_S, mended, registered, told
 from conformance.engine.case import case
+from conformance.engine.needs import Feature
 from conformance.engine.verdict import expect
-from conformance.kubelet.needs import Able
 from conformance.kubelet.node import NodeUnderTest
 from refimpl.deviceplugin.scripted import ScriptedPlugin
 
 SOURCE = "kubelet: plugin watcher, sockets that go"
-WATCHES = Able("watcher")
+WATCHES = Feature("watcher")
 LONGEST_PAUSE_S = 125.0
 
 
@@ -105,7 +105,7 @@ def test_the_end_of_a_process_is_seen_by_its_stream_and_not_by_its_socket(
     node.stays(plugin.path.is_socket, "the socket is not the client's to remove", "a socket")
 
 
-@case("REG-026", SOURCE, needs=[WATCHES, Able("restart")])
+@case("REG-026", SOURCE, needs=[WATCHES, Feature("restart")])
 def test_a_client_that_restarts_finds_its_plugins_where_they_were(node: NodeUnderTest) -> None:
     """Unlike in device-plugins nothing is removed, and no plugin has to do anything."""
     plugins = [_joined(node), _joined(node)]
