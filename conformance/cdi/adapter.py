@@ -11,7 +11,7 @@ from conformance.engine.options import BadOption
 from conformance.engine.target import Loss
 
 
-class Adapter:
+class LibraryAdapter:
     """Starts the command at once, and again when it died. Raises BadOption, Unreachable."""
 
     def __init__(self, command: Sequence[str]) -> None:

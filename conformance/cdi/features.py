@@ -14,7 +14,7 @@ _NET = {"hostInterfaceName": "refimpl0", "name": "net0"}
 
 
 @attrs.frozen(eq=False)
-class Feature:
+class VersionFeature:
     """`edits` are members of containerEdits, `members` of the document, `device` of its device."""
 
     since: str
@@ -34,21 +34,21 @@ class Feature:
 
 
 FEATURES = (
-    Feature("0.4.0", "the type of a mount", {"mounts": [_MOUNT]}),
-    Feature("0.5.0", "hostPath of a device node", {"deviceNodes": [_NODE]}),
-    Feature("0.5.0", "a device name starting with a digit", device={"name": "0"}),
-    Feature("0.6.0", "annotations", members={"annotations": {"refimpl.example/a": "b"}}),
-    Feature("0.6.0", "annotations of a device", device={"annotations": {"a": "b"}}),
-    Feature("0.6.0", "a dot in the class", members={"kind": f"{KIND}.v2"}),
-    Feature("0.7.0", "intelRdt", {"intelRdt": {"closID": "refimpl"}}),
-    Feature("0.7.0", "additionalGids", {"additionalGids": [5]}),
-    Feature("1.1.0", "netDevices", {"netDevices": [_NET]}),
-    Feature("1.1.0", "intelRdt.schemata", {"intelRdt": {"schemata": ["L3:0=f"]}}),
-    Feature("1.1.0", "intelRdt.enableMonitoring", {"intelRdt": {"enableMonitoring": True}}),
+    VersionFeature("0.4.0", "the type of a mount", {"mounts": [_MOUNT]}),
+    VersionFeature("0.5.0", "hostPath of a device node", {"deviceNodes": [_NODE]}),
+    VersionFeature("0.5.0", "a device name starting with a digit", device={"name": "0"}),
+    VersionFeature("0.6.0", "annotations", members={"annotations": {"refimpl.example/a": "b"}}),
+    VersionFeature("0.6.0", "annotations of a device", device={"annotations": {"a": "b"}}),
+    VersionFeature("0.6.0", "a dot in the class", members={"kind": f"{KIND}.v2"}),
+    VersionFeature("0.7.0", "intelRdt", {"intelRdt": {"closID": "refimpl"}}),
+    VersionFeature("0.7.0", "additionalGids", {"additionalGids": [5]}),
+    VersionFeature("1.1.0", "netDevices", {"netDevices": [_NET]}),
+    VersionFeature("1.1.0", "intelRdt.schemata", {"intelRdt": {"schemata": ["L3:0=f"]}}),
+    VersionFeature("1.1.0", "intelRdt.enableMonitoring", {"intelRdt": {"enableMonitoring": True}}),
 )
 
 
-def combined(features: list[Feature], version: str, *, of_spec: bool = False) -> Document:
+def combined(features: list[VersionFeature], version: str, *, of_spec: bool = False) -> Document:
     """A document that uses all of them."""
     edits: dict[str, Any] = {}
     members: Document = {}
@@ -64,6 +64,6 @@ def combined(features: list[Feature], version: str, *, of_spec: bool = False) ->
     return document(version=version, edits=own, device=device, spec=spec, **members)
 
 
-def needed(features: list[Feature]) -> str:
+def needed(features: list[VersionFeature]) -> str:
     """The lowest version that may be declared."""
     return max((each.since for each in features), key=VERSIONS.index, default=VERSIONS[0])

@@ -83,7 +83,7 @@ class Implementation(Protocol):
 
 
 @attrs.frozen
-class Ending:
+class ActEnding:
     """How an act ended, in a word; true when it failed."""
 
     name: str
@@ -110,9 +110,9 @@ class Act:
         return self.act
 
     @property
-    def code(self) -> Ending:
+    def code(self) -> ActEnding:
         """See Record."""
-        return Ending("error" if "error" in self.reply else "ok")
+        return ActEnding("error" if "error" in self.reply else "ok")
 
     def to_dict(self) -> dict[str, Any]:
         """See Record."""

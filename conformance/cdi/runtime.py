@@ -30,7 +30,7 @@ _SEEN_S = 5.0
 _MARK = "refimpl-mark.example/device"
 
 
-class Runtime:
+class CriImplementation:
     """The runtime behind a CRI socket; raises BadOption, Unreachable."""
 
     features = frozenset({INJECT, REQUEST, RUNTIME, WATCH})

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from conformance.cdi import implementation as features
-from conformance.cdi.adapter import Adapter
+from conformance.cdi.adapter import LibraryAdapter
 from conformance.cdi.implementation import Act, Implementation, Recorded
 from conformance.cdi.inprocess import InProcess
 from conformance.cdi.mutation import CdiMutant
@@ -155,17 +155,17 @@ class CdiTarget:
 def open_target(resolved: ResolvedTarget) -> CdiTarget:
     """Opens an implementation; raises BadOption or wire.client.Unreachable."""
     if resolved.scheme == COMMAND:
-        return CdiTarget(Adapter(resolved.command), RealNodes(), resolved)
+        return CdiTarget(LibraryAdapter(resolved.command), RealNodes(), resolved)
     if resolved.ours:
         return _fake(resolved)
     if resolved.scheme == "exec":
         from conformance.cdi.tool import Tool  # our fake does not pay for it
 
         return CdiTarget(Tool(Path(resolved.address)), RealNodes(), resolved)
-    from conformance.cdi.runtime import Runtime
+    from conformance.cdi.runtime import CriImplementation
 
     ledger = Ledger(sweep.ledger_path("cdi", resolved.text, resolved.run_id), resolved.text)
-    runtime = Runtime(resolved.endpoint, resolved.settings, ledger)
+    runtime = CriImplementation(resolved.endpoint, resolved.settings, ledger)
     directories = resolved.settings.dirs
     return CdiTarget(runtime, RealNodes(), resolved, directories=directories, ledger=ledger)
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from conformance.cni.needs import RUNTIME_NETNS
-from conformance.cni.plugins.plugin import Plugin
-from conformance.cni.runtimes.bench import Runtime
+from conformance.cni.plugins.plugin import PluginUnderTest
+from conformance.cni.runtimes.bench import RuntimeUnderTest
 from conformance.engine.case import case_of
 from conformance.engine.session import judge_of
 
@@ -24,7 +24,7 @@ def cni(request: pytest.FixtureRequest) -> CniTarget:
 
 
 @pytest.fixture
-def plugin(request: pytest.FixtureRequest, cni: CniTarget) -> Plugin:
+def plugin(request: pytest.FixtureRequest, cni: CniTarget) -> PluginUnderTest:
     """The plugin under test, of the kind the case needs; what a case attaches it detaches."""
     case = case_of(request.function)
     assert case is not None
@@ -38,7 +38,7 @@ def documents(cni: CniTarget) -> Documents:
 
 
 @pytest.fixture
-def runtime(request: pytest.FixtureRequest, cni: CniTarget) -> Runtime:
+def runtime(request: pytest.FixtureRequest, cni: CniTarget) -> RuntimeUnderTest:
     """The runtime under test; the networks and pods of a case go with it."""
     case = case_of(request.function)
     if case and RUNTIME_NETNS in case.needs:

@@ -11,7 +11,7 @@ from collections.abc import Collection
 from conformance.engine.resolve import ResolvedTarget
 
 # Case -> what parts: the specification | what is done.
-PARTED = {
+DIVERGENCES = {
     "CNI-PLG-002": "VERSION answers in the version asked with | in the library's own",
     "CNI-PLG-009": "no CNI_COMMAND is a failure | exit 0 and a name on stderr",
     "CNI-PLG-014": "CNI_PATH is optional | it is demanded",
@@ -31,4 +31,4 @@ PARTED = {
 
 def warned(resolved: ResolvedTarget) -> Collection[str]:
     """Under `--policy report`, the ids where the field leaves the text."""
-    return PARTED if resolved.settings.policy == "report" else ()
+    return DIVERGENCES if resolved.settings.policy == "report" else ()

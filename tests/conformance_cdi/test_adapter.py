@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from conformance.cdi.adapter import Adapter
+from conformance.cdi.adapter import LibraryAdapter
 from conformance.cdi.implementation import EVERY
 from conformance.engine.lines import Gone
 from conformance.engine.options import BadOption
 from refimpl.wire.client import Unreachable
 
-Start = Callable[[str], Adapter]
+Start = Callable[[str], LibraryAdapter]
 HELLO = """\
 import sys, json
 print(json.dumps({"name": "x", "version": "1", "features": ["load"]}), flush=True)
@@ -23,10 +23,10 @@ print(json.dumps({"name": "x", "version": "1", "features": ["load"]}), flush=Tru
 @pytest.fixture
 def start() -> Iterator[Start]:
     """Starts a Python text as an adapter."""
-    running: list[Adapter] = []
+    running: list[LibraryAdapter] = []
 
-    def make(text: str) -> Adapter:
-        running.append(Adapter([sys.executable, "-c", text]))
+    def make(text: str) -> LibraryAdapter:
+        running.append(LibraryAdapter([sys.executable, "-c", text]))
         return running[-1]
 
     yield make
@@ -36,7 +36,7 @@ def start() -> Iterator[Start]:
 
 def test_it_is_known_by_what_it_says_of_itself() -> None:
     """Name, version and features come from its answer to hello."""
-    adapter = Adapter([sys.executable, "-m", "conformance.cdi.inprocess"])
+    adapter = LibraryAdapter([sys.executable, "-m", "conformance.cdi.inprocess"])
     try:
         assert (adapter.name, adapter.features) == ("fake", EVERY)
         assert adapter.resident() > 0
@@ -86,7 +86,7 @@ def test_a_feature_that_is_unknown_is_a_mistake_in_the_adapter(start: Start) -> 
 def test_a_program_that_is_missing_is_named() -> None:
     """With the reason of the system."""
     with pytest.raises(BadOption, match="/nowhere/adapter: No such file"):
-        Adapter(["/nowhere/adapter"])
+        LibraryAdapter(["/nowhere/adapter"])
 
 
 def test_what_it_was_asked_can_be_asked_in_a_shell(start: Start) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.cdi.features import FEATURES, Feature, combined, needed
+from conformance.cdi.features import FEATURES, VersionFeature, combined, needed
 from refimpl import cdi
 from refimpl.cdi import versions
 from refimpl.documents import json as documents
@@ -20,7 +20,7 @@ def test_every_feature_of_the_library_is_there() -> None:
 
 
 @pytest.mark.parametrize("feature", FEATURES, ids=lambda feature: feature.label)
-def test_a_feature_needs_its_version(feature: Feature) -> None:
+def test_a_feature_needs_its_version(feature: VersionFeature) -> None:
     """In the edits of a device and of the whole file."""
     for of_spec in (False, True):
         document = feature.document(feature.since, of_spec=of_spec)

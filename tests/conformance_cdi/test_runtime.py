@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from conformance.cdi.documents import OCI, document
-from conformance.cdi.runtime import Runtime
+from conformance.cdi.runtime import CriImplementation
 from conformance.cdi.settings import CdiSettings
 from conformance.engine.options import BadOption
 from refimpl import cdi
@@ -99,9 +99,9 @@ def fake(tmp_path: Path) -> Iterator[FakeRuntime]:
     server.stop()
 
 
-def _opened(tmp_path: Path) -> Runtime:
+def _opened(tmp_path: Path) -> CriImplementation:
     chosen = CdiSettings(dirs=[str(tmp_path / "cdi")])
-    return Runtime(f"unix://{tmp_path}/cri.sock", chosen)
+    return CriImplementation(f"unix://{tmp_path}/cri.sock", chosen)
 
 
 def test_a_container_shows_what_was_injected(fake: FakeRuntime, tmp_path: Path) -> None:

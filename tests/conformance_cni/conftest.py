@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from conformance.cni.fakes import open_fakes
-from conformance.cni.plugins.plugin import Plugin
+from conformance.cni.plugins.plugin import PluginUnderTest
 from conformance.engine.case import case_of
 from conformance.engine.scope import CaseScope
 from tests.targets import resolved
 
 
-def as_a_case_gets_it(function: Callable[..., object]) -> Iterator[Plugin]:
+def as_a_case_gets_it(function: Callable[..., object]) -> Iterator[PluginUnderTest]:
     """The fake plugin that this case needs; its scope and the target are closed afterwards."""
     case = case_of(function)
     assert case is not None

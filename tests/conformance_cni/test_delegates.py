@@ -8,17 +8,17 @@ import pytest
 
 from conformance.cni.cases.plugins.test_interface_delete import test_delete_undoes_an_add as _a_case
 from conformance.cni.plugins.delegates import Delegate
-from conformance.cni.plugins.plugin import Plugin
+from conformance.cni.plugins.plugin import PluginUnderTest
 from tests.conformance_cni.conftest import as_a_case_gets_it
 
 
 @pytest.fixture
-def plugin() -> Iterator[Plugin]:
+def plugin() -> Iterator[PluginUnderTest]:
     """The fake interface plugin, as a case gets it."""
     yield from as_a_case_gets_it(_a_case)
 
 
-def test_it_notes_calls_and_passes_them_on(plugin: Plugin) -> None:
+def test_it_notes_calls_and_passes_them_on(plugin: PluginUnderTest) -> None:
     """The address is one of the configured ranges; what it notes changes no state."""
     ipam, pod = Delegate(plugin), plugin.pod()
     result = plugin.added(pod, ipam.config())
@@ -32,7 +32,7 @@ def test_it_notes_calls_and_passes_them_on(plugin: Plugin) -> None:
     assert ipam.calls("DEL")[0].env["CNI_CONTAINERID"] == pod.container_id
 
 
-def test_it_answers_as_told_until_told_otherwise(plugin: Plugin) -> None:
+def test_it_answers_as_told_until_told_otherwise(plugin: PluginUnderTest) -> None:
     """A verb that is left out is passed on again."""
     ipam, pod = Delegate(plugin, {"ADD": {"error": {"code": 111, "msg": "no"}}}), plugin.pod()
     refused = plugin.add(pod, ipam.config()).error
@@ -42,14 +42,14 @@ def test_it_answers_as_told_until_told_otherwise(plugin: Plugin) -> None:
     plugin.added(pod, ipam.config())
 
 
-def test_a_fault_takes_a_process(plugin: Plugin) -> None:
+def test_a_fault_takes_a_process(plugin: PluginUnderTest) -> None:
     """A delegate that hangs is no function of this process."""
     ipam = Delegate(plugin, faults=[{"verb": "ADD", "do": "hang", "seconds": 0.01}])
     plugin.added(plugin.pod(), ipam.config())
     assert [each.status for each in ipam.calls()] == [0]
 
 
-def test_one_that_is_not_searched_is_not_found(plugin: Plugin) -> None:
+def test_one_that_is_not_searched_is_not_found(plugin: PluginUnderTest) -> None:
     """Cases about CNI_PATH put it there themselves."""
     ipam = Delegate(plugin, searched=False)
     assert not plugin.add(plugin.pod(), ipam.config()).ok

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from conformance.cni.divergences import PARTED, warned
+from conformance.cni.divergences import DIVERGENCES, warned
 from conformance.engine import cases, catalogue
 from tests.targets import resolved
 
 
 def test_only_the_policy_report_softens_anything() -> None:
     """Strict is the default, and practice has its own say in each case."""
-    for policy, ids in (("report", set(PARTED)), ("practice", set()), ("strict", set())):
+    for policy, ids in (("report", set(DIVERGENCES)), ("practice", set()), ("strict", set())):
         assert set(warned(resolved("cni", policy=policy))) == ids
     assert not warned(resolved("cni"))
 
 
 def test_every_parted_case_exists_and_every_marked_row_is_among_them() -> None:
     """The catalogue marks rows of its register with a D and a number."""
-    assert set(PARTED) <= set(cases.found("cni"))
+    assert set(DIVERGENCES) <= set(cases.found("cni"))
     rows = catalogue.rows("cni").items()
-    assert {id for id, row in rows if "/D" in row["level"]} <= set(PARTED)
+    assert {id for id, row in rows if "/D" in row["level"]} <= set(DIVERGENCES)
 
 
 def test_a_target_is_judged_by_the_cases_about_its_kind() -> None:

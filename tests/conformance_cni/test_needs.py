@@ -11,7 +11,7 @@ from conformance.cni import needs
 from conformance.cni.fakes import open_fakes
 from conformance.cni.plugins.installed import InstalledPlugins
 from conformance.cni.plugins.lacking import reasons
-from conformance.cni.plugins.subject import Subject
+from conformance.cni.plugins.subject import PluginSubject
 from conformance.cni.settings import CniSettings
 from conformance.cni.target import CniTarget
 from conformance.engine.needs import Feature
@@ -43,7 +43,7 @@ def lacking(
     kind: str, config: dict[str, Any], no_netns: str = "", **settings: Any
 ) -> dict[str, str]:
     """What a plugin `p` of that kind and configuration lacks, by feature."""
-    subject = Subject("/opt/p", kind, config, ("0.4.0", "1.0.0"), "", CniSettings(**settings))
+    subject = PluginSubject("/opt/p", kind, config, ("0.4.0", "1.0.0"), "", CniSettings(**settings))
     plugins = InstalledPlugins(
         subjects=[subject], executor=Processes(), host=None, no_netns=no_netns
     )

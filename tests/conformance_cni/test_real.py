@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 
 from conformance.cni.plugins.real import _module_version, _no_link
-from conformance.cni.plugins.subject import Subject
+from conformance.cni.plugins.subject import PluginSubject
 from conformance.cni.settings import CniSettings
 from refimpl.cni.host import Host
 
@@ -36,8 +36,8 @@ def test_a_plugin_whose_links_the_kernel_lacks_is_skipped_with_that_reason() -> 
     assert _why("unknown") == ""
 
 
-def _subject(name: str, ifname: str = "") -> Subject:
-    return Subject(f"/opt/{name}", "interface", {}, (), "", CniSettings(ifname=ifname))
+def _subject(name: str, ifname: str = "") -> PluginSubject:
+    return PluginSubject(f"/opt/{name}", "interface", {}, (), "", CniSettings(ifname=ifname))
 
 
 def test_loopback_is_asked_for_lo_unless_the_user_says_otherwise() -> None:

@@ -8,17 +8,17 @@ from typing import Any, cast
 
 import pytest
 
-from conformance.cni.plugins.plugin import Plugin
-from conformance.cni.plugins.reservations import Store, addresses, failed, pool
+from conformance.cni.plugins.plugin import PluginUnderTest
+from conformance.cni.plugins.reservations import Reservations, addresses, failed, pool
 from conformance.engine.verdict import Broken
 from refimpl.cni.execute import Outcome
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
+def store(tmp_path: Path) -> Reservations:
     """Of a network called blue, in which nothing is yet."""
-    plugin = cast("Plugin", SimpleNamespace(data_dir=tmp_path, network="blue"))
-    return Store(plugin)
+    plugin = cast("PluginUnderTest", SimpleNamespace(data_dir=tmp_path, network="blue"))
+    return Reservations(plugin)
 
 
 @pytest.mark.parametrize(
@@ -43,13 +43,13 @@ def test_a_pool_has_as_many_addresses_as_asked_for() -> None:
     assert (pool(2)["rangeStart"], pool(2)["rangeEnd"]) == ("10.88.7.10", "10.88.7.11")
 
 
-def test_a_store_that_was_never_made_is_empty(store: Store) -> None:
+def test_a_store_that_was_never_made_is_empty(store: Reservations) -> None:
     """The first ADD makes it."""
     assert store.owners() == {}
     assert store.internals() == set()
 
 
-def test_entries_name_their_owners(store: Store) -> None:
+def test_entries_name_their_owners(store: Reservations) -> None:
     """Also those of old versions; the store's own files are apart."""
     store.folder.mkdir()
     store.write("10.88.0.2", "one", "eth0")

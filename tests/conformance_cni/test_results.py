@@ -10,7 +10,7 @@ import pytest
 from conformance.cni.cases.plugins.test_result_of_add import (
     test_a_result_has_the_version_of_the_request as _a_case,
 )
-from conformance.cni.plugins.plugin import Plugin
+from conformance.cni.plugins.plugin import PluginUnderTest
 from conformance.cni.plugins.results import found, has_address, link_of, nulls, shapes, told
 from refimpl.cni.contract import Interface, Kind
 from refimpl.cni.host import Link
@@ -18,17 +18,17 @@ from tests.conformance_cni.conftest import as_a_case_gets_it
 
 
 @pytest.fixture
-def plugin() -> Iterator[Plugin]:
+def plugin() -> Iterator[PluginUnderTest]:
     """The interface fake, as a case of interface plugins gets it."""
     yield from as_a_case_gets_it(_a_case)
 
 
-def test_one_version_stands_for_each_shape(plugin: Plugin) -> None:
+def test_one_version_stands_for_each_shape(plugin: PluginUnderTest) -> None:
     """Results of 0.3.0 and 0.4.0 look alike: trying both finds nothing more."""
     assert shapes(plugin) == ["0.2.0", "0.4.0", "1.0.0", "1.1.0"]
 
 
-def test_an_entry_leads_to_its_link(plugin: Plugin) -> None:
+def test_an_entry_leads_to_its_link(plugin: PluginUnderTest) -> None:
     """With a sandbox into the container, without one to the host, elsewhere to nothing."""
     pod = plugin.attached()
     assert pod.result is not None

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from conformance.cni.runtimes.bench import Bench, Runtime
-from conformance.cni.runtimes.calls import Journal
+from conformance.cni.runtimes.bench import Bench, RuntimeUnderTest
+from conformance.cni.runtimes.calls import RecorderJournal
 from conformance.cni.runtimes.checks import differences, undone
 from conformance.cni.runtimes.cri import CriRuntime
 from conformance.cni.runtimes.ours import Ours
@@ -55,7 +55,7 @@ def test_a_case_sees_no_calls_of_another(bench: Bench) -> None:
 def test_what_is_recorded_once_is_not_among_the_calls_of_a_case(bench: Bench) -> None:
     """But a finding about it shows it."""
 
-    def record(other: Runtime) -> list[str]:
+    def record(other: RuntimeUnderTest) -> list[str]:
         other.use("a")
         other.started()
         return other.steps()
@@ -119,7 +119,7 @@ def test_a_line_that_is_being_written_is_read_when_it_is_whole(tmp_path: Path) -
         b'{"call": "1", "plugin": "x-a", "verb": "ADD", "env": {}, "stdin": "", "start_ns": 1,'
         b' "pid": 1, "netns_inode": null, "own_inode": 2}\n'
     )
-    journal = Journal(path)
+    journal = RecorderJournal(path)
     assert journal.calls() == []
     path.write_bytes(whole[:20])
     assert journal.calls() == []

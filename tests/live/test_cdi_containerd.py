@@ -14,7 +14,7 @@ import attrs
 import pytest
 
 from conformance.cdi.documents import OCI, document, hook
-from conformance.cdi.runtime import Runtime
+from conformance.cdi.runtime import CriImplementation
 from conformance.cdi.settings import CdiSettings
 from refimpl.cdi import CHOICES, Cache
 from tests.live.peers import Containerd
@@ -87,9 +87,9 @@ def node(
 
 
 @pytest.fixture
-def runtime(node: Node) -> Iterator[Runtime]:
+def runtime(node: Node) -> Iterator[CriImplementation]:
     """As the suite speaks to it."""
-    runtime = Runtime(str(node.rig.endpoint), node.settings)
+    runtime = CriImplementation(str(node.rig.endpoint), node.settings)
     yield runtime
     runtime.close()
 
@@ -116,7 +116,9 @@ def test_all_that_is_wrong_with_containerd_is_known(node: Node, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("label", EDITS)
-def test_the_same_file_gives_the_same_edits(node: Node, runtime: Runtime, label: str) -> None:
+def test_the_same_file_gives_the_same_edits(
+    node: Node, runtime: CriImplementation, label: str
+) -> None:
     """Of a container without devices and one with them the difference is ours."""
     kind = f"{re.sub('[^a-z]', '-', label.lower())}.example/device"
     spec = {"env": ["REFIMPL_SPEC=1"]}
@@ -131,7 +133,7 @@ def test_the_same_file_gives_the_same_edits(node: Node, runtime: Runtime, label:
     assert whole(bare) != whole(theirs)
 
 
-def created(runtime: Runtime, *names: str) -> dict[str, Any]:
+def created(runtime: CriImplementation, *names: str) -> dict[str, Any]:
     """The OCI config of a container with these devices, without what is its own."""
     reply = runtime.answer("inject", {"config": OCI, "devices": names})
     assert "error" not in reply, reply

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.cdi.adapter import Adapter
+from conformance.cdi.adapter import LibraryAdapter
 from conformance.cdi.features import FEATURES
 from refimpl import cdi
 from refimpl.documents import json as documents
@@ -34,7 +34,7 @@ def test_all_that_is_wrong_with_the_library_is_known(cdi_library: Path, policy: 
 
 def test_minimum_versions_are_the_same(cdi_library: Path) -> None:
     """Of everything that came with a version."""
-    adapter = Adapter([str(cdi_library)])
+    adapter = LibraryAdapter([str(cdi_library)])
     try:
         for feature in FEATURES:
             document = feature.document(feature.since)
@@ -46,7 +46,7 @@ def test_minimum_versions_are_the_same(cdi_library: Path) -> None:
 
 def test_each_reads_what_the_other_wrote(cdi_library: Path, tmp_path: Path) -> None:
     """In both forms, and to the same document."""
-    adapter = Adapter([str(cdi_library)])
+    adapter = LibraryAdapter([str(cdi_library)])
     try:
         for feature in FEATURES:
             document = feature.document("1.1.0", of_spec=bool(feature.edits))

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conformance.cdi.documents import VERSIONS, document
-from conformance.cdi.features import FEATURES, Feature, combined, needed
+from conformance.cdi.features import FEATURES, VersionFeature, combined, needed
 from conformance.cdi.generate import examples
 from conformance.cdi.host import CdiHost
 from conformance.cdi.judging import advised, judged
@@ -107,7 +107,7 @@ def test_what_is_taken_under_a_version_is_taken_under_every_later_one(host: CdiH
 
     @examples(host, 8)
     @given(features=st.lists(st.sampled_from(FEATURES), max_size=3, unique=True))
-    def check(features: list[Feature]) -> None:
+    def check(features: list[VersionFeature]) -> None:
         lowest = needed(features)
         for version in VERSIONS:
             why = host.refusal(combined(features, version))
@@ -122,7 +122,7 @@ def test_what_is_taken_under_a_version_is_taken_under_every_later_one(host: CdiH
     check()
 
 
-def _told(host: CdiHost, features: list[Feature], lowest: str) -> None:
+def _told(host: CdiHost, features: list[VersionFeature], lowest: str) -> None:
     """An implementation that tells the minimum version tells the one it holds to."""
     if not host.can("minimum"):
         return
@@ -131,7 +131,7 @@ def _told(host: CdiHost, features: list[Feature], lowest: str) -> None:
     expect(reply.get("version") == lowest, rule, wanted=lowest, got=reply)
 
 
-def _written(host: CdiHost, features: list[Feature]) -> None:
+def _written(host: CdiHost, features: list[VersionFeature]) -> None:
     """One that writes files reads in them what it has written."""
     if not host.can("write"):
         return

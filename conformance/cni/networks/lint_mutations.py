@@ -34,7 +34,7 @@ class Blind(RuntimeError):
 
 
 @attrs.frozen
-class Slip:
+class LintMutation:
     """One mistake: the row it breaks, its name, and the document or plugin object it is made in."""
 
     row: str
@@ -42,8 +42,8 @@ class Slip:
     make: Change
 
 
-def _slip(number: int, what: str, make: Change) -> Slip:
-    return Slip(f"CNI-CFG-{number:03}", what, make)
+def _slip(number: int, what: str, make: Change) -> LintMutation:
+    return LintMutation(f"CNI-CFG-{number:03}", what, make)
 
 
 def _set(**members: Any) -> Change:

@@ -19,7 +19,7 @@ from typing import Any
 
 import attrs
 
-from conformance.cni.plugins.plugin import Plugin
+from conformance.cni.plugins.plugin import PluginUnderTest
 from conformance.cni.plugins.subject import directories
 from refimpl.cni.plugins import configure, install, records, settings_of
 from refimpl.documents import json as documents
@@ -29,7 +29,7 @@ RECORDER = "refimpl-recorder"
 
 
 @attrs.frozen
-class Asked:
+class DelegateCall:
     """One call that reached the delegate. status: None for one that was killed or goes on."""
 
     verb: str
@@ -55,7 +55,7 @@ class Delegate:
 
     def __init__(
         self,
-        plugin: Plugin,
+        plugin: PluginUnderTest,
         answers: Mapping[str, Any] | None = None,
         *,
         faults: list[dict[str, Any]] | None = None,
@@ -96,10 +96,10 @@ class Delegate:
         for file in (self._journal, self._counts):
             os.close(os.open(file, os.O_CREAT | os.O_WRONLY, 0o600))
 
-    def calls(self, *verbs: str) -> list[Asked]:
+    def calls(self, *verbs: str) -> list[DelegateCall]:
         """What it was asked so far, in order; only these verbs where some are given."""
         return [
-            Asked(*(each[name] for name in attrs.fields_dict(Asked)))
+            DelegateCall(*(each[name] for name in attrs.fields_dict(DelegateCall)))
             for each in records(self._journal)
             if not verbs or each["verb"] in verbs
         ]

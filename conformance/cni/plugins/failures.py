@@ -9,8 +9,8 @@ from typing import Any
 
 import attrs
 
-from conformance.cni.plugins.plugin import Plugin
-from conformance.cni.plugins.pods import Pod
+from conformance.cni.plugins.attachments import CniAttachment
+from conformance.cni.plugins.plugin import PluginUnderTest
 from conformance.engine.verdict import Broken
 from refimpl.cni.contract import Verb, at_least
 from refimpl.cni.execute import Outcome, Request
@@ -20,7 +20,7 @@ _SPACE = " \t\r\n"
 
 
 @attrs.frozen
-class Failure:
+class ProvokedFailure:
     """A call that failed as it was meant to. version: the one its document asks for, "" where none
     can be read or the plugin does not speak it.
     """
@@ -30,16 +30,16 @@ class Failure:
     version: str
 
 
-def provoked(plugin: Plugin) -> list[Failure]:
+def provoked(plugin: PluginUnderTest) -> list[ProvokedFailure]:
     """Every call of `runs` that should have failed and did."""
     return [
-        Failure(name, outcome, version)
+        ProvokedFailure(name, outcome, version)
         for name, outcome, version in runs(plugin)
         if version is not None and not outcome.ok
     ]
 
 
-def runs(plugin: Plugin) -> Iterator[tuple[str, Outcome, str | None]]:
+def runs(plugin: PluginUnderTest) -> Iterator[tuple[str, Outcome, str | None]]:
     """One call of each sort by name, those that should fail with the version they ask for (see
     Failure), the others with None. What an ADD makes is undone.
     """
@@ -55,7 +55,7 @@ def runs(plugin: Plugin) -> Iterator[tuple[str, Outcome, str | None]]:
     yield from _misplaced(plugin)
 
 
-def _good(plugin: Plugin) -> Iterator[tuple[str, Request]]:
+def _good(plugin: PluginUnderTest) -> Iterator[tuple[str, Request]]:
     pod = plugin.pod()
     yield "VERSION", plugin.request(Verb.VERSION, None, {"cniVersion": plugin.newest})
     if plugin.attaches:
@@ -66,7 +66,9 @@ def _good(plugin: Plugin) -> Iterator[tuple[str, Request]]:
         yield "GC", plugin.request(Verb.GC, valid=[])
 
 
-def _misaddressed(plugin: Plugin, pod: Pod) -> Iterator[tuple[str, str, Request]]:
+def _misaddressed(
+    plugin: PluginUnderTest, pod: CniAttachment
+) -> Iterator[tuple[str, str, Request]]:
     """Bad environments."""
     add, version = plugin.request(Verb.ADD, pod), plugin.newest
     yield "ADD without CNI_CONTAINERID", version, add.with_env(CNI_CONTAINERID=None)
@@ -75,7 +77,9 @@ def _misaddressed(plugin: Plugin, pod: Pod) -> Iterator[tuple[str, str, Request]
     yield "ADD with a CNI_NETNS that is not there", version, add.with_env(CNI_NETNS=gone)
 
 
-def _misconfigured(plugin: Plugin, pod: Pod) -> Iterator[tuple[str, str, Request]]:
+def _misconfigured(
+    plugin: PluginUnderTest, pod: CniAttachment
+) -> Iterator[tuple[str, str, Request]]:
     """Bad documents, or bad for the moment."""
     add, version = plugin.request(Verb.ADD, pod), plugin.newest
     yield "ADD with a stdin that is no JSON", "", add.with_stdin(b'{"cniVersion": ')
@@ -96,7 +100,7 @@ def _misconfigured(plugin: Plugin, pod: Pod) -> Iterator[tuple[str, str, Request
         yield from _undelegated(plugin, pod)
 
 
-def _undelegated(plugin: Plugin, pod: Pod) -> Iterator[tuple[str, str, Request]]:
+def _undelegated(plugin: PluginUnderTest, pod: CniAttachment) -> Iterator[tuple[str, str, Request]]:
     failing = plugin.folder / "refimpl-failing"
     said = shlex.quote(json.dumps(_FAILING))
     failing.write_text(f"#!/bin/sh\necho {said}\nexit 1\n")
@@ -107,7 +111,7 @@ def _undelegated(plugin: Plugin, pod: Pod) -> Iterator[tuple[str, str, Request]]
         yield f"ADD whose delegate {what}", plugin.newest, request
 
 
-def _misplaced(plugin: Plugin) -> Iterator[tuple[str, Outcome, str]]:
+def _misplaced(plugin: PluginUnderTest) -> Iterator[tuple[str, Outcome, str]]:
     """ADD into the namespace the plugin itself runs in, undone with the plugin's own leave."""
     if not plugin.has_host:
         return
@@ -127,7 +131,7 @@ def commanded(request: Request, verb: str) -> Request:
 
 
 def attempt(
-    plugin: Plugin, config: dict[str, Any] | bytes | None = None, **env: str | None
+    plugin: PluginUnderTest, config: dict[str, Any] | bytes | None = None, **env: str | None
 ) -> Outcome:
     """ADD of a new pod, and DEL when that succeeded; where no ADD can succeed DEL alone, which
     can. The outcome of the first.

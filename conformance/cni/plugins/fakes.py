@@ -13,7 +13,7 @@ from typing import Any
 from conformance.cni.mutation import PluginMutant
 from conformance.cni.plugins.calling import called
 from conformance.cni.plugins.installed import InstalledPlugins
-from conformance.cni.plugins.subject import Subject, directories
+from conformance.cni.plugins.subject import PluginSubject, directories
 from conformance.cni.settings import CniSettings
 from conformance.engine import mutants
 from refimpl.cni import contract
@@ -22,7 +22,7 @@ from refimpl.cni.host.simulated import Simulated
 from refimpl.cni.plugins import ProcessOnly, configure, install, settings_of
 from refimpl.cni.plugins.delegate import find, spawn
 
-__all__ = ["FAKES", "Functions", "installed"]
+__all__ = ["FAKES", "FakeExecutor", "installed"]
 
 _IPAM = {
     "type": "fake-host-local",
@@ -41,7 +41,7 @@ FAKES: dict[str, tuple[str, str, Mapping[str, Any]]] = {
 }
 
 
-class Functions:
+class FakeExecutor:
     """An executor that calls our fakes; `broken` says which of them a mutant stands before."""
 
     def __init__(self, host: Simulated, mutant: PluginMutant | None = None) -> None:
@@ -99,18 +99,18 @@ def installed(
     subjects = [_subject(kind, folder, host, settings, mutant) for kind in kinds]
     if mutant and broken and mutant.faults:
         configure(folder / "bin" / FAKES[first][0], faults=list(mutant.faults))
-    executor = Functions(host, mutant if broken else None)
+    executor = FakeExecutor(host, mutant if broken else None)
     return InstalledPlugins(subjects=subjects, executor=executor, host=host)
 
 
 def _subject(
     kind: str, folder: Path, host: Simulated, settings: CniSettings, mutant: PluginMutant | None
-) -> Subject:
+) -> PluginSubject:
     name, fake, document = FAKES[kind]
     (folder / "bin").mkdir(exist_ok=True)
     path = install(folder / "bin", name, fake, kernel=host.kernel)
     changes = mutant.config if mutant and mutant.kind == kind else {}
-    return Subject(
+    return PluginSubject(
         str(path),
         kind,
         {**document, **changes},

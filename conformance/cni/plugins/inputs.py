@@ -15,9 +15,9 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from conformance.cni.generate import arg_texts, container_ids, ifnames, json_values
 from conformance.cni.generate import documents as results
-from conformance.cni.plugins.passed_on import earlier
-from conformance.cni.plugins.plugin import Plugin
-from conformance.cni.plugins.pods import Pod
+from conformance.cni.plugins.attachments import CniAttachment
+from conformance.cni.plugins.passed_on import prev_result_of
+from conformance.cni.plugins.plugin import PluginUnderTest
 from refimpl.cni.contract import Verb
 from refimpl.cni.execute import Request
 from refimpl.documents import json as documents
@@ -39,7 +39,7 @@ def quiet(examples: int) -> Callable[[Any], Any]:
 
 
 @st.composite
-def requests(draw: DrawFn, plugin: Plugin) -> Request:
+def requests(draw: DrawFn, plugin: PluginUnderTest) -> Request:
     """Any verb with any environment and any document."""
     pod = draw(st.sampled_from(_pods(plugin)))
     verb = draw(st.sampled_from([*Verb, "BOGUS", "", "add"]))
@@ -52,12 +52,12 @@ def requests(draw: DrawFn, plugin: Plugin) -> Request:
 
 
 @st.composite
-def prev_results(draw: DrawFn, pod: Pod, versions: Sequence[str]) -> dict[str, Any]:
+def prev_results(draw: DrawFn, pod: CniAttachment, versions: Sequence[str]) -> dict[str, Any]:
     """What the plugins before a chained one made, and more that is nothing to it: interfaces of
     other names, their addresses, routes, name servers.
     """
     version = draw(st.sampled_from(versions))
-    true: dict[str, Any] = earlier(pod, version)
+    true: dict[str, Any] = prev_result_of(pod, version)
     more: dict[str, Any] = draw(results(version, unknown=False, sandboxes=[pod.netns]))
     interfaces = more.get("interfaces", [])
     names = [each["name"] for each in true["interfaces"]]
@@ -74,12 +74,12 @@ def prev_results(draw: DrawFn, pod: Pod, versions: Sequence[str]) -> dict[str, A
     }
 
 
-def _pods(plugin: Plugin) -> list[Any]:
+def _pods(plugin: PluginUnderTest) -> list[Any]:
     """One pod for all examples: a namespace each would cost more than the calls."""
     return [plugin.pod()]
 
 
-def _variables(plugin: Plugin) -> dict[str, SearchStrategy[str | None]]:
+def _variables(plugin: PluginUnderTest) -> dict[str, SearchStrategy[str | None]]:
     text = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=8)
     gone = st.just(f"{plugin.folder}/no-such-namespace")
     return {

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import attrs
 
-from conformance.cni.plugins.plugin import Plugin
-from conformance.cni.plugins.subject import KINDS, Subject
+from conformance.cni.plugins.plugin import PluginUnderTest
+from conformance.cni.plugins.subject import KINDS, PluginSubject
 from conformance.engine.case import Case
 from conformance.engine.needs import Feature
 from conformance.engine.resolve import ResolvedTarget
@@ -28,7 +28,7 @@ class InstalledPlugins:
     succeed for want of a namespace or a link, empty where it can.
     """
 
-    subjects: Sequence[Subject]
+    subjects: Sequence[PluginSubject]
     executor: Executor
     host: Host | None
     no_netns: str = ""
@@ -36,21 +36,21 @@ class InstalledPlugins:
     _numbers: itertools.count[int] = attrs.field(factory=lambda: itertools.count(1), init=False)
 
     @property
-    def main(self) -> Subject:
+    def main(self) -> PluginSubject:
         """The plugin that cases of no kind are about."""
         return self.subjects[0]
 
-    def of_kind(self, kind: str) -> Subject | None:
+    def of_kind(self, kind: str) -> PluginSubject | None:
         """The plugin of that kind, None where there is none."""
         return next((subject for subject in self.subjects if subject.kind == kind), None)
 
-    def for_case(self, case: Case, scope: CaseScope, resolved: ResolvedTarget) -> Plugin:
+    def for_case(self, case: Case, scope: CaseScope, resolved: ResolvedTarget) -> PluginUnderTest:
         """The plugin a case is about, with a network of the case's own."""
         names = [need.name for need in case.needs if isinstance(need, Feature)]
         kind = next((name for name in names if name in KINDS), self.main.kind)
         subject = self.of_kind(kind)
         assert subject is not None, f"no {kind} plugin, and a case that needs one was not skipped"
-        return Plugin(
+        return PluginUnderTest(
             subject,
             self.host,
             self.executor,

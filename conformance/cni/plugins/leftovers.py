@@ -13,8 +13,8 @@ from typing import Any
 
 import attrs
 
-from conformance.cni.plugins.plugin import Plugin
-from conformance.cni.plugins.pods import Pod
+from conformance.cni.plugins.attachments import CniAttachment
+from conformance.cni.plugins.plugin import PluginUnderTest
 from conformance.engine.verdict import expect
 from refimpl.cni.host import Snapshot
 
@@ -23,8 +23,8 @@ from refimpl.cni.host import Snapshot
 class Used:
     """A pod whose network has been used by another before; the state since then."""
 
-    plugin: Plugin
-    pod: Pod
+    plugin: PluginUnderTest
+    pod: CniAttachment
     before: Snapshot
 
     def nothing_left(self, rule: str) -> None:
@@ -35,7 +35,7 @@ class Used:
         expect(not left, rule, wanted="all as it was before the ADD", got="; ".join(left))
 
 
-def used(plugin: Plugin, config: Mapping[str, Any] | None = None) -> Used:
+def used(plugin: PluginUnderTest, config: Mapping[str, Any] | None = None) -> Used:
     """See Used. Raises Broken where ADD fails; how that DEL ends is not looked at."""
     first = plugin.pod()
     plugin.added(first, config)
@@ -43,7 +43,7 @@ def used(plugin: Plugin, config: Mapping[str, Any] | None = None) -> Used:
     return again(plugin, first)
 
 
-def again(plugin: Plugin, last: Pod) -> Used:
+def again(plugin: PluginUnderTest, last: CniAttachment) -> Used:
     """The same after one more attachment that came and went: that of `last`."""
     if plugin.kind == "chained":
         before = plugin.state()

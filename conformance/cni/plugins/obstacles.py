@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from conformance.cni.plugins.plugin import Plugin
+from conformance.cni.plugins.plugin import PluginUnderTest
 from refimpl.cni.host import syscalls
 from refimpl.cni.host.kernel import Kernel
 
 _READ_ONLY, _REMOUNT, _BIND = 0x1, 0x20, 0x1000  # linux/mount.h
 
 
-def mounts(plugin: Plugin) -> bool:
+def mounts(plugin: PluginUnderTest) -> bool:
     """Whether file systems can be mounted for the plugin alone."""
     return plugin.has_host and isinstance(plugin.host, Kernel)
 
 
-def unremovable(plugin: Plugin, path: Path) -> None:
+def unremovable(plugin: PluginUnderTest, path: Path) -> None:
     """Makes a file one that unlink(2) refuses. Needs NETNS."""
     if mounts(plugin):
         syscalls.mount(str(path), str(path), flags=_BIND)
@@ -33,7 +33,7 @@ def unremovable(plugin: Plugin, path: Path) -> None:
 class Disk:
     """A file system of its own at a new directory; for a plugin that `mounts`."""
 
-    def __init__(self, plugin: Plugin, folder: Path) -> None:
+    def __init__(self, plugin: PluginUnderTest, folder: Path) -> None:
         self.folder = folder
         folder.mkdir()
         syscalls.mount("tmpfs", str(folder), kind="tmpfs", options="size=64k,mode=0755")

@@ -9,8 +9,8 @@ from typing import Any
 
 import attrs
 
-from conformance.cni.plugins.plugin import Plugin
-from conformance.cni.plugins.pods import Pod
+from conformance.cni.plugins.attachments import CniAttachment
+from conformance.cni.plugins.plugin import PluginUnderTest
 from conformance.cni.plugins.results import link_of, told
 from conformance.engine.verdict import expect
 from refimpl.cni import contract
@@ -19,7 +19,7 @@ from refimpl.cni.contract import Interface, Result
 Document = dict[str, Any]
 
 
-def earlier(pod: Pod, version: str) -> Document:
+def prev_result_of(pod: CniAttachment, version: str) -> Document:
     """The result of the plugins before, in that version's shape."""
     assert pod.before is not None, "only a chained plugin has others before it"
     return in_version(pod.before, version)
@@ -31,17 +31,19 @@ def in_version(result: Mapping[str, Any], version: str) -> Document:
     return contract.encode(contract.convert(decoded, version))
 
 
-def own_entry(result: Result, pod: Pod) -> Interface | None:
+def own_entry(result: Result, pod: CniAttachment) -> Interface | None:
     """The entry of the interface that the call is about."""
     own = (each for each in result.interfaces if _is_own(each, pod))
     return next(own, None)
 
 
-def _is_own(entry: Interface, pod: Pod) -> bool:
+def _is_own(entry: Interface, pod: CniAttachment) -> bool:
     return (entry.name, entry.sandbox) == (pod.ifname, pod.netns)
 
 
-def passed_on(plugin: Plugin, pod: Pod, given: Document, got: Document, rule: str) -> None:
+def passed_on(
+    plugin: PluginUnderTest, pod: CniAttachment, given: Document, got: Document, rule: str
+) -> None:
     """Raises Broken unless `got` tells all that `given`, of the same version, does.
 
     The mac and mtu of the own interface may be others. What is new has to be a link that exists.
@@ -81,7 +83,7 @@ def _holder(result: Result, index: int | None) -> tuple[str, str] | int | None:
     return result.interfaces[index].name, result.interfaces[index].sandbox
 
 
-def _interfaces(result: Result, pod: Pod) -> list[Interface]:
+def _interfaces(result: Result, pod: CniAttachment) -> list[Interface]:
     return [
         attrs.evolve(each, mac="", mtu=0) if _is_own(each, pod) else each
         for each in result.interfaces

@@ -13,9 +13,9 @@ from typing import Any
 
 import attrs
 
-from conformance.cni.plugins.pods import Pod
-from conformance.cni.plugins.prev_result import Earlier
-from conformance.cni.plugins.subject import Subject
+from conformance.cni.plugins.attachments import CniAttachment
+from conformance.cni.plugins.prev_result import PluginsBefore
+from conformance.cni.plugins.subject import PluginSubject
 from conformance.engine.scope import CaseScope
 from conformance.engine.verdict import Broken, timeout
 from refimpl.cni import contract
@@ -32,7 +32,7 @@ SEARCH = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _GIVEN: Any = object()  # prevResult as a runtime would set it for the verb
 
 
-class Plugin:
+class PluginUnderTest:
     """The plugin during one case, with a network name, a folder and pods of the case's own.
 
     scope: at its end every pod that is still attached is DELed, and its namespace and the folder
@@ -41,7 +41,7 @@ class Plugin:
 
     def __init__(
         self,
-        subject: Subject,
+        subject: PluginSubject,
         host: Host | None,
         executor: Executor,
         log: Log,
@@ -61,8 +61,8 @@ class Plugin:
         self.data_dir = self.folder / "ipam"
         self.cni_path = subject.cni_path
         self._numbers = itertools.count(1)
-        self._pods: list[Pod] = []
-        self.earlier = Earlier(host)
+        self._pods: list[CniAttachment] = []
+        self.earlier = PluginsBefore(host)
 
     @property
     def host(self) -> Host:
@@ -109,11 +109,11 @@ class Plugin:
     def request(
         self,
         verb: str,
-        pod: Pod | None = None,
+        pod: CniAttachment | None = None,
         config: Mapping[str, Any] | bytes | None = None,
         *,
         prev_result: Any = _GIVEN,
-        valid: Sequence[Pod] | None = None,
+        valid: Sequence[CniAttachment] | None = None,
     ) -> Request:
         """A call as a runtime makes it; cases bend it with `with_env` and `with_stdin`.
 
@@ -140,7 +140,7 @@ class Plugin:
             extra=SEARCH,
         )
 
-    def _previous(self, verb: str, pod: Pod | None, document: Mapping[str, Any]) -> Any:
+    def _previous(self, verb: str, pod: CniAttachment | None, document: Mapping[str, Any]) -> Any:
         if pod is None or verb not in (Verb.ADD, Verb.DEL, Verb.CHECK):
             return None
         if verb == Verb.ADD:
@@ -175,7 +175,9 @@ class Plugin:
         self._log.note(self.subject.path, request, outcome)
         return outcome
 
-    def add(self, pod: Pod, config: Mapping[str, Any] | None = None, **how: Any) -> Outcome:
+    def add(
+        self, pod: CniAttachment, config: Mapping[str, Any] | None = None, **how: Any
+    ) -> Outcome:
         """ADD; a result is kept in the pod. The pod is DELeted when the case ends."""
         document = dict(config) if config is not None else self.config()
         outcome = self.run(self.request(Verb.ADD, pod, document, **how))
@@ -185,17 +187,23 @@ class Plugin:
             pod.result = _object(outcome)
         return outcome
 
-    def delete(self, pod: Pod, config: Mapping[str, Any] | None = None, **how: Any) -> Outcome:
+    def delete(
+        self, pod: CniAttachment, config: Mapping[str, Any] | None = None, **how: Any
+    ) -> Outcome:
         """DEL, with the document of the ADD unless another is given."""
         outcome = self.run(self.request(Verb.DEL, pod, config or pod.config, **how))
         pod.open = pod.open and not outcome.ok
         return outcome
 
-    def check(self, pod: Pod, config: Mapping[str, Any] | None = None, **how: Any) -> Outcome:
+    def check(
+        self, pod: CniAttachment, config: Mapping[str, Any] | None = None, **how: Any
+    ) -> Outcome:
         """CHECK, likewise."""
         return self.run(self.request(Verb.CHECK, pod, config or pod.config, **how))
 
-    def gc(self, valid: Sequence[Pod] | None, config: Mapping[str, Any] | None = None) -> Outcome:
+    def gc(
+        self, valid: Sequence[CniAttachment] | None, config: Mapping[str, Any] | None = None
+    ) -> Outcome:
         """GC that keeps `valid`; None: without the list."""
         return self.run(self.request(Verb.GC, None, config, valid=valid))
 
@@ -206,29 +214,33 @@ class Plugin:
     # Calls that have to succeed
 
     def added(
-        self, pod: Pod, config: Mapping[str, Any] | None = None, **how: Any
+        self, pod: CniAttachment, config: Mapping[str, Any] | None = None, **how: Any
     ) -> dict[str, Any]:
         """ADD that has to succeed; its result. Raises Broken."""
         outcome = self.add(pod, config, **how)
         return result_of(outcome, "ADD has to succeed here and to print its result")
 
-    def deleted(self, pod: Pod, config: Mapping[str, Any] | None = None, **how: Any) -> None:
+    def deleted(
+        self, pod: CniAttachment, config: Mapping[str, Any] | None = None, **how: Any
+    ) -> None:
         """DEL that has to succeed. Raises Broken."""
         succeeded(self.delete(pod, config, **how), "DEL has to succeed here")
 
-    def checked(self, pod: Pod, config: Mapping[str, Any] | None = None) -> None:
+    def checked(self, pod: CniAttachment, config: Mapping[str, Any] | None = None) -> None:
         """CHECK that has to succeed. Raises Broken."""
         succeeded(self.check(pod, config), "CHECK has to succeed here")
 
     # Pods
 
-    def pod(self, **changes: Any) -> Pod:
+    def pod(self, **changes: Any) -> CniAttachment:
         """A container that has no interface yet, in a namespace of its own unless `netns` is given;
         with what the plugins before a chained one would have made of it.
         """
         number = next(self._numbers)
         netns = str(changes.get("netns", "")) or self._new_netns(number)
-        made = Pod(f"{self.network}-{number}", netns, self.subject.ifname, self.settings.args)
+        made = CniAttachment(
+            f"{self.network}-{number}", netns, self.subject.ifname, self.settings.args
+        )
         made = made.other(**changes)
         if self.kind == "chained":
             made.before = self.earlier.attach(made)
@@ -236,13 +248,13 @@ class Plugin:
         self._keep(made)
         return made
 
-    def _keep(self, pod: Pod) -> None:
+    def _keep(self, pod: CniAttachment) -> None:
         """Has a pod undone with the case."""
         if pod not in self._pods:
             self._pods.append(pod)
             self.scope.callback(lambda: self._undo(pod))
 
-    def _undo(self, pod: Pod) -> None:
+    def _undo(self, pod: CniAttachment) -> None:
         if pod.open:
             with contextlib.suppress(OSError, ShapeError):
                 self.delete(pod)
@@ -253,7 +265,7 @@ class Plugin:
     def _new_netns(self, number: int) -> str:
         return self._host.make_netns() if self._host else f"{self.folder}/netns-{number}"
 
-    def attached(self, **changes: Any) -> Pod:
+    def attached(self, **changes: Any) -> CniAttachment:
         """A pod whose ADD succeeded."""
         pod = self.pod(**changes)
         self.added(pod)

@@ -9,7 +9,7 @@ from typing import Any
 
 import attrs
 
-from conformance.cni.plugins.pods import Pod
+from conformance.cni.plugins.attachments import CniAttachment
 from refimpl.cni.contract import Verb
 from refimpl.cni.execute import Request
 from refimpl.cni.host import Host
@@ -62,7 +62,7 @@ def _unused() -> tuple[str, str]:
     return f"earlier{number}", f"10.88.{block % 256}.{host + 2}/16"
 
 
-class Earlier:
+class PluginsBefore:
     """The plugins before a chained one. host: None where no namespaces can be made; then results
     tell what nobody made.
     """
@@ -72,7 +72,7 @@ class Earlier:
         self._pairs: dict[tuple[str, str], Pair] = {}
         self._deleted: set[tuple[str, str]] = set()
 
-    def attach(self, pod: Pod) -> dict[str, Any]:
+    def attach(self, pod: CniAttachment) -> dict[str, Any]:
         """Their ADD for a pod; the result."""
         pair = Pair(pod.netns, pod.ifname, *_unused())
         self._pairs[pod.netns, pod.ifname] = pair

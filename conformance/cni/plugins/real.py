@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.cni.plugins.installed import InstalledPlugins
-from conformance.cni.plugins.subject import Subject, directories
+from conformance.cni.plugins.subject import PluginSubject, directories
 from conformance.cni.settings import CniSettings
 from conformance.cni.target import CniTarget
 from conformance.engine import fixtures
@@ -50,7 +50,7 @@ def open_plugin(resolved: ResolvedTarget, path: Path) -> CniTarget:
     processes = Processes()
     cni_path = directories(str(path.parent), chosen.path)
     versions, version = _asked(path, processes)
-    subject = Subject(str(path), chosen.kind or kind, document, versions, cni_path, chosen)
+    subject = PluginSubject(str(path), chosen.kind or kind, document, versions, cni_path, chosen)
     host, no_netns, leave = _sandboxed()
     if host:
         no_netns = _no_link(path.name, host)

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from ipaddress import ip_address, ip_interface
 from typing import Any
 
-from conformance.cni.plugins.plugin import Plugin, result_of
-from conformance.cni.plugins.pods import Pod
+from conformance.cni.plugins.attachments import CniAttachment
+from conformance.cni.plugins.plugin import PluginUnderTest, result_of
 from conformance.engine.verdict import Broken
 from refimpl.cni.execute import Outcome
 
@@ -32,7 +32,7 @@ def pool(count: int) -> dict[str, str]:
 
 
 def ranged(
-    plugin: Plugin, *sets: Mapping[str, str] | list[dict[str, str]], **ipam: Any
+    plugin: PluginUnderTest, *sets: Mapping[str, str] | list[dict[str, str]], **ipam: Any
 ) -> dict[str, Any]:
     """The plugin's document with these range sets in place of its own; a mapping is a set of one
     range. Needs RANGES.
@@ -64,7 +64,7 @@ def given(outcome: Outcome, rule: str) -> list[str]:
     return found
 
 
-def neighbours(pod: Pod, count: int) -> list[Pod]:
+def neighbours(pod: CniAttachment, count: int) -> list[CniAttachment]:
     """So many containers beside this one, in its namespace: IPAM plugins look at the ids alone."""
     return [pod.other(container_id=f"{pod.container_id}.{number}") for number in range(count)]
 
@@ -77,10 +77,10 @@ def failed(outcome: Outcome, rule: str, *codes: int) -> None:
         raise Broken(rule, f"a failure with {named}a code of its own", outcome.brief())
 
 
-class Store:
+class Reservations:
     """The reservations of one network as they lie on the disk. Needs LOCAL_STORE."""
 
-    def __init__(self, plugin: Plugin, network: str = "") -> None:
+    def __init__(self, plugin: PluginUnderTest, network: str = "") -> None:
         self.folder = plugin.data_dir / (network or plugin.network)
 
     def owners(self) -> dict[str, tuple[str, str]]:

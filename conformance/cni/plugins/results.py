@@ -6,8 +6,8 @@ import ipaddress
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
-from conformance.cni.plugins.plugin import Plugin
-from conformance.cni.plugins.pods import Pod
+from conformance.cni.plugins.attachments import CniAttachment
+from conformance.cni.plugins.plugin import PluginUnderTest
 from refimpl.cni import contract
 from refimpl.cni.contract import Interface, Kind, Problem
 from refimpl.cni.host import Link
@@ -15,7 +15,7 @@ from refimpl.cni.host import Link
 _SHAPES = (("0.1.0", "0.2.0"), ("0.3.0", "0.3.1", "0.4.0"), ("1.0.0",), ("1.1.0",))
 
 
-def shapes(plugin: Plugin) -> list[str]:
+def shapes(plugin: PluginUnderTest) -> list[str]:
     """The newest version that the plugin has of each shape of results; chaining came with 0.3.0."""
     wanted = _SHAPES[1:] if plugin.kind == "chained" else _SHAPES
     known = ([v for v in shape if v in plugin.versions] for shape in wanted)
@@ -50,7 +50,7 @@ def nulls(value: Any, at: str = "") -> Iterator[str]:
             yield from nulls(inner, f"{at}/{number}")
 
 
-def link_of(plugin: Plugin, pod: Pod, interface: Interface) -> Link | None:
+def link_of(plugin: PluginUnderTest, pod: CniAttachment, interface: Interface) -> Link | None:
     """The link that an entry of the result stands for; None where there is none."""
     if interface.sandbox not in ("", pod.netns):
         return None

@@ -17,7 +17,7 @@ KINDS = ("interface", "chained", "ipam")
 
 
 @attrs.frozen
-class Subject:
+class PluginSubject:
     """What is known of a plugin before the first case: where it lies, what it does, its document.
 
     config: the plugin object as a runtime derives it, without name, cniVersion and prevResult.

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from conformance.cni.runtimes.calls import Call, Journal
+from conformance.cni.runtimes.calls import RecordedCall, RecorderJournal
 from conformance.cni.runtimes.recorders import Recorders
-from conformance.cni.runtimes.subject import Failed, Pod, RuntimeUnderTest, describe
+from conformance.cni.runtimes.subject import RequestedPod, RuntimeRefusal, RuntimeSubject, describe
 from conformance.cni.settings import CniSettings
 from conformance.engine.ledger.entries import FILE, FOLDER, Ledger
 from conformance.engine.scope import CaseScope
@@ -21,7 +21,7 @@ from conformance.engine.verdict import eventually as wait_for
 from refimpl.cni.execute import Exec, Log, Outcome, Request
 from refimpl.documents import json as documents
 
-__all__ = ["Bench", "Runtime"]
+__all__ = ["Bench", "RuntimeUnderTest"]
 
 VERSION = "1.0.0"
 """Of networks where a case is about no other: every runtime since 2021 has it."""
@@ -38,7 +38,7 @@ class Bench:
 
     def __init__(
         self,
-        subject: RuntimeUnderTest,
+        subject: RuntimeSubject,
         log: Log,
         run_id: str,
         settings: CniSettings,
@@ -48,19 +48,19 @@ class Bench:
         self.ledger = ledger or Ledger()
         self.folder = self.ledger.folder("refimpl-cni-")
         self.recorders = Recorders(subject.bin_dirs[0], run_id, self.folder, self.ledger)
-        self.journal = Journal(self.recorders.journal)
+        self.journal = RecorderJournal(self.recorders.journal)
         self.lives: dict[str, tuple[Any, list[Exec]]] = {}
         """What was recorded once for many cases, by name, and the calls it took."""
         self.shown: list[Exec] = []
         """Calls that a case draws on although others made them."""
         self.number = 0
 
-    def runtime(self, scope: CaseScope) -> Runtime:
+    def runtime(self, scope: CaseScope) -> RuntimeUnderTest:
         """For one case, with healthy recorders; raises OSError where nothing can be installed."""
         self.recorders.reset()
         self.number += 1
         self.shown = []
-        return Runtime(self, scope)
+        return RuntimeUnderTest(self, scope)
 
     def logged(self) -> int:
         """Brings the log up to date; its end."""
@@ -81,7 +81,7 @@ class Bench:
         self.ledger.close()
 
 
-class Runtime:
+class RuntimeUnderTest:
     """The runtime during one case. Its networks and pods end with the scope.
 
     runtime.use("a", "b")
@@ -96,7 +96,7 @@ class Runtime:
         self.settings, self.folder = bench.settings, bench.folder
         self.name = f"{bench.run_id}-n{bench.number}x"
         self._files: list[Path] = []
-        self._pods: list[Pod] = []
+        self._pods: list[RequestedPod] = []
         self._mark = len(bench.journal.calls())
         self._network, self._numbers = self.name, 0
         scope.callback(self._clean_up)
@@ -157,7 +157,7 @@ class Runtime:
             return over and any(call.plugin == letter for call in probes)
 
         def found() -> bool:
-            with contextlib.suppress(Failed):
+            with contextlib.suppress(RuntimeRefusal):
                 return self.subject.loaded(name, content, asked)
             return False
 
@@ -202,59 +202,59 @@ class Runtime:
 
     # Pods
 
-    def pod(self, **members: Any) -> Pod:
+    def pod(self, **members: Any) -> RequestedPod:
         """A pod that nobody has asked for yet, on the network in use."""
         name = members.pop("name", f"{self.name}-p{len(self._pods) + 1}")
-        pod = Pod(name=name, uid=str(uuid.uuid4()), network=self._network, **members)
+        pod = RequestedPod(name=name, uid=str(uuid.uuid4()), network=self._network, **members)
         self._pods.append(pod)
         return pod
 
-    def attempt(self, pod: Pod | None = None, deadline_s: float = 20.0) -> str:
+    def attempt(self, pod: RequestedPod | None = None, deadline_s: float = 20.0) -> str:
         """Runs a pod; what the runtime said against it, "" where it runs."""
         wanted = pod or self.pod()
         return self._act("run", wanted, lambda: self.subject.run(wanted, timeout(deadline_s)))
 
-    def started(self, pod: Pod | None = None) -> Pod:
+    def started(self, pod: RequestedPod | None = None) -> RequestedPod:
         """A pod that has to run; raises Broken."""
         wanted = pod or self.pod()
         if said := self.attempt(wanted):
             raise Broken("a pod runs where every plugin succeeds", "no error", said)
         return wanted
 
-    def stop(self, pod: Pod) -> str:
+    def stop(self, pod: RequestedPod) -> str:
         """Asks for the end of a pod's network; what was said against it."""
         return self._act("stop", pod, lambda: self.subject.stop(pod))
 
-    def remove(self, pod: Pod) -> str:
+    def remove(self, pod: RequestedPod) -> str:
         """Asks for the pod to be forgotten; what was said against it."""
         return self._act("remove", pod, lambda: self.subject.remove(pod))
 
-    def ended(self, pod: Pod) -> str:
+    def ended(self, pod: RequestedPod) -> str:
         """All that a client can do: stop and remove, where the pod is still known."""
         if not self.subject.known(pod):
             return ""
         return self.stop(pod) or self.remove(pod)
 
-    def check(self, pod: Pod) -> str:
+    def check(self, pod: RequestedPod) -> str:
         """Has it checked where the runtime has a way to; what was said."""
         return self._act("check", pod, lambda: self.subject.check(pod))
 
-    def collect(self, *valid: Pod) -> str:
+    def collect(self, *valid: RequestedPod) -> str:
         """Has all but these collected where the runtime has a way to; what was said."""
         return self._act("collect", None, lambda: self.subject.collect(list(valid)))
 
-    def kill_during(self, step: str, pod: Pod) -> None:
+    def kill_during(self, step: str, pod: RequestedPod) -> None:
         """Kills the runtime while a recorder is at it: `b ADD`."""
         what = f"{step} is asked"
         self.subject.kill_during(
             pod, lambda: wait_for(lambda: step in self.steps(), _NOTICED_S, what)
         )
 
-    def _act(self, act: str, pod: Pod | None, do: Callable[[], object]) -> str:
+    def _act(self, act: str, pod: RequestedPod | None, do: Callable[[], object]) -> str:
         said = ""
         try:
             do()
-        except Failed as error:
+        except RuntimeRefusal as error:
             said = describe(error) or "it failed without a word"
         self._bench.journal.record(self._bench.log)
         outcome = Outcome(int(bool(said)), stderr=said.encode())
@@ -264,7 +264,7 @@ class Runtime:
 
     # What the recorders saw
 
-    def calls(self, *steps: str) -> list[Call]:
+    def calls(self, *steps: str) -> list[RecordedCall]:
         """The calls of this case, VERSION left out; `b DEL` or `DEL` chooses."""
         mine = [call for call in self._all()[self._mark :] if self._is_mine(call)]
         return [call for call in mine if not steps or {call.step, call.verb} & set(steps)]
@@ -277,22 +277,22 @@ class Runtime:
         """A place among the calls; `since` has what came after it."""
         return len(self.calls())
 
-    def since(self, place: int) -> list[Call]:
+    def since(self, place: int) -> list[RecordedCall]:
         """The calls after a place."""
         return self.calls()[place:]
 
-    def running(self, call: Call) -> bool:
+    def running(self, call: RecordedCall) -> bool:
         """Whether the process of a call still runs."""
         return call.end_ns is None and self.subject.reach(f"/proc/{call.pid}").exists()
 
-    def unended(self) -> list[Call]:
+    def unended(self) -> list[RecordedCall]:
         """The calls whose process still runs."""
         return [call for call in self.calls() if self.running(call)]
 
-    def _all(self) -> list[Call]:
+    def _all(self) -> list[RecordedCall]:
         return self._bench.journal.calls()
 
-    def _is_mine(self, call: Call) -> bool:
+    def _is_mine(self, call: RecordedCall) -> bool:
         """About a network or a pod of this case; not the question for versions."""
         args = dict(pair.partition("=")[::2] for pair in call.env.get("CNI_ARGS", "").split(";"))
         about = (str(call.document.get("name", "")), args.get("K8S_POD_NAME", ""))
@@ -302,7 +302,7 @@ class Runtime:
 
     # What is shared
 
-    def once(self, name: str, record: Callable[[Runtime], Any]) -> Any:
+    def once(self, name: str, record: Callable[[RuntimeUnderTest], Any]) -> Any:
         """What `record` makes of a healthy runtime, recorded once for all cases."""
         lives = self._bench.lives
         if name not in lives:
@@ -317,12 +317,12 @@ class Runtime:
             raise found
         return found
 
-    def _recorded(self, record: Callable[[Runtime], Any]) -> Any:
+    def _recorded(self, record: Callable[[RuntimeUnderTest], Any]) -> Any:
         """On a network of its own, so that the case does not see the calls among its own."""
         scope = CaseScope()
         try:
             return record(self._bench.runtime(scope))
-        except (Broken, Failed) as error:
+        except (Broken, RuntimeRefusal) as error:
             return error
         finally:
             scope.close()
@@ -337,9 +337,9 @@ class Runtime:
         for path in self._files:
             self.ledger.discard(path)
 
-    def _end(self, pods: Sequence[Pod]) -> None:
+    def _end(self, pods: Sequence[RequestedPod]) -> None:
         for pod in pods:
-            with contextlib.suppress(Failed):
+            with contextlib.suppress(RuntimeRefusal):
                 if self.subject.known(pod):
                     self.subject.stop(pod)
                     self.subject.remove(pod)

@@ -14,11 +14,11 @@ import attrs
 from refimpl.cni.execute import Log, Outcome, Request
 from refimpl.documents import json as documents
 
-__all__ = ["Call", "Journal"]
+__all__ = ["RecordedCall", "RecorderJournal"]
 
 
 @attrs.frozen
-class Call:
+class RecordedCall:
     """One exec of a recorder. plugin: its letter; netns, own: inodes of the namespace it was given
     (None: the path leads nowhere) and of the one it ran in. twice: the variables as they stood
     there, where one stood there twice. status: None while it has not ended. document: stdin as an
@@ -59,23 +59,23 @@ class Call:
         """The container it is about."""
         return self.env.get("CNI_CONTAINERID", "")
 
-    def overlaps(self, other: Call) -> bool:
+    def overlaps(self, other: RecordedCall) -> bool:
         """Whether both ran at the same time; one that never ended ran until now."""
         first, second = sorted((self, other), key=lambda call: call.start_ns)
         return first.end_ns is None or first.end_ns > second.start_ns
 
 
-class Journal:
+class RecorderJournal:
     """The file that the recorders of one run write to."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._offset = 0
-        self._calls: dict[str, Call] = {}
+        self._calls: dict[str, RecordedCall] = {}
         self._logged: set[str] = set()
         self._lock = threading.Lock()
 
-    def calls(self) -> list[Call]:
+    def calls(self) -> list[RecordedCall]:
         """All of them, in the order they began; from any thread."""
         with self._lock:
             self._read()
@@ -111,9 +111,9 @@ class Journal:
         self._logged.update(new)
 
 
-def _begun(line: Mapping[str, Any]) -> Call:
+def _begun(line: Mapping[str, Any]) -> RecordedCall:
     stdin = b64decode(line["stdin"])
-    return Call(
+    return RecordedCall(
         plugin=str(line["plugin"]).rpartition("-")[2],
         verb=line["verb"],
         env=line["env"],
@@ -127,7 +127,7 @@ def _begun(line: Mapping[str, Any]) -> Call:
     )
 
 
-def _ended(call: Call, line: Mapping[str, Any]) -> Call:
+def _ended(call: RecordedCall, line: Mapping[str, Any]) -> RecordedCall:
     out = b64decode(line["stdout"])
     return attrs.evolve(call, end_ns=int(line["end_ns"]), status=line["status"], stdout=out)
 

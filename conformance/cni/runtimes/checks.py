@@ -6,9 +6,9 @@ import contextlib
 from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
-from conformance.cni.runtimes.bench import Runtime
-from conformance.cni.runtimes.calls import Call
-from conformance.cni.runtimes.subject import Pod
+from conformance.cni.runtimes.bench import RuntimeUnderTest
+from conformance.cni.runtimes.calls import RecordedCall
+from conformance.cni.runtimes.subject import RequestedPod
 from conformance.engine.verdict import Broken, eventually, expect
 from refimpl.documents import json as documents
 
@@ -33,7 +33,7 @@ class Wrong:
         expect(not self._found, self._rule, wanted=self._wanted, got="; ".join(self._found))
 
 
-def names(steps: Iterable[Call]) -> str:
+def names(steps: Iterable[RecordedCall]) -> str:
     """The calls in words, for a finding."""
     return ", ".join(call.step for call in steps) or "no call"
 
@@ -46,7 +46,7 @@ def came(condition: Callable[[], object], limit_s: float = _SOON_S) -> bool:
     return False
 
 
-def undone(runtime: Runtime, pod: Pod, place: int = 0) -> str:
+def undone(runtime: RuntimeUnderTest, pod: RequestedPod, place: int = 0) -> str:
     """What is wrong where a plugin that was asked to ADD is never asked to DEL, although a client
     stops and removes the pod if it still can, with all plugins healthy again. "" for nothing.
     """

@@ -18,9 +18,9 @@ from conformance.cni.runtimes.subject import (
     REBOOT,
     RESTART,
     SEVERAL,
-    Failed,
-    Pod,
     Readiness,
+    RequestedPod,
+    RuntimeRefusal,
 )
 from conformance.engine.ledger.entries import FOLDER, Ledger
 from refimpl.cni.execute.record import text
@@ -75,41 +75,41 @@ class Cnitool:
 
     def readiness(self, deadline_s: float = 10.0) -> Readiness:
         """See RuntimeUnderTest."""
-        pod = Pod(name="", uid="", network=self._last_network())
+        pod = RequestedPod(name="", uid="", network=self._last_network())
         try:
             self._tool("status", pod, deadline_s)
-        except Failed as error:
+        except RuntimeRefusal as error:
             return Readiness(False, str(error))
         return Readiness(True)
 
-    def run(self, pod: Pod, deadline_s: float = 20.0) -> None:
+    def run(self, pod: RequestedPod, deadline_s: float = 20.0) -> None:
         """See RuntimeUnderTest."""
         pod.netns = pod.netns or self.namespaces.make()
         pod.id = f"cnitool-{hashlib.sha512(pod.netns.encode()).hexdigest()[:20]}"
         self._known.add(id(pod))
         self._tool("add", pod, deadline_s)
 
-    def stop(self, pod: Pod) -> None:
+    def stop(self, pod: RequestedPod) -> None:
         """See RuntimeUnderTest."""
         self._tool("del", pod)
 
-    def remove(self, pod: Pod) -> None:
+    def remove(self, pod: RequestedPod) -> None:
         """See RuntimeUnderTest."""
         self._tool("del", pod)
         self._known.discard(id(pod))
         self.namespaces.remove(pod.netns)
 
-    def known(self, pod: Pod) -> bool:
+    def known(self, pod: RequestedPod) -> bool:
         """See RuntimeUnderTest: whoever calls it has to remember."""
         return id(pod) in self._known
 
-    def check(self, pod: Pod) -> None:
+    def check(self, pod: RequestedPod) -> None:
         """See RuntimeUnderTest."""
         self._tool("check", pod)
 
-    def collect(self, _valid: list[Pod]) -> None:
+    def collect(self, _valid: list[RequestedPod]) -> None:
         """See RuntimeUnderTest: there is no way to tell it what is valid."""
-        self._tool("gc", Pod(name="", uid="", network=self._last_network()))
+        self._tool("gc", RequestedPod(name="", uid="", network=self._last_network()))
 
     def alive(self) -> bool:
         """See RuntimeUnderTest."""
@@ -119,13 +119,13 @@ class Cnitool:
         """See RuntimeUnderTest."""
         return self.alive()
 
-    def kill_during(self, _pod: Pod, _reached: Callable[[], object]) -> None:
+    def kill_during(self, _pod: RequestedPod, _reached: Callable[[], object]) -> None:
         """See RuntimeUnderTest."""
-        raise Failed(self.lacks[KILL])
+        raise RuntimeRefusal(self.lacks[KILL])
 
     def restart(self) -> None:
         """See RuntimeUnderTest."""
-        raise Failed(self.lacks[RESTART])
+        raise RuntimeRefusal(self.lacks[RESTART])
 
     reboot = restart
 
@@ -137,7 +137,7 @@ class Cnitool:
         """See RuntimeUnderTest."""
         self.namespaces.lose(path, leave=leave)
 
-    def command(self, _act: str, _pod: Pod | None) -> str:
+    def command(self, _act: str, _pod: RequestedPod | None) -> str:
         """See RuntimeUnderTest."""
         return self._line
 
@@ -152,8 +152,8 @@ class Cnitool:
         found = json.loads(files[-1].read_bytes()) if files else {}
         return str(found.get("name", ""))
 
-    def _tool(self, verb: str, pod: Pod, deadline_s: float = 20.0) -> str:
-        """Runs it; what it printed. Raises Failed with what it said."""
+    def _tool(self, verb: str, pod: RequestedPod, deadline_s: float = 20.0) -> str:
+        """Runs it; what it printed. Raises RuntimeRefusal with what it said."""
         words = [str(self.path), verb, pod.network, pod.netns or "/"]
         env = self._environment(pod)
         mine = [f"{name}={env[name]}" for name in ("NETCONFPATH", "CNI_PATH", "CNI_ARGS")]
@@ -169,13 +169,13 @@ class Cnitool:
                 check=False,
             )
         except subprocess.TimeoutExpired as error:
-            raise Failed(f"cnitool {verb} had not ended after {deadline_s:g} s") from error
+            raise RuntimeRefusal(f"cnitool {verb} had not ended after {deadline_s:g} s") from error
         if done.returncode:
             said = text(done.stdout + b" " + done.stderr, 2000).strip()
-            raise Failed(said or f"exit {done.returncode}")
+            raise RuntimeRefusal(said or f"exit {done.returncode}")
         return done.stdout.decode(errors="replace")
 
-    def _environment(self, pod: Pod) -> dict[str, str]:
+    def _environment(self, pod: RequestedPod) -> dict[str, str]:
         args = ["IgnoreUnknown=1", f"K8S_POD_NAMESPACE={pod.namespace}", f"K8S_POD_NAME={pod.name}"]
         about = k8s.Pod(
             id=pod.id, netns=pod.netns, annotations=pod.annotations, ports=pod.ports, dns=pod.dns

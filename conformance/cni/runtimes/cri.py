@@ -26,9 +26,9 @@ from conformance.cni.runtimes.subject import (
     REBOOT,
     RESTART,
     SEVERAL,
-    Failed,
-    Pod,
     Readiness,
+    RequestedPod,
+    RuntimeRefusal,
 )
 from conformance.cni.settings import CniSettings
 from conformance.engine.hooks import run_hook
@@ -117,13 +117,13 @@ class CriRuntime:
         return tuple(each["Config"]["Name"] for each in self._info().get("Networks") or ())
 
     def readiness(self, deadline_s: float = 10.0) -> Readiness:
-        """The condition NetworkReady; raises Failed."""
+        """The condition NetworkReady; raises RuntimeRefusal."""
         with _failures("Status"):
             status = self.cri.status(timeout=deadline_s).status
         for each in status.conditions:
             if each.type == "NetworkReady":
                 return Readiness(each.status, f"{each.reason}: {each.message}".strip(": "))
-        raise Failed("Status has no condition NetworkReady")
+        raise RuntimeRefusal("Status has no condition NetworkReady")
 
     def _info(self, name: str = "cniconfig") -> dict[str, Any]:
         with contextlib.suppress(Refused):
@@ -132,14 +132,14 @@ class CriRuntime:
 
     # Pods
 
-    def run(self, pod: Pod, deadline_s: float = 20.0) -> None:
-        """RunPodSandbox, on record before the call; raises Failed."""
+    def run(self, pod: RequestedPod, deadline_s: float = 20.0) -> None:
+        """RunPodSandbox, on record before the call; raises RuntimeRefusal."""
         self._ledger.making(LOGS, self._logs)
         self._ledger.making(pods.POD, pod.uid)
         with _failures("RunPodSandbox"):
             pod.id = self.cri.run_pod_sandbox(self._config(pod), timeout=deadline_s)
 
-    def _config(self, pod: Pod) -> pb.PodSandboxConfig:
+    def _config(self, pod: RequestedPod) -> pb.PodSandboxConfig:
         return kubelet.sandbox_config(
             *(pod.name, pod.namespace, pod.uid),
             labels={_LABEL: self.run_id},
@@ -151,19 +151,20 @@ class CriRuntime:
             sysctls=_BOGUS if pod.stuck else None,
         )
 
-    def stop(self, pod: Pod) -> None:
-        """StopPodSandbox; raises Failed."""
+    def stop(self, pod: RequestedPod) -> None:
+        """StopPodSandbox; raises RuntimeRefusal."""
         with _failures("StopPodSandbox"):
             self.cri.stop_pod_sandbox(pod.id)
 
-    def remove(self, pod: Pod) -> None:
-        """RemovePodSandbox; raises Failed."""
+    def remove(self, pod: RequestedPod) -> None:
+        """RemovePodSandbox; raises RuntimeRefusal."""
         with _failures("RemovePodSandbox"):
             self.cri.remove_pod_sandbox(pod.id)
         self._ledger.gone(pods.POD, pod.uid)
 
-    def known(self, pod: Pod) -> bool:
-        """Whether the runtime lists a sandbox of the pod, whose id the pod gets; raises Failed."""
+    def known(self, pod: RequestedPod) -> bool:
+        """Whether the runtime lists a sandbox of the pod, which gives the pod its id. Raises
+        RuntimeRefusal."""
         with _failures("ListPodSandbox"):
             sandboxes = self.cri.list_pod_sandboxes({_LABEL: self.run_id}, uid=pod.uid)
         if not sandboxes:
@@ -172,12 +173,12 @@ class CriRuntime:
         pod.id = pod.id or sandboxes[0].id
         return True
 
-    def check(self, pod: Pod) -> None:
-        """PodSandboxStatus, at which CRI-O checks a pod; raises Failed."""
+    def check(self, pod: RequestedPod) -> None:
+        """PodSandboxStatus, at which CRI-O checks a pod; raises RuntimeRefusal."""
         with _failures("PodSandboxStatus"):
             self.cri.pod_sandbox_status(pod.id)
 
-    def collect(self, _valid: Sequence[Pod]) -> None:
+    def collect(self, _valid: Sequence[RequestedPod]) -> None:
         """Restarts it, if there is a hook: nothing in CRI collects, but a runtime may at start."""
         if RESTART in self._hooks:
             self.restart()
@@ -194,7 +195,7 @@ class CriRuntime:
 
     def revive(self) -> bool:
         """Whether it answers again, started by the hook, or by whoever looks after the daemon."""
-        with contextlib.suppress(Unreachable, Failed):
+        with contextlib.suppress(Unreachable, RuntimeRefusal):
             if RESTART in self._hooks:
                 self._hook(RESTART)
             self.cri.channel.wait_ready(10.0)
@@ -202,11 +203,11 @@ class CriRuntime:
             eventually(self.alive, 5.0, "an answer")
         return self.alive()
 
-    def kill_during(self, pod: Pod, reached: Callable[[], object]) -> None:
+    def kill_during(self, pod: RequestedPod, reached: Callable[[], object]) -> None:
         """Runs the pod, waits until `reached` returns, and has the hook kill the runtime."""
 
         def attempt() -> None:
-            with contextlib.suppress(Failed):
+            with contextlib.suppress(RuntimeRefusal):
                 self.run(pod)
 
         running = threading.Thread(target=attempt)
@@ -218,12 +219,12 @@ class CriRuntime:
             running.join()
 
     def restart(self) -> None:
-        """Ends the runtime and starts it again by its hook; raises Failed, Broken."""
+        """Ends the runtime and starts it again by its hook; raises RuntimeRefusal, Broken."""
         self._hook(RESTART)
         eventually(self.alive, 20.0, f"{self.name} answers after its restart")
 
     def reboot(self) -> None:
-        """As after a reboot of the node, by its hook; raises Failed, Broken."""
+        """As after a reboot of the node, by its hook; raises RuntimeRefusal, Broken."""
         self._hook(REBOOT)
         eventually(self.alive, 20.0, f"{self.name} answers after the reboot")
 
@@ -231,7 +232,7 @@ class CriRuntime:
         try:
             run_hook(f"[cni.hooks] {name}", self._hooks[name])
         except BadOption as error:
-            raise Failed(str(error)) from error
+            raise RuntimeRefusal(str(error)) from error
 
     def reach(self, path: str) -> Path:
         """A path as the daemon sees it, through its own root. /var/run is a link to our /run."""
@@ -239,14 +240,14 @@ class CriRuntime:
         return Path(f"/proc/{self._pid()}/root{inside}")
 
     def lose_netns(self, path: str, *, leave: str) -> None:
-        """Unmounts and removes a network namespace; leave: "nothing", "file". Raises Failed."""
+        """Takes a network namespace away; leave: "nothing", "file". Raises RuntimeRefusal."""
         script = 'umount -l "$1" && rm -f "$1" && { [ "$2" = nothing ] || : > "$1"; }'
         ns = f"/proc/{self._pid()}/ns"
         # umount looks for itself in /proc, which is that of the daemon's processes.
         words = ["nsenter", f"--mount={ns}/mnt", f"--pid={ns}/pid", "--", "sh", "-c", script, "sh"]
         done = subprocess.run([*words, path, leave], capture_output=True, text=True, check=False)
         if done.returncode:
-            raise Failed(f"namespace {path} could not be taken away: {done.stderr}")
+            raise RuntimeRefusal(f"namespace {path} could not be taken away: {done.stderr}")
 
     def _pid(self) -> int:
         """The process at the other end of the socket, as this process numbers it."""
@@ -257,7 +258,7 @@ class CriRuntime:
             )
         return int(struct.unpack("3i", credentials)[0])
 
-    def command(self, act: str, pod: Pod | None) -> str:
+    def command(self, act: str, pod: RequestedPod | None) -> str:
         """The line of crictl that repeats an act without us."""
         verbs = {"run": "runp", "stop": "stopp", "remove": "rmp", "check": "inspectp"}
         about = pod.id or f"{pod.name}.json" if pod else ""
@@ -284,11 +285,11 @@ class CriRuntime:
 
 @contextlib.contextmanager
 def _failures(rpc: str) -> Iterator[None]:
-    """Raises what is refused as Failed."""
+    """Raises what is refused as RuntimeRefusal."""
     try:
         yield
     except Refused as error:
-        raise Failed(f"{rpc}: {error}") from error
+        raise RuntimeRefusal(f"{rpc}: {error}") from error
 
 
 def _config(config: Mapping[str, Any]) -> Mapping[str, Any]:

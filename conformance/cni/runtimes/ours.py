@@ -16,9 +16,15 @@ from typing import Any, cast
 import attrs
 
 from conformance.cni.mutation import RuntimeMutant
-from conformance.cni.runtimes.functions import Functions
+from conformance.cni.runtimes.executor import RecorderExecutor
 from conformance.cni.runtimes.namespaces import Namespaces
-from conformance.cni.runtimes.subject import NETNS, Failed, Pod, Readiness, describe
+from conformance.cni.runtimes.subject import (
+    NETNS,
+    Readiness,
+    RequestedPod,
+    RuntimeRefusal,
+    describe,
+)
 from conformance.engine.mutants import Interposed, bent
 from refimpl.cni.config import ConfigError
 from refimpl.cni.contract import CniError
@@ -57,7 +63,7 @@ class Ours:
         if reason:
             self.lacks = {NETNS: reason}
         self.dead = ""
-        self._pods: dict[str, Pod] = {}
+        self._pods: dict[str, RequestedPod] = {}
         self._attached: dict[str, tuple[PodNetwork, k8s.Pod]] = {}
         self._open()
         if self.profile.pods.loopback == "exec":
@@ -65,7 +71,7 @@ class Ours:
 
     def _open(self) -> None:
         """A process of the runtime begins: nothing is known but what lies on the disk."""
-        self.executor = Functions(self.mutant)
+        self.executor = RecorderExecutor(self.mutant)
         environ = {
             "PATH": os.environ.get("PATH", os.defpath),
             "CNI_FOO": "stray",
@@ -105,7 +111,7 @@ class Ours:
     def _networks(self) -> tuple[str, ...]:
         try:
             return tuple(each.name for each in self._network().networks)
-        except Failed:
+        except RuntimeRefusal:
             return ()
 
     def _network(self) -> PodNetwork:
@@ -113,7 +119,7 @@ class Ours:
         try:
             found = find(self.conf_dir, self.runtime)
         except _ERRORS as error:
-            raise Failed(describe(error)) from error
+            raise RuntimeRefusal(describe(error)) from error
         return PodNetwork(self.runtime, found.networks, loopback=self._loopback, seed=1)
 
     def _loopback(self, netns: str) -> None:
@@ -128,7 +134,7 @@ class Ours:
         with self._patience(deadline_s):
             try:
                 self._network().status()
-            except Failed as error:
+            except RuntimeRefusal as error:
                 return Readiness(False, str(error))
             except _ERRORS as error:
                 return Readiness(False, describe(error))
@@ -136,12 +142,12 @@ class Ours:
 
     # Pods
 
-    def run(self, pod: Pod, deadline_s: float = 20.0) -> None:
+    def run(self, pod: RequestedPod, deadline_s: float = 20.0) -> None:
         """See RuntimeUnderTest."""
         with self._patience(deadline_s):
             self._act("run", self._run)(pod)
 
-    def _run(self, pod: Pod) -> None:
+    def _run(self, pod: RequestedPod) -> None:
         network = self._network()
         about = self._sandbox(pod)
         self._attached[pod.id] = network, about
@@ -159,9 +165,9 @@ class Ours:
         if pod.stuck:
             self.stop(pod)
             self.remove(pod)
-            raise Failed("the first process of the sandbox cannot be started")
+            raise RuntimeRefusal("the first process of the sandbox cannot be started")
 
-    def _sandbox(self, pod: Pod) -> k8s.Pod:
+    def _sandbox(self, pod: RequestedPod) -> k8s.Pod:
         """Makes the namespace, and knows the pod from now on."""
         pod.id = pod.id or uuid.uuid4().hex * 2
         pod.netns = pod.netns or self.namespaces.make()
@@ -177,40 +183,40 @@ class Ours:
             dns=pod.dns,
         )
 
-    def stop(self, pod: Pod) -> None:
+    def stop(self, pod: RequestedPod) -> None:
         """See RuntimeUnderTest."""
         self._act("stop", self._stop)(pod)
 
-    def _stop(self, pod: Pod) -> None:
+    def _stop(self, pod: RequestedPod) -> None:
         network, about = self._attached.get(pod.id) or (self._network(), self._sandbox(pod))
         if self.profile.cache.later == "current":
             network = self._network()
         with self._telling():
             network.teardown(about)
 
-    def remove(self, pod: Pod) -> None:
+    def remove(self, pod: RequestedPod) -> None:
         """See RuntimeUnderTest."""
         self._act("remove", self._remove)(pod)
 
-    def _remove(self, pod: Pod) -> None:
+    def _remove(self, pod: RequestedPod) -> None:
         self._stop(pod)
         self._forget(pod)
 
-    def _forget(self, pod: Pod) -> None:
+    def _forget(self, pod: RequestedPod) -> None:
         self._pods.pop(pod.id, None)
         self._attached.pop(pod.id, None)
         self.namespaces.remove(pod.netns)
 
-    def known(self, pod: Pod) -> bool:
+    def known(self, pod: RequestedPod) -> bool:
         """See RuntimeUnderTest."""
         return pod.id in self._pods
 
-    def check(self, pod: Pod) -> None:
+    def check(self, pod: RequestedPod) -> None:
         """See RuntimeUnderTest."""
         with self._telling():
             self._network().check(self._sandbox(pod))
 
-    def collect(self, valid: list[Pod]) -> None:
+    def collect(self, valid: list[RequestedPod]) -> None:
         """See RuntimeUnderTest."""
         with self._telling():
             self._network().collect([self._sandbox(pod) for pod in valid])
@@ -226,7 +232,7 @@ class Ours:
         self.restart()
         return True
 
-    def kill_during(self, pod: Pod, reached: Callable[[], object]) -> None:
+    def kill_during(self, pod: RequestedPod, reached: Callable[[], object]) -> None:
         """See RuntimeUnderTest: the run is in a process of its own, which dies."""
         self._sandbox(pod)
         child = os.fork()
@@ -260,7 +266,7 @@ class Ours:
         """See RuntimeUnderTest."""
         self.namespaces.lose(path, leave=leave)
 
-    def command(self, act: str, pod: Pod | None) -> str:
+    def command(self, act: str, pod: RequestedPod | None) -> str:
         """See RuntimeUnderTest."""
         return f"refimpl.cni.runtime {act} {pod.name if pod else ''}".strip()
 
@@ -276,14 +282,14 @@ class Ours:
 
     def _live(self) -> None:
         if self.dead:
-            raise Failed(f"nobody answers any more: {self.dead}")
+            raise RuntimeRefusal(f"nobody answers any more: {self.dead}")
 
     @contextlib.contextmanager
     def _telling(self) -> Iterator[None]:
         try:
             yield
         except _ERRORS as error:
-            raise Failed(describe(error)) from error
+            raise RuntimeRefusal(describe(error)) from error
 
     @contextlib.contextmanager
     def _patience(self, seconds: float) -> Iterator[None]:

@@ -8,14 +8,21 @@ from typing import Any
 
 import attrs
 
-from conformance.cni.runtimes.bench import Runtime
-from conformance.cni.runtimes.calls import Call
-from conformance.cni.runtimes.kept import Kept, kept_now
-from conformance.cni.runtimes.subject import BANDWIDTH, NETNS, Failed, Pod, Port, Resolver
+from conformance.cni.runtimes.bench import RuntimeUnderTest
+from conformance.cni.runtimes.cache_files import CacheFile, cache_files
+from conformance.cni.runtimes.calls import RecordedCall
+from conformance.cni.runtimes.subject import (
+    BANDWIDTH,
+    NETNS,
+    Port,
+    RequestedPod,
+    Resolver,
+    RuntimeRefusal,
+)
 from conformance.engine.verdict import Broken
 from refimpl.cni.runtime import namespaces
 
-__all__ = ["FIELDS", "Life", "life", "result_of"]
+__all__ = ["FIELDS", "PodSession", "pod_session", "result_of"]
 
 FIELDS: dict[str, Any] = {
     "text": "naïve <&> ☂",
@@ -50,16 +57,16 @@ def result_of(version: str = "$cniVersion", **members: Any) -> dict[str, Any]:
 
 
 @attrs.frozen
-class Life:
+class PodSession:
     """calls: all of it. kept, left: the cache while the pod ran and after its end. real: whether
     its namespace was one.
     """
 
     document: dict[str, Any]
-    pod: Pod
-    calls: Sequence[Call]
-    kept: Sequence[Kept]
-    left: Sequence[Kept]
+    pod: RequestedPod
+    calls: Sequence[RecordedCall]
+    kept: Sequence[CacheFile]
+    left: Sequence[CacheFile]
     folder_mode: int
     real: bool | None
 
@@ -69,12 +76,12 @@ class Life:
         return [call.step for call in self.calls]
 
     @property
-    def adds(self) -> list[Call]:
+    def adds(self) -> list[RecordedCall]:
         """The ADD of each plugin."""
         return [call for call in self.calls if call.verb == "ADD"]
 
     @property
-    def deletes(self) -> list[Call]:
+    def deletes(self) -> list[RecordedCall]:
         """Every DEL; the first three are those of the first stop."""
         return [call for call in self.calls if call.verb == "DEL"]
 
@@ -83,18 +90,18 @@ class Life:
         """What the last plugin answered to ADD."""
         return self.adds[-1].answer if self.adds else {}
 
-    def of(self, step: str) -> Call | None:
+    def of(self, step: str) -> RecordedCall | None:
         """The first `a ADD`."""
         return next((call for call in self.calls if call.step == step), None)
 
 
-def life(runtime: Runtime) -> Life:
+def pod_session(runtime: RuntimeUnderTest) -> PodSession:
     """The recorded life; raises Broken where no pod runs at all."""
-    found: Life = runtime.once("life", _recorded)
+    found: PodSession = runtime.once("pod_session", _recorded)
     return found
 
 
-def _recorded(runtime: Runtime) -> Life:
+def _recorded(runtime: RuntimeUnderTest) -> PodSession:
     """A pod with everything that a pod can have: run, stopped twice, removed."""
     odd = result_of(refimpl={"kept": [1, 2]})
     odd["interfaces"][0]["refimpl"] = "kept"
@@ -108,19 +115,19 @@ def _recorded(runtime: Runtime) -> Life:
         disableCheck=True,
     )
     pod = runtime.started(runtime.pod(ports=PORTS, annotations=LIMITS, dns=RESOLVER))
-    kept, folder_mode = kept_now(runtime.subject)
+    kept, folder_mode = cache_files(runtime.subject)
     real = _is_real(runtime)
     runtime.stop(pod)
-    left, _ = kept_now(runtime.subject)
+    left, _ = cache_files(runtime.subject)
     runtime.stop(pod)
     runtime.remove(pod)
     calls = runtime.calls()
     if [call.step for call in calls[:3]] != ["a ADD", "b ADD", "c ADD"]:
         raise Broken("ADD goes through the list in its order", "a ADD, b ADD, c ADD", str(calls))
-    return Life(document, pod, calls, kept, left, folder_mode, real)
+    return PodSession(document, pod, calls, kept, left, folder_mode, real)
 
 
-def _is_real(runtime: Runtime) -> bool | None:
+def _is_real(runtime: RuntimeUnderTest) -> bool | None:
     """Whether the namespace that the plugins got is one; None where nobody can look."""
     if NETNS in runtime.subject.lacks:
         return None
@@ -129,5 +136,5 @@ def _is_real(runtime: Runtime) -> bool | None:
         return bool(adds) and namespaces.is_network(
             str(runtime.subject.reach(adds[0].env.get("CNI_NETNS", "")))
         )
-    except Failed:
+    except RuntimeRefusal:
         return None

@@ -13,12 +13,12 @@ from refimpl.cni.runtime.kubernetes import Port, Resolver
 __all__ = [
     "BANDWIDTH",
     "FEATURES",
-    "Failed",
-    "Pod",
     "Port",
     "Readiness",
+    "RequestedPod",
     "Resolver",
-    "RuntimeUnderTest",
+    "RuntimeRefusal",
+    "RuntimeSubject",
     "describe",
 ]
 
@@ -26,7 +26,7 @@ BANDWIDTH = "kubernetes.io/{}-bandwidth"
 """The annotation of a pod's limit; `ingress` or `egress`."""
 
 
-class Failed(Exception):
+class RuntimeRefusal(Exception):
     """The runtime says no, or does not answer: its own words."""
 
 
@@ -48,7 +48,7 @@ FEATURES = (PODS, GC, RESTART, KILL, REBOOT, NETNS, CACHE, IDS, SEVERAL, BIN_DIR
 
 
 @attrs.define(kw_only=True, eq=False)
-class Pod:
+class RequestedPod:
     """A pod that is asked for. id: its sandbox, "" until there is one that we know of.
 
     network: the name of the one it is attached to. stuck: its sandbox cannot start, after its
@@ -75,8 +75,8 @@ class Readiness:
     message: str = ""
 
 
-class RuntimeUnderTest(Protocol):
-    """A runtime with its folders as this process reaches them. Whatever it refuses is `Failed`.
+class RuntimeSubject(Protocol):
+    """A runtime, its folders as this process reaches them. What it refuses is RuntimeRefusal.
 
     lacks: feature -> why it has not got it, as a phrase for a skipped case; only what it lacks.
     cache_dir: where libcni's `results` are.
@@ -100,24 +100,24 @@ class RuntimeUnderTest(Protocol):
         """The names of the networks that pods get, as far as it tells."""
 
     def readiness(self, deadline_s: float = 10.0) -> Readiness:
-        """Whether the network is ready; raises Failed where no answer comes."""
+        """Whether the network is ready; raises RuntimeRefusal where no answer comes."""
 
-    def run(self, pod: Pod, deadline_s: float = 20.0) -> None:
+    def run(self, pod: RequestedPod, deadline_s: float = 20.0) -> None:
         """Makes the sandbox and attaches it."""
 
-    def stop(self, pod: Pod) -> None:
+    def stop(self, pod: RequestedPod) -> None:
         """Detaches it."""
 
-    def remove(self, pod: Pod) -> None:
+    def remove(self, pod: RequestedPod) -> None:
         """Lets go of it."""
 
-    def known(self, pod: Pod) -> bool:
+    def known(self, pod: RequestedPod) -> bool:
         """Whether a client can still ask for the pod's end; sets the id of one that is listed."""
 
-    def check(self, pod: Pod) -> None:
+    def check(self, pod: RequestedPod) -> None:
         """Has the attachment checked, where there is a way."""
 
-    def collect(self, valid: list[Pod], /) -> None:
+    def collect(self, valid: list[RequestedPod], /) -> None:
         """Has everything collected that is not in the list, where there is a way."""
 
     def alive(self) -> bool:
@@ -126,7 +126,7 @@ class RuntimeUnderTest(Protocol):
     def revive(self) -> bool:
         """Starts one that died; whether it answers afterwards."""
 
-    def kill_during(self, pod: Pod, reached: Callable[[], object], /) -> None:
+    def kill_during(self, pod: RequestedPod, reached: Callable[[], object], /) -> None:
         """Runs the pod, waits until `reached` returns, and kills the runtime."""
 
     def restart(self) -> None:
@@ -141,7 +141,7 @@ class RuntimeUnderTest(Protocol):
     def lose_netns(self, path: str, *, leave: str) -> None:
         """Takes a namespace away behind its back; leave: "nothing", "file"."""
 
-    def command(self, act: str, pod: Pod | None, /) -> str:
+    def command(self, act: str, pod: RequestedPod | None, /) -> str:
         """The line that repeats an act without us."""
 
     def close(self) -> None:

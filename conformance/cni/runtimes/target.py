@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from conformance.cni.runtimes.bench import Bench
-from conformance.cni.runtimes.subject import RuntimeUnderTest
+from conformance.cni.runtimes.subject import RuntimeSubject
 from conformance.cni.target import CniTarget
 from conformance.engine.ledger import sweep
 from conformance.engine.ledger.entries import Ledger
@@ -39,7 +39,7 @@ def _ledger(resolved: ResolvedTarget) -> Ledger:
     return Ledger(sweep.ledger_path("cni", resolved.text, resolved.run_id), resolved.text)
 
 
-def _opened(subject: RuntimeUnderTest, resolved: ResolvedTarget, ledger: Ledger) -> CniTarget:
+def _opened(subject: RuntimeSubject, resolved: ResolvedTarget, ledger: Ledger) -> CniTarget:
     log = Log()
     bench = Bench(subject, log, resolved.run_id, resolved.settings, ledger)
     return CniTarget(resolved, subject.name, version=subject.version, log=log, bench=bench)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from conformance.cni.needs import ATTACHES, IPAM
-from conformance.cni.plugins.plugin import Plugin
-from conformance.cni.plugins.pods import Pod
+from conformance.cni.plugins.attachments import CniAttachment
+from conformance.cni.plugins.plugin import PluginUnderTest
 from conformance.cni.plugins.reservations import addresses, failed, given, neighbours, pool, ranged
 from conformance.engine.case import case
 from conformance.engine.verdict import Broken, expect
@@ -29,7 +29,7 @@ _CHANNELS: Mapping[str, Callable[[Document, str], tuple[Document, str]]] = {
 
 
 @case("CNI-PLG-118", "CNI conventions, ips", needs=[IPAM, ATTACHES])
-def test_an_address_that_was_asked_for_is_given_or_refused(plugin: Plugin) -> None:
+def test_an_address_that_was_asked_for_is_given_or_refused(plugin: PluginUnderTest) -> None:
     """A pod with another address than its DNS entry is worse than a pod that does not start."""
     config = ranged(plugin, pool(20)) if plugin.subject.ranged else plugin.config()
     pod, taken = plugin.pod(), plugin.pod()
@@ -58,7 +58,9 @@ def test_an_address_that_was_asked_for_is_given_or_refused(plugin: Plugin) -> No
         _explained(outcome, name)
 
 
-def _asked(plugin: Plugin, pod: Pod, config: Document, channel: str, ip: str) -> Outcome:
+def _asked(
+    plugin: PluginUnderTest, pod: CniAttachment, config: Document, channel: str, ip: str
+) -> Outcome:
     document, args = _CHANNELS[channel](config, ip)
     pod.args = args or pod.args
     outcome = plugin.add(pod, document)
@@ -90,7 +92,7 @@ def _document(outcome: Outcome) -> dict[str, Any]:
 
 
 @case("CNI-PLG-068", "CNI conventions, ips", needs=[IPAM, ATTACHES])
-def test_args_of_the_configuration_go_before_cni_args(plugin: Plugin) -> None:
+def test_args_of_the_configuration_go_before_cni_args(plugin: PluginUnderTest) -> None:
     """CNI_ARGS is the old way, and what is left over from it must not overrule the new one."""
     config = ranged(plugin, pool(20)) if plugin.subject.ranged else plugin.config()
     pod, new, old = neighbours(plugin.pod(), 3)

@@ -6,10 +6,10 @@ from typing import Any
 
 from conformance.cni.needs import ATTACHES, DAEMON, IPAM, LOCAL_STORE, RANGES, V0_4
 from conformance.cni.plugins.failures import refused
-from conformance.cni.plugins.plugin import Plugin, succeeded
+from conformance.cni.plugins.plugin import PluginUnderTest, succeeded
 from conformance.cni.plugins.reservations import (
     NETWORK,
-    Store,
+    Reservations,
     addresses,
     failed,
     given,
@@ -25,7 +25,7 @@ _TRY_AGAIN = 11
 
 
 @case("CNI-PLG-117", "CNI 1.1 Delegated plugins (IPAM)", needs=[IPAM, ATTACHES])
-def test_an_ipam_result_names_no_interface(plugin: Plugin) -> None:
+def test_an_ipam_result_names_no_interface(plugin: PluginUnderTest) -> None:
     """The plugin above makes the interfaces and numbers them; a number of IPAM's is a wrong one."""
     pod = plugin.pod()
     for version in contract.VERSIONS:
@@ -41,7 +41,7 @@ def test_an_ipam_result_names_no_interface(plugin: Plugin) -> None:
 
 
 @case("CNI-PLG-112", "CNI 1.1 ADD, Error", needs=[IPAM, RANGES])
-def test_an_exhausted_range_refuses_until_an_address_returns(plugin: Plugin) -> None:
+def test_an_exhausted_range_refuses_until_an_address_returns(plugin: PluginUnderTest) -> None:
     """A full node has to say so, and to work again once a pod is gone."""
     config, pod = ranged(plugin, pool(2)), plugin.pod()
     first, second, third = neighbours(pod, 3)
@@ -56,7 +56,7 @@ def test_an_exhausted_range_refuses_until_an_address_returns(plugin: Plugin) -> 
 
 
 @case("CNI-PLG-113", "CNI 1.1 ADD, Error", needs=[IPAM, RANGES])
-def test_an_add_that_gets_one_family_only_keeps_nothing(plugin: Plugin) -> None:
+def test_an_add_that_gets_one_family_only_keeps_nothing(plugin: PluginUnderTest) -> None:
     """Each failed try would eat an address, until the family that had enough is empty too."""
     single = {"subnet": "fd00:88::/64", "rangeStart": "fd00:88::10", "rangeEnd": "fd00:88::10"}
     both, pod = ranged(plugin, pool(2), single), plugin.pod()
@@ -70,7 +70,7 @@ def test_an_add_that_gets_one_family_only_keeps_nothing(plugin: Plugin) -> None:
 
 
 @case("CNI-PLG-116", "CNI 1.1 Parameters, CNI_CONTAINERID", needs=[IPAM, ATTACHES, V0_4])
-def test_container_ids_are_told_apart_and_may_come_again(plugin: Plugin) -> None:
+def test_container_ids_are_told_apart_and_may_come_again(plugin: PluginUnderTest) -> None:
     """One pod's end must not take the address of another whose id looks nearly the same."""
     pod = plugin.pod()
     for turn in ("first", "second"):
@@ -103,7 +103,7 @@ def _unusable() -> dict[str, list[dict[str, str]]]:
 
 
 @case("CNI-PLG-119", "CNI 1.1 Error, code 7", needs=[IPAM, RANGES])
-def test_ranges_that_cannot_work_are_refused(plugin: Plugin) -> None:
+def test_ranges_that_cannot_work_are_refused(plugin: PluginUnderTest) -> None:
     """Found when the first pod starts they cost a minute; found at the 200th a night."""
     pod = plugin.pod()
     for name, ranges in _unusable().items():
@@ -111,7 +111,7 @@ def test_ranges_that_cannot_work_are_refused(plugin: Plugin) -> None:
         refused(outcome, {7}, f"{name} in the configuration is refused")
 
 
-def _released(plugin: Plugin, config: dict[str, Any], how: str) -> None:
+def _released(plugin: PluginUnderTest, config: dict[str, Any], how: str) -> None:
     """ADD with the one address there is, DEL with the document, and the address is free again."""
     one, pod = ranged(plugin, pool(1)), plugin.pod()
     first, second = neighbours(pod, 2)
@@ -121,20 +121,22 @@ def _released(plugin: Plugin, config: dict[str, Any], how: str) -> None:
 
 
 @case("CNI-PLG-079", "CNI 1.1 DEL", needs=[IPAM, RANGES, V0_4])
-def test_delete_releases_an_address_of_a_range_that_was_replaced(plugin: Plugin) -> None:
+def test_delete_releases_an_address_of_a_range_that_was_replaced(plugin: PluginUnderTest) -> None:
     """Administrators move ranges while pods run; runtimes send DEL the new configuration."""
     moved = {"subnet": "10.99.0.0/24"}
     _released(plugin, ranged(plugin, moved), "a range that the address is not in")
 
 
 @case("CNI-PLG-080", "CNI 1.1 DEL", needs=[IPAM, RANGES, V0_4])
-def test_delete_releases_an_address_though_the_ranges_cannot_be_read(plugin: Plugin) -> None:
+def test_delete_releases_an_address_though_the_ranges_cannot_be_read(
+    plugin: PluginUnderTest,
+) -> None:
     """A slip in the configuration must not pile up pods that cannot be removed."""
     _released(plugin, ranged(plugin, {"subnet": f"{NETWORK}.0/99"}), "a malformed subnet")
 
 
 @case("CNI-PLG-081", "CNI 1.1 DEL", needs=[IPAM, DAEMON, V0_4])
-def test_delete_succeeds_though_the_daemon_is_gone(plugin: Plugin) -> None:
+def test_delete_succeeds_though_the_daemon_is_gone(plugin: PluginUnderTest) -> None:
     """A lease that is not given back runs out; a pod that cannot be removed stays."""
     socket = str(plugin.folder / "nobody.sock")
     config = plugin.config(ipam=plugin.ipam(daemonSocketPath=socket))
@@ -143,11 +145,11 @@ def test_delete_succeeds_though_the_daemon_is_gone(plugin: Plugin) -> None:
 
 
 @case("CNI-PLG-093", "CNI 1.1 CHECK", needs=[IPAM, LOCAL_STORE, V0_4])
-def test_check_misses_a_reservation(plugin: Plugin) -> None:
+def test_check_misses_a_reservation(plugin: PluginUnderTest) -> None:
     """An address that is no longer reserved is soon another pod's as well."""
     pod = plugin.pod()
     plugin.added(pod)
-    store, address = Store(plugin), addresses(pod.result or {})[0]
+    store, address = Reservations(plugin), addresses(pod.result or {})[0]
     entry = store.folder / address
     content = entry.read_bytes()
     entry.unlink()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from conformance.cni.needs import DELEGATES, INTERFACE, V0_4
 from conformance.cni.plugins.delegates import Delegate
-from conformance.cni.plugins.plugin import Plugin
+from conformance.cni.plugins.plugin import PluginUnderTest
 from conformance.engine.case import case
 from conformance.engine.verdict import expect, should
 from refimpl.cni.contract import Verb
@@ -14,7 +14,7 @@ _SUCCESS = {"stdout": "", "status": 0}
 
 
 @case("CNI-PLG-129", "CNI 1.1 Delegated Plugin protocol", needs=[INTERFACE, DELEGATES, V0_4])
-def test_delete_asks_the_delegate_again_after_it_failed(plugin: Plugin) -> None:
+def test_delete_asks_the_delegate_again_after_it_failed(plugin: PluginUnderTest) -> None:
     """The first DEL took the interface away, and only the delegate's part is left to do: whoever
     takes the missing interface for a sign that all is done keeps the address for ever.
     """

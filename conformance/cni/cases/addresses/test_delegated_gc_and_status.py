@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from conformance.cni.needs import DELEGATES, INTERFACE, NETNS, V1_1
+from conformance.cni.plugins.attachments import CniAttachment
 from conformance.cni.plugins.delegates import Delegate
-from conformance.cni.plugins.plugin import Plugin, succeeded
-from conformance.cni.plugins.pods import Pod
+from conformance.cni.plugins.plugin import PluginUnderTest, succeeded
 from conformance.engine.case import case
 from conformance.engine.verdict import expect, should
 from refimpl.cni.contract import Verb
@@ -17,10 +17,10 @@ def _unavailable(code: int) -> dict[str, object]:
 
 
 @case("CNI-PLG-100", "CNI 1.1 GC", needs=[INTERFACE, DELEGATES, V1_1])
-def test_gc_is_forwarded_to_the_delegate(plugin: Plugin) -> None:
+def test_gc_is_forwarded_to_the_delegate(plugin: PluginUnderTest) -> None:
     """Addresses of pods that vanished are the delegate's to free; nobody else asks it."""
     ipam = Delegate(plugin)
-    kept = Pod(f"{plugin.network}-kept", "", plugin.subject.ifname)
+    kept = CniAttachment(f"{plugin.network}-kept", "", plugin.subject.ifname)
     request = plugin.request(Verb.GC, None, ipam.config(), valid=[kept])
     succeeded(plugin.run(request), "GC with a healthy delegate succeeds")
     asked = ipam.calls(Verb.GC)
@@ -32,7 +32,7 @@ def test_gc_is_forwarded_to_the_delegate(plugin: Plugin) -> None:
 
 
 @case("CNI-PLG-106", "CNI 1.1 STATUS", needs=[INTERFACE, DELEGATES, V1_1])
-def test_status_fails_when_the_delegates_does(plugin: Plugin) -> None:
+def test_status_fails_when_the_delegates_does(plugin: PluginUnderTest) -> None:
     """Code 51 says that running pods suffer too: an operator acts on it other than on 50."""
     ipam = Delegate(plugin, {"STATUS": _unavailable(51)})
     outcome = plugin.status(ipam.config())
@@ -46,7 +46,7 @@ def test_status_fails_when_the_delegates_does(plugin: Plugin) -> None:
 
 
 @case("CNI-PLG-107", "CNI 1.1 STATUS", needs=[INTERFACE, NETNS, V1_1])
-def test_status_succeeds_without_ipam(plugin: Plugin) -> None:
+def test_status_succeeds_without_ipam(plugin: PluginUnderTest) -> None:
     """A network without addresses has no delegate whose answer could be missing.
 
     A plugin whose ADD cannot do without addresses is not ready for such a network.
@@ -61,7 +61,7 @@ def test_status_succeeds_without_ipam(plugin: Plugin) -> None:
 
 
 @case("CNI-PLG-108", "CNI 1.1 STATUS", needs=[INTERFACE, NETNS, DELEGATES, V1_1])
-def test_add_and_delete_do_not_ask_for_the_status(plugin: Plugin) -> None:
+def test_add_and_delete_do_not_ask_for_the_status(plugin: PluginUnderTest) -> None:
     """STATUS may be wrong, or old; a runtime may go on all the same, and has to be able to DEL."""
     ipam = Delegate(plugin, {"STATUS": _unavailable(50)})
     pod = plugin.attached()

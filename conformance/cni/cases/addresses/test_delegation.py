@@ -8,10 +8,10 @@ from typing import Any
 import attrs
 
 from conformance.cni.needs import DELEGATES, INTERFACE, MAKES_LINK, NETNS, V0_4, V1_0
-from conformance.cni.plugins.delegates import RECORDER, Asked, Delegate
+from conformance.cni.plugins.attachments import CniAttachment
+from conformance.cni.plugins.delegates import RECORDER, Delegate, DelegateCall
 from conformance.cni.plugins.failures import ended
-from conformance.cni.plugins.plugin import Plugin, result_of
-from conformance.cni.plugins.pods import Pod
+from conformance.cni.plugins.plugin import PluginUnderTest, result_of
 from conformance.cni.plugins.results import told
 from conformance.cni.plugins.subject import directories
 from conformance.engine.case import case
@@ -28,7 +28,7 @@ _CODE = 111
 _ERROR = {"error": {"code": _CODE, "msg": "told to fail"}}
 
 
-def _free(plugin: Plugin) -> Address:
+def _free(plugin: PluginUnderTest) -> Address:
     """An address that fits the network: one that the configured IPAM plugin gave, and got back."""
     pod = plugin.pod()
     given = told(plugin.added(pod), plugin.newest).ips
@@ -72,7 +72,7 @@ _TROUBLES = (
 
 
 @case("CNI-PLG-054", _PROCEDURE, needs=[*_NEEDS, V0_4])
-def test_a_delegate_that_is_no_use_fails_the_add(plugin: Plugin) -> None:
+def test_a_delegate_that_is_no_use_fails_the_add(plugin: PluginUnderTest) -> None:
     """A pod without an address looks like one that runs; what a delegate took before it failed is
     freed by a DEL at once or never.
     """
@@ -108,7 +108,7 @@ def _failed(outcome: Outcome, trouble: _Trouble) -> None:
 
 
 @case("CNI-PLG-059", _PROCEDURE, needs=[*_NEEDS, MAKES_LINK, V0_4])
-def test_an_add_that_fails_after_ipam_gives_the_address_back(plugin: Plugin) -> None:
+def test_an_add_that_fails_after_ipam_gives_the_address_back(plugin: PluginUnderTest) -> None:
     """The pod is tried again under another name; each try would cost an address of the node."""
     ipam = Delegate(plugin)
     pod = plugin.pod()
@@ -126,7 +126,7 @@ def test_an_add_that_fails_after_ipam_gives_the_address_back(plugin: Plugin) -> 
     _works_again(plugin, pod, ipam, "could not make a route")
 
 
-def _gives_back(plugin: Plugin, pod: Pod, ipam: Delegate, trouble: str) -> None:
+def _gives_back(plugin: PluginUnderTest, pod: CniAttachment, ipam: Delegate, trouble: str) -> None:
     """ADD that fails, or copes: then there is nothing to give back."""
     outcome = plugin.add(pod, ipam.config())
     asked = [each.verb for each in ipam.calls("ADD", "DEL")]
@@ -135,7 +135,7 @@ def _gives_back(plugin: Plugin, pod: Pod, ipam: Delegate, trouble: str) -> None:
     expect(not kept, rule, wanted="no ADD, or a DEL behind it", got=asked)
 
 
-def _works_again(plugin: Plugin, pod: Pod, ipam: Delegate, trouble: str) -> None:
+def _works_again(plugin: PluginUnderTest, pod: CniAttachment, ipam: Delegate, trouble: str) -> None:
     """How DEL ends is the concern of other requirements."""
     plugin.delete(pod, ipam.config())
     rule = f"ADD succeeds after the DEL of one that {trouble}"
@@ -147,7 +147,7 @@ def _works_again(plugin: Plugin, pod: Pod, ipam: Delegate, trouble: str) -> None
 
 
 @case("CNI-PLG-055", _PROTOCOL, needs=_NEEDS)
-def test_a_delegate_gets_the_request_as_it_came(plugin: Plugin) -> None:
+def test_a_delegate_gets_the_request_as_it_came(plugin: PluginUnderTest) -> None:
     """IPAM plugins read members that the interface plugin knows nothing of, and find the
     attachment again by what they got at ADD.
     """
@@ -168,7 +168,7 @@ def test_a_delegate_gets_the_request_as_it_came(plugin: Plugin) -> None:
         _same_request(verb, request, asked[0])
 
 
-def _same_request(verb: str, request: Request, asked: Asked) -> None:
+def _same_request(verb: str, request: Request, asked: DelegateCall) -> None:
     odd = {
         name: asked.env.get(name)
         for name, value in request.env.items()
@@ -183,7 +183,7 @@ def _same_request(verb: str, request: Request, asked: Asked) -> None:
 
 
 @case("CNI-PLG-056", _PROCEDURE, needs=[*_NEEDS, V1_0])
-def test_a_delegates_stderr_is_passed_on(plugin: Plugin) -> None:
+def test_a_delegates_stderr_is_passed_on(plugin: PluginUnderTest) -> None:
     """What the delegate says there is all that an operator ever learns of its troubles."""
     said = "refimpl: the delegate says so"
     answer = {**_answer(plugin.newest, _free(plugin)), "stderr": f"{said}\n"}
@@ -195,7 +195,7 @@ def test_a_delegates_stderr_is_passed_on(plugin: Plugin) -> None:
 
 
 @case("CNI-PLG-057", "CNI 1.1 Parameters, CNI_PATH", needs=_NEEDS)
-def test_a_delegate_is_the_first_of_its_name_in_cni_path(plugin: Plugin) -> None:
+def test_a_delegate_is_the_first_of_its_name_in_cni_path(plugin: PluginUnderTest) -> None:
     """Operators put a fixed plugin into a directory in front; the old one must not be run."""
     first = Delegate(plugin, place="first", searched=False)
     second = Delegate(plugin, place="second", searched=False)
@@ -218,7 +218,7 @@ def _counts(later: int, first: int) -> str:
 
 
 @case("CNI-PLG-058", "CNI 1.1 Delegated plugins (IPAM)", needs=[*_NEEDS, V0_4])
-def test_an_older_answer_of_a_delegate_is_converted_or_refused(plugin: Plugin) -> None:
+def test_an_older_answer_of_a_delegate_is_converted_or_refused(plugin: PluginUnderTest) -> None:
     """IPAM plugins live longer than the network's version; half-read answers lose addresses."""
     free = _free(plugin)
     for version in contract.VERSIONS[: contract.VERSIONS.index(plugin.newest)]:

@@ -7,9 +7,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from conformance.cni.needs import IPAM, LOCAL_STORE
-from conformance.cni.plugins.plugin import Plugin, succeeded
-from conformance.cni.plugins.pods import Pod
-from conformance.cni.plugins.reservations import Store, failed, given, neighbours, pool, ranged
+from conformance.cni.plugins.attachments import CniAttachment
+from conformance.cni.plugins.plugin import PluginUnderTest, succeeded
+from conformance.cni.plugins.reservations import (
+    Reservations,
+    failed,
+    given,
+    neighbours,
+    pool,
+    ranged,
+)
 from conformance.cni.target import CniTarget
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
@@ -23,9 +30,9 @@ _EXAMPLES, _STEPS = 6, 10
 class _Network:
     """One network of few addresses, and which of its containers has which, as it has to be."""
 
-    def __init__(self, plugin: Plugin, name: str, pods: list[Pod]) -> None:
+    def __init__(self, plugin: PluginUnderTest, name: str, pods: list[CniAttachment]) -> None:
         self._plugin, self._config = plugin, {**ranged(plugin, pool(_ADDRESSES)), "name": name}
-        self._store, self.pods = Store(plugin, name), pods
+        self._store, self.pods = Reservations(plugin, name), pods
         self.held: dict[int, str] = {}
         self.gone = False
 
@@ -75,12 +82,12 @@ class _Network:
         return self._plugin.run(request.with_env(CNI_NETNS="") if lost else request)
 
 
-def _key(pod: Pod) -> tuple[str, str]:
+def _key(pod: CniAttachment) -> tuple[str, str]:
     return pod.container_id, pod.ifname
 
 
 @case("CNI-PLG-121", "CNI 1.1 Section 2, CNI operations", needs=[IPAM, LOCAL_STORE])
-def test_the_store_follows_every_sequence_of_calls(plugin: Plugin, cni: CniTarget) -> None:
+def test_the_store_follows_every_sequence_of_calls(plugin: PluginUnderTest, cni: CniTarget) -> None:
     """Addresses leak or are given twice in orders of calls that nobody thought of.
 
     CHECK where the plugin has 0.4.0, GC where it has 1.1.0; a store without attachments is empty.
@@ -107,14 +114,14 @@ def _settings() -> Any:
     )
 
 
-def _networks(plugin: Plugin) -> Iterator[_Network]:
+def _networks(plugin: PluginUnderTest) -> Iterator[_Network]:
     """A new one for each sequence, its containers in one namespace."""
     pod = plugin.pod()
     for number in itertools.count(1):
         yield _Network(plugin, f"{plugin.network}-{number}", neighbours(pod, _CONTAINERS))
 
 
-def _machine(plugin: Plugin) -> Any:
+def _machine(plugin: PluginUnderTest) -> Any:
     from hypothesis import strategies as st
     from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 

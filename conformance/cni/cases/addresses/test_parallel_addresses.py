@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from conformance.cni.needs import IPAM, RANGES
-from conformance.cni.plugins.plugin import Plugin, succeeded
-from conformance.cni.plugins.pods import Pod
+from conformance.cni.plugins.attachments import CniAttachment
+from conformance.cni.plugins.plugin import PluginUnderTest, succeeded
 from conformance.cni.plugins.reservations import given, neighbours, pool, ranged
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
@@ -18,13 +18,13 @@ _MANY = 50
 _WORKERS, _ROUNDS = 8, 3
 
 
-def _together(act: Callable[[Pod], T], pods: Sequence[Pod]) -> list[T]:
+def _together(act: Callable[[CniAttachment], T], pods: Sequence[CniAttachment]) -> list[T]:
     with ThreadPoolExecutor(len(pods)) as threads:
         return list(threads.map(act, pods))
 
 
 @case("CNI-PLG-109", "CNI 1.1 Lifecycle & Ordering", needs=[IPAM, RANGES])
-def test_attachments_made_at_once_get_addresses_of_their_own(plugin: Plugin) -> None:
+def test_attachments_made_at_once_get_addresses_of_their_own(plugin: PluginUnderTest) -> None:
     """Runtimes never lock for a plugin; two pods with one address take each other's traffic."""
     config, pods = ranged(plugin, pool(_MANY)), neighbours(plugin.pod(), _MANY)
     outcomes = _together(lambda pod: plugin.add(pod, config), pods)
@@ -35,12 +35,12 @@ def test_attachments_made_at_once_get_addresses_of_their_own(plugin: Plugin) -> 
 
 
 @case("CNI-PLG-110", "CNI 1.1 Lifecycle & Ordering", needs=[IPAM, RANGES])
-def test_a_storm_of_adds_and_deletes_loses_no_address(plugin: Plugin) -> None:
+def test_a_storm_of_adds_and_deletes_loses_no_address(plugin: PluginUnderTest) -> None:
     """A lost address is lost until the node is made anew; after some storms none is left."""
     config, pods = ranged(plugin, pool(_WORKERS)), neighbours(plugin.pod(), _WORKERS)
     rule = f"{_WORKERS} containers that come and go at once share {_WORKERS} addresses"
 
-    def storm(pod: Pod) -> None:
+    def storm(pod: CniAttachment) -> None:
         for _ in range(_ROUNDS):
             given(plugin.add(pod, config), rule)
             succeeded(plugin.delete(pod, config), rule)

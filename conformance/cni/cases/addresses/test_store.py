@@ -10,11 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from conformance.cni.needs import IPAM, LOCAL_STORE
+from conformance.cni.plugins.attachments import CniAttachment
 from conformance.cni.plugins.failures import ended
 from conformance.cni.plugins.obstacles import Disk, mounts
-from conformance.cni.plugins.plugin import Plugin, succeeded
-from conformance.cni.plugins.pods import Pod
-from conformance.cni.plugins.reservations import NETWORK, Store, failed, neighbours, pool, ranged
+from conformance.cni.plugins.plugin import PluginUnderTest, succeeded
+from conformance.cni.plugins.reservations import (
+    NETWORK,
+    Reservations,
+    failed,
+    neighbours,
+    pool,
+    ranged,
+)
 from conformance.engine.case import case
 from conformance.engine.verdict import timeout
 from refimpl.cni.contract import Verb
@@ -34,11 +41,11 @@ _LEFT = {
 
 
 @case("CNI-PLG-115", "CNI 1.1 DEL, Error", needs=[IPAM, LOCAL_STORE])
-def test_a_damaged_store_does_no_harm(plugin: Plugin) -> None:
+def test_a_damaged_store_does_no_harm(plugin: PluginUnderTest) -> None:
     """Power fails and disks fill up; a pod that cannot be removed then keeps the node down."""
     config, pod = ranged(plugin, pool(9)), plugin.pod()
     plugin.added(pod, config)
-    folder = Store(plugin).folder
+    folder = Reservations(plugin).folder
     for name, (file, content) in _LEFT.items():
         (folder / file).write_bytes(content)
         other = pod.other(container_id=f"{pod.container_id}.{file.strip('.')}")
@@ -59,7 +66,7 @@ def _clean(outcome: Outcome, rule: str) -> None:
         failed(outcome, f"{rule} succeeds or tells what is wrong", _IO)
 
 
-def _barred(plugin: Plugin, pod: Pod) -> Iterator[tuple[str, Path]]:
+def _barred(plugin: PluginUnderTest, pod: CniAttachment) -> Iterator[tuple[str, Path]]:
     """Stores that take no reservation: what is wrong, and a dataDir."""
     plain = plugin.folder / "plain"
     plain.touch()
@@ -74,11 +81,11 @@ def _barred(plugin: Plugin, pod: Pod) -> Iterator[tuple[str, Path]]:
 
 
 @case("CNI-PLG-114", "practice: host-local locks with flock", needs=[IPAM, LOCAL_STORE])
-def test_a_plugin_that_was_killed_locks_nobody_out(plugin: Plugin) -> None:
+def test_a_plugin_that_was_killed_locks_nobody_out(plugin: PluginUnderTest) -> None:
     """Runtimes kill what takes too long; a lock that outlives its holder stops the whole node."""
     pod, killed, later = neighbours(plugin.pod(), 3)
     plugin.added(pod)
-    pipe = Store(plugin).folder / f"{NETWORK}.99"
+    pipe = Reservations(plugin).folder / f"{NETWORK}.99"
     os.mkfifo(pipe)
     for after_s in (0.1, 0.5, 2.0):
         if _killed_inside(plugin, killed, pipe, timeout(after_s)):
@@ -90,7 +97,7 @@ def test_a_plugin_that_was_killed_locks_nobody_out(plugin: Plugin) -> None:
         succeeded(outcome, f"{verb} succeeds at once {rule}")
 
 
-def _killed_inside(plugin: Plugin, pod: Pod, pipe: Path, after_s: float) -> bool:
+def _killed_inside(plugin: PluginUnderTest, pod: CniAttachment, pipe: Path, after_s: float) -> bool:
     """SIGKILL for an ADD that reads the store, which it locks for that: it waits for what a pipe
     among the entries never says. Whether it got there, or ended though the pipe is there.
     """

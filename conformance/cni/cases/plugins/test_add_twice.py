@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
 from conformance.cni.needs import INTERFACE, MAKES_LINK, NETNS, SHARES, V0_4, V1_0
-from conformance.cni.plugins.plugin import Plugin, result_of, succeeded
-from conformance.cni.plugins.pods import Pod
+from conformance.cni.plugins.attachments import CniAttachment
+from conformance.cni.plugins.plugin import PluginUnderTest, result_of, succeeded
 from conformance.cni.plugins.results import told
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
@@ -21,7 +21,7 @@ _SECOND = "refimpl-second"
 
 
 @case("CNI-PLG-049", "CNI 1.1 ADD", needs=[INTERFACE, NETNS, MAKES_LINK, V0_4])
-def test_an_interface_of_that_name_is_left_alone(plugin: Plugin) -> None:
+def test_an_interface_of_that_name_is_left_alone(plugin: PluginUnderTest) -> None:
     """It belongs to the container or to another network; a pod would lose the one it has."""
     plugin.attached()  # what the first attachment makes for all is there now
     pod = plugin.pod()
@@ -44,7 +44,7 @@ def _links_only(state: Snapshot) -> Snapshot:
 
 
 @case("CNI-PLG-050", "CNI 1.1 ADD", needs=[INTERFACE, NETNS, MAKES_LINK])
-def test_a_repeated_add_fails_and_spares_the_first(plugin: Plugin) -> None:
+def test_a_repeated_add_fails_and_spares_the_first(plugin: PluginUnderTest) -> None:
     """A runtime that lost the first answer asks again; the clean-up of the second ADD must not
     take the address of a pod that runs.
     """
@@ -65,11 +65,11 @@ def test_a_repeated_add_fails_and_spares_the_first(plugin: Plugin) -> None:
         succeeded(plugin.check(pod), f"{rule}: CHECK succeeds as before")
 
 
-def _checked(plugin: Plugin, pod: Pod) -> Outcome | None:
+def _checked(plugin: PluginUnderTest, pod: CniAttachment) -> Outcome | None:
     return plugin.check(pod) if at_least(plugin.newest, "0.4.0") else None
 
 
-def _lost(before: Snapshot, after: Snapshot, pod: Pod) -> list[str]:
+def _lost(before: Snapshot, after: Snapshot, pod: CniAttachment) -> list[str]:
     """What of an attachment is no longer as it was, its reservation among it; what is new does not
     count.
     """
@@ -82,7 +82,7 @@ def _lost(before: Snapshot, after: Snapshot, pod: Pod) -> list[str]:
 
 
 @case("CNI-PLG-051", "CNI 1.1 ADD", needs=[INTERFACE, NETNS, MAKES_LINK, V0_4])
-def test_attachments_of_other_names_are_independent(plugin: Plugin) -> None:
+def test_attachments_of_other_names_are_independent(plugin: PluginUnderTest) -> None:
     """A pod with two interfaces on one network, and two pods whose interface has the same name:
     an attachment is known by container and interface together.
     """
@@ -108,12 +108,12 @@ def test_attachments_of_other_names_are_independent(plugin: Plugin) -> None:
         expect(now == link, rule, wanted=link, got=now or f"no {pod.ifname}")
 
 
-def _addresses(plugin: Plugin, pod: Pod) -> set[str]:
+def _addresses(plugin: PluginUnderTest, pod: CniAttachment) -> set[str]:
     return {each.address for each in told(pod.result or {}, plugin.newest).ips}
 
 
 @case("CNI-PLG-111", "CNI 1.1 Lifecycle & Ordering", needs=[INTERFACE, NETNS, SHARES, V1_0])
-def test_the_first_adds_of_a_network_may_come_at_once(plugin: Plugin) -> None:
+def test_the_first_adds_of_a_network_may_come_at_once(plugin: PluginUnderTest) -> None:
     """A node that starts begins with many pods; each of them finds no bridge and no chain, and
     makes them.
     """
@@ -123,7 +123,7 @@ def test_the_first_adds_of_a_network_may_come_at_once(plugin: Plugin) -> None:
     pods = [plugin.pod() for _ in range(_AT_ONCE)]
     barrier = Barrier(len(pods))
 
-    def add(pod: Pod) -> Outcome:
+    def add(pod: CniAttachment) -> Outcome:
         barrier.wait()
         return plugin.add(pod, config)
 
@@ -138,7 +138,7 @@ def test_the_first_adds_of_a_network_may_come_at_once(plugin: Plugin) -> None:
         expect(unique, f"{rule} with an address each", wanted="no address twice", got=given)
 
 
-def _new_bridge(plugin: Plugin) -> str:
+def _new_bridge(plugin: PluginUnderTest) -> str:
     """A name that no other case uses, gone with the case."""
     name = f"rfi{plugin.network.replace('-', '')[-10:]}"
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from conformance.cni.needs import INTERFACE, NETNS
+from conformance.cni.plugins.attachments import CniAttachment
 from conformance.cni.plugins.delegates import Delegate
 from conformance.cni.plugins.failures import commanded
-from conformance.cni.plugins.plugin import Plugin, succeeded
-from conformance.cni.plugins.pods import Pod
+from conformance.cni.plugins.plugin import PluginUnderTest, succeeded
 from conformance.engine.case import case
 from conformance.engine.verdict import expect, should
 from refimpl.cni.contract import Verb
@@ -23,7 +23,7 @@ _OVERRIDE = {"CNI_NETNS_OVERRIDE": "1"}
 
 
 @case("CNI-PLG-052", "CNI 1.1 ADD, Parameters", needs=[INTERFACE])
-def test_add_fails_where_there_is_no_namespace(plugin: Plugin) -> None:
+def test_add_fails_where_there_is_no_namespace(plugin: PluginUnderTest) -> None:
     """A runtime that lost a race asks with a path that is gone; what the plugin took before it
     noticed nobody gives back. In its own namespace it would change the node's network.
     """
@@ -40,8 +40,10 @@ def test_add_fails_where_there_is_no_namespace(plugin: Plugin) -> None:
         _own_is_refused(plugin, config)
 
 
-def _refused(plugin: Plugin, config: Mapping[str, Any], name: str, path: Path) -> None:
-    pod = Pod(f"{plugin.network}-{name.replace(' ', '-')}", str(path), plugin.subject.ifname)
+def _refused(plugin: PluginUnderTest, config: Mapping[str, Any], name: str, path: Path) -> None:
+    pod = CniAttachment(
+        f"{plugin.network}-{name.replace(' ', '-')}", str(path), plugin.subject.ifname
+    )
     outcome = plugin.add(pod, config)
     rule = f"ADD fails when the path in CNI_NETNS is {name}"
     expect(not outcome.ok, rule, wanted="a failure", got=outcome.brief())
@@ -54,7 +56,7 @@ def _given_back(ipam: Delegate, what: str) -> None:
     should(asked[-1:] != ["ADD"], rule, wanted="no ADD, or a DEL behind it", got=asked)
 
 
-def _own_is_refused(plugin: Plugin, config: Mapping[str, Any]) -> None:
+def _own_is_refused(plugin: PluginUnderTest, config: Mapping[str, Any]) -> None:
     """The specification says nothing of it, the Go library does: it warns at most."""
     add = _own_add(plugin, config)
     before = plugin.state()
@@ -72,13 +74,13 @@ def _own_is_refused(plugin: Plugin, config: Mapping[str, Any]) -> None:
     should(code in (4, 8), rule, wanted="one error object with code 4 or 8", got=outcome.brief())
 
 
-def _own_add(plugin: Plugin, config: Mapping[str, Any]) -> Request:
+def _own_add(plugin: PluginUnderTest, config: Mapping[str, Any]) -> Request:
     ifname = plugin.subject.ifname if plugin.subject.ifname == "lo" else _OWN
     pod = plugin.pod().other(netns=plugin.host.own_netns(), ifname=ifname)
     return plugin.request(Verb.ADD, pod, config)
 
 
-def _undone(plugin: Plugin, add: Request) -> Outcome:
+def _undone(plugin: PluginUnderTest, add: Request) -> Outcome:
     """DEL in the plugin's own namespace; what it leaves there goes too, for other cases to work."""
     outcome = plugin.run(commanded(add, Verb.DEL))
     for name in (_OWN, plugin.subject.config.get("device", _OWN)):
@@ -92,7 +94,7 @@ def _undone(plugin: Plugin, add: Request) -> Outcome:
     "practice: CNI_NETNS_OVERRIDE of the Go library",
     needs=[INTERFACE, NETNS],
 )
-def test_the_override_allows_the_plugins_own_namespace(plugin: Plugin) -> None:
+def test_the_override_allows_the_plugins_own_namespace(plugin: PluginUnderTest) -> None:
     """Who runs containers inside a container's network asks for it knowingly."""
     add = _own_add(plugin, plugin.config()).with_env(**_OVERRIDE)
     outcome = plugin.run(add)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from conformance.cni.needs import ATTACHES, V0_4
 from conformance.cni.plugins.failures import refused
-from conformance.cni.plugins.plugin import Plugin, succeeded
+from conformance.cni.plugins.plugin import PluginUnderTest, succeeded
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from refimpl.cni import contract
@@ -14,7 +14,7 @@ _TIMES = 5
 
 
 @case("CNI-PLG-085", "CNI 1.1 CHECK", needs=[V0_4])
-def test_check_is_refused_for_versions_before_it(plugin: Plugin) -> None:
+def test_check_is_refused_for_versions_before_it(plugin: PluginUnderTest) -> None:
     """CHECK came with 0.4.0; a success would tell a runtime that something was looked at."""
     for version in contract.VERSIONS:
         if not contract.at_least(version, "0.4.0"):
@@ -24,7 +24,7 @@ def test_check_is_refused_for_versions_before_it(plugin: Plugin) -> None:
 
 
 @case("CNI-PLG-086", "CNI 1.1 CHECK", needs=[ATTACHES, V0_4])
-def test_check_of_a_fresh_attachment_succeeds_and_changes_nothing(plugin: Plugin) -> None:
+def test_check_of_a_fresh_attachment_succeeds_and_changes_nothing(plugin: PluginUnderTest) -> None:
     """Runtimes CHECK on every status of a pod: one false alarm and the pod is restarted. Five times
     here, to find what only the first call forgives.
     """
@@ -42,7 +42,7 @@ def test_check_of_a_fresh_attachment_succeeds_and_changes_nothing(plugin: Plugin
 
 
 @case("CNI-PLG-087", "CNI 1.1 CHECK", needs=[ATTACHES, V0_4])
-def test_check_without_prev_result_fails(plugin: Plugin) -> None:
+def test_check_without_prev_result_fails(plugin: PluginUnderTest) -> None:
     """There is nothing to compare with; a success would hide that the runtime lost its record."""
     outcome = plugin.check(plugin.attached(), prev_result=None)
     expect(

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from conformance.cni.needs import DELEGATES, INTERFACE, NETNS, V0_4
+from conformance.cni.plugins.attachments import CniAttachment
 from conformance.cni.plugins.delegates import Delegate
-from conformance.cni.plugins.plugin import Plugin, succeeded
-from conformance.cni.plugins.pods import Pod
+from conformance.cni.plugins.plugin import PluginUnderTest, succeeded
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from refimpl.cni.execute import Outcome
@@ -19,7 +19,7 @@ from refimpl.cni.host import Host, HostError
 
 _OTHER_MAC = "02:00:00:00:be:ef"
 
-Change = Callable[[Host, Pod], object]
+Change = Callable[[Host, CniAttachment], object]
 
 
 def _failed(outcome: Outcome, rule: str) -> None:
@@ -27,7 +27,7 @@ def _failed(outcome: Outcome, rule: str) -> None:
 
 
 @case("CNI-PLG-088", "CNI 1.1 CHECK", needs=[INTERFACE, NETNS, V0_4])
-def test_check_notices_what_an_interface_lost(plugin: Plugin) -> None:
+def test_check_notices_what_an_interface_lost(plugin: PluginUnderTest) -> None:
     """A pod without its address answers nobody, and CHECK is how the runtime would find out."""
     tried = 0
     for what, change in _losses(plugin.attached().result or {}):
@@ -61,7 +61,7 @@ def _losses(result: dict[str, Any]) -> Iterator[tuple[str, Change]]:
 
 
 @case("CNI-PLG-089", "CNI 1.1 CHECK", needs=[INTERFACE, NETNS, V0_4])
-def test_check_compares_with_prev_result(plugin: Plugin) -> None:
+def test_check_compares_with_prev_result(plugin: PluginUnderTest) -> None:
     """The result is what the runtime tells the cluster; CHECK has to stand for just that."""
     pod = plugin.attached()
     for what, result in _edited(pod):
@@ -69,7 +69,7 @@ def test_check_compares_with_prev_result(plugin: Plugin) -> None:
         _failed(outcome, f"CHECK fails when prevResult has {what}")
 
 
-def _edited(pod: Pod) -> Iterator[tuple[str, dict[str, Any]]]:
+def _edited(pod: CniAttachment) -> Iterator[tuple[str, dict[str, Any]]]:
     result = pod.result or {}
     for ip in result.get("ips") or []:
         other = "fd99::99/64" if ":" in ip["address"] else "203.0.113.99/24"
@@ -83,13 +83,13 @@ def _edited(pod: Pod) -> Iterator[tuple[str, dict[str, Any]]]:
             yield f"{value} as {member} of the interface", edited
 
 
-def _own_entry(result: dict[str, Any], pod: Pod) -> dict[str, Any] | None:
+def _own_entry(result: dict[str, Any], pod: CniAttachment) -> dict[str, Any] | None:
     entries: list[dict[str, Any]] = result.get("interfaces") or []
     return next((each for each in entries if each.get("sandbox") == pod.netns), None)
 
 
 @case("CNI-PLG-090", "CNI 1.1 CHECK", needs=[INTERFACE, NETNS, V0_4])
-def test_check_accepts_what_a_later_plugin_changed(plugin: Plugin) -> None:
+def test_check_accepts_what_a_later_plugin_changed(plugin: PluginUnderTest) -> None:
     """tuning gives another MAC, sbr moves routes: prevResult says so, and the first plugin of the
     list must not raise an alarm over it.
     """
@@ -106,25 +106,25 @@ def test_check_accepts_what_a_later_plugin_changed(plugin: Plugin) -> None:
         )
 
 
-def _give_mac(host: Host, pod: Pod, result: dict[str, Any]) -> None:
+def _give_mac(host: Host, pod: CniAttachment, result: dict[str, Any]) -> None:
     host.set_mac(pod.netns, pod.ifname, _OTHER_MAC)
     if entry := _own_entry(result, pod):
         entry["mac"] = _OTHER_MAC
 
 
-def _take_route(host: Host, pod: Pod, result: dict[str, Any]) -> None:
+def _take_route(host: Host, pod: CniAttachment, result: dict[str, Any]) -> None:
     if routes := result.pop("routes", None):
         host.delete_route(pod.netns, routes[0]["dst"])
         result["routes"] = routes[1:]
 
 
-def _add_interface(host: Host, pod: Pod, result: dict[str, Any]) -> None:
+def _add_interface(host: Host, pod: CniAttachment, result: dict[str, Any]) -> None:
     host.add_link(pod.netns, "later0")
     entry = {"name": "later0", "sandbox": pod.netns, "mac": host.links(pod.netns)["later0"].mac}
     result.setdefault("interfaces", []).append(entry)
 
 
-_LATER: dict[str, Callable[[Host, Pod, dict[str, Any]], None]] = {
+_LATER: dict[str, Callable[[Host, CniAttachment, dict[str, Any]], None]] = {
     "gave the interface another MAC": _give_mac,
     "took a route away": _take_route,
     "added an interface": _add_interface,
@@ -132,7 +132,7 @@ _LATER: dict[str, Callable[[Host, Pod, dict[str, Any]], None]] = {
 
 
 @case("CNI-PLG-091", "CNI 1.1 CHECK", needs=[INTERFACE, NETNS, DELEGATES, V0_4])
-def test_check_fails_when_ipam_does(plugin: Plugin) -> None:
+def test_check_fails_when_ipam_does(plugin: PluginUnderTest) -> None:
     """An address that is no longer reserved will be given to the next pod."""
     ipam = Delegate(plugin)
     pod = plugin.pod()
@@ -142,7 +142,7 @@ def test_check_fails_when_ipam_does(plugin: Plugin) -> None:
 
 
 @case("CNI-PLG-092", "CNI 1.1 CHECK", needs=[INTERFACE, NETNS, V0_4])
-def test_check_of_an_interface_without_addresses_succeeds(plugin: Plugin) -> None:
+def test_check_of_an_interface_without_addresses_succeeds(plugin: PluginUnderTest) -> None:
     """Networks of layer 2 have no IPAM plugin to ask."""
     pod = plugin.pod()
     outcome = plugin.add(pod, plugin.config(ipam=None))

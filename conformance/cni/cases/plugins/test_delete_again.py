@@ -7,9 +7,9 @@ from typing import Any
 import attrs
 
 from conformance.cni.needs import ATTACHES, SERVED, V0_4
+from conformance.cni.plugins.attachments import CniAttachment
 from conformance.cni.plugins.leftovers import used
-from conformance.cni.plugins.plugin import Plugin, succeeded
-from conformance.cni.plugins.pods import Pod
+from conformance.cni.plugins.plugin import PluginUnderTest, succeeded
 from conformance.engine.case import case
 from conformance.engine.verdict import Doubtful, expect, should
 from refimpl.cni.host import Snapshot
@@ -18,7 +18,7 @@ _TIMES = 3
 
 
 @case("CNI-PLG-071", "CNI 1.1 DEL", needs=[ATTACHES, V0_4])
-def test_delete_may_be_repeated(plugin: Plugin) -> None:
+def test_delete_may_be_repeated(plugin: PluginUnderTest) -> None:
     """A runtime that lost the answer, or whose list failed elsewhere, sends DEL again; a pod whose
     second DEL fails is never gone.
     """
@@ -28,7 +28,7 @@ def test_delete_may_be_repeated(plugin: Plugin) -> None:
 
 
 @case("CNI-PLG-072", "CNI 1.1 DEL", needs=[SERVED, V0_4])
-def test_delete_of_what_was_never_added_succeeds(plugin: Plugin) -> None:
+def test_delete_of_what_was_never_added_succeeds(plugin: PluginUnderTest) -> None:
     """After a failed ADD a runtime cleans up the whole list, also plugins that were never asked."""
     pod = plugin.pod()
     before = plugin.state()
@@ -51,7 +51,7 @@ _JUNK: dict[str, dict[str, Any]] = {
 
 
 @case("CNI-PLG-076", "CNI 1.1 DEL", needs=[ATTACHES, V0_4])
-def test_delete_needs_no_prev_result(plugin: Plugin) -> None:
+def test_delete_needs_no_prev_result(plugin: PluginUnderTest) -> None:
     """A runtime whose cache was lost or never written has none to give; with one that cannot be
     read the plugin does what it can without.
     """
@@ -65,7 +65,7 @@ def test_delete_needs_no_prev_result(plugin: Plugin) -> None:
 
 
 @case("CNI-PLG-125", "CNI 1.1 DEL", needs=[ATTACHES, V0_4])
-def test_delete_of_others_changes_nothing_of_an_attachment(plugin: Plugin) -> None:
+def test_delete_of_others_changes_nothing_of_an_attachment(plugin: PluginUnderTest) -> None:
     """A DEL that comes late, twice or for nobody must not reach the pods that run by then."""
     kept, never, gone = used(plugin).pod, plugin.pod(), plugin.pod()
     plugin.added(gone)
@@ -84,7 +84,7 @@ def test_delete_of_others_changes_nothing_of_an_attachment(plugin: Plugin) -> No
     plugin.deleted(kept)
 
 
-def _apart_from(pods: list[Pod], state: Snapshot) -> Snapshot:
+def _apart_from(pods: list[CniAttachment], state: Snapshot) -> Snapshot:
     """The state without the pods' own namespaces: what a DEL too many does there hurts nobody."""
     own = {pod.netns for pod in pods}
     others = {path: seen for path, seen in state.namespaces.items() if path not in own}

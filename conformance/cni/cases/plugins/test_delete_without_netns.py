@@ -9,9 +9,9 @@ from pathlib import Path
 import attrs
 
 from conformance.cni.needs import SERVED, V0_4, V1_1
+from conformance.cni.plugins.attachments import CniAttachment
 from conformance.cni.plugins.delegates import Delegate
-from conformance.cni.plugins.plugin import Plugin, succeeded
-from conformance.cni.plugins.pods import Pod
+from conformance.cni.plugins.plugin import PluginUnderTest, succeeded
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from refimpl.cni.execute import Outcome
@@ -22,8 +22,8 @@ from refimpl.cni.host import tree
 class _Attachment:
     """A pod that was ADDed where that is possible here, and how its release is seen."""
 
-    plugin: Plugin
-    pod: Pod
+    plugin: PluginUnderTest
+    pod: CniAttachment
     before: frozenset[str]
     ipam: Delegate | None
 
@@ -45,12 +45,12 @@ class _Attachment:
             expect(not kept, f"DEL with {how} releases the address", wanted="no entry", got=kept)
 
 
-def _store(plugin: Plugin) -> frozenset[str]:
+def _store(plugin: PluginUnderTest) -> frozenset[str]:
     """The files of an IPAM plugin that keeps its addresses in ipam.dataDir."""
     return frozenset(tree(plugin.data_dir))
 
 
-def _attachment(plugin: Plugin, number: int = 0) -> _Attachment:
+def _attachment(plugin: PluginUnderTest, number: int = 0) -> _Attachment:
     ipam = None
     if plugin.subject.delegates:
         ipam = Delegate(plugin, place=f"delegates-{number}")
@@ -66,7 +66,7 @@ def _attachment(plugin: Plugin, number: int = 0) -> _Attachment:
 
 
 @case("CNI-PLG-073", "CNI 1.1 DEL", needs=[SERVED, V0_4])
-def test_delete_releases_the_address_without_a_namespace(plugin: Plugin) -> None:
+def test_delete_releases_the_address_without_a_namespace(plugin: PluginUnderTest) -> None:
     """Runtimes forget the path once the namespace is gone; the address has to be free again, or
     the pool runs dry.
     """
@@ -77,7 +77,7 @@ def test_delete_releases_the_address_without_a_namespace(plugin: Plugin) -> None
 
 
 @case("CNI-PLG-074", "CNI 1.1 DEL", needs=[SERVED, V0_4])
-def test_delete_releases_the_address_when_the_path_is_missing(plugin: Plugin) -> None:
+def test_delete_releases_the_address_when_the_path_is_missing(plugin: PluginUnderTest) -> None:
     """After a reboot every path of the runtime's records leads nowhere."""
     attachment = _attachment(plugin)
     pod, how = attachment.pod, "a CNI_NETNS that is not there"
@@ -92,7 +92,7 @@ def test_delete_releases_the_address_when_the_path_is_missing(plugin: Plugin) ->
 
 
 @case("CNI-PLG-075", "CNI 1.1 DEL", needs=[SERVED, V1_1])
-def test_delete_releases_the_address_when_the_path_is_no_namespace(plugin: Plugin) -> None:
+def test_delete_releases_the_address_when_the_path_is_no_namespace(plugin: PluginUnderTest) -> None:
     """A file without its mount is what a crash leaves of a named namespace."""
     placed: dict[str, Callable[[Path], object]] = {
         "a plain file at CNI_NETNS": Path.touch,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from conformance.cni.needs import SERVED, V0_4, V1_0
+from conformance.cni.plugins.attachments import CniAttachment
 from conformance.cni.plugins.failures import attempt, ended, refused
-from conformance.cni.plugins.plugin import Plugin, succeeded
-from conformance.cni.plugins.pods import Pod
+from conformance.cni.plugins.plugin import PluginUnderTest, succeeded
 from conformance.engine.case import case
 from conformance.engine.verdict import Broken, expect
 from refimpl.cni.contract import Verb
@@ -19,7 +19,7 @@ _ANSWER_S = 5.0
 
 
 @case("CNI-PLG-019", "CNI 1.1 Error, code 6 and 7", needs=[V0_4])
-def test_a_stdin_that_is_no_object_is_refused(plugin: Plugin) -> None:
+def test_a_stdin_that_is_no_object_is_refused(plugin: PluginUnderTest) -> None:
     """A runtime whose cache was cut off by a crash sends such things, on DEL above all."""
     whole = documents.dump(plugin.config())
     variants = {
@@ -37,7 +37,7 @@ def test_a_stdin_that_is_no_object_is_refused(plugin: Plugin) -> None:
 
 
 @case("CNI-PLG-020", "CNI 1.1 Configuration format, name", needs=[V1_0])
-def test_an_illegal_network_name_is_refused(plugin: Plugin) -> None:
+def test_an_illegal_network_name_is_refused(plugin: PluginUnderTest) -> None:
     """It names directories and chains of the host."""
     pod = plugin.pod()
     for name, codes in (
@@ -53,7 +53,7 @@ def test_an_illegal_network_name_is_refused(plugin: Plugin) -> None:
 
 
 @case("CNI-PLG-021", "CNI 1.1 Error, code 6 and 7")
-def test_a_member_of_a_wrong_type_is_refused_as_such(plugin: Plugin) -> None:
+def test_a_member_of_a_wrong_type_is_refused_as_such(plugin: PluginUnderTest) -> None:
     """Codes are all a runtime can act on: this one says that no repetition helps.
 
     A plugin may pass over members that it has no use for.
@@ -82,7 +82,7 @@ def test_a_member_of_a_wrong_type_is_refused_as_such(plugin: Plugin) -> None:
             refused(outcome, _DECODE, rule)
 
 
-def _with_member(plugin: Plugin, pod: Pod, member: str, value: Any) -> Outcome:
+def _with_member(plugin: PluginUnderTest, pod: CniAttachment, member: str, value: Any) -> Outcome:
     request = plugin.request(Verb.ADD if plugin.attaches else Verb.DEL, pod)
     document = {**documents.parse(request.stdin).value, member: value}
     outcome = plugin.run(request.with_stdin(document))
@@ -92,7 +92,7 @@ def _with_member(plugin: Plugin, pod: Pod, member: str, value: Any) -> Outcome:
 
 
 @case("CNI-PLG-022", "robustness: the document on stdin")
-def test_odd_documents_are_answered_in_time(plugin: Plugin) -> None:
+def test_odd_documents_are_answered_in_time(plugin: PluginUnderTest) -> None:
     """A plugin that hangs on its input holds up every pod of the node behind it."""
     whole = documents.dump(plugin.config())
     deep = b"[" * 10_000 + b"]" * 10_000
@@ -118,7 +118,7 @@ def _more(document: bytes, member: bytes) -> bytes:
 
 
 @case("CNI-PLG-023", "CNI 1.1 Plugin configuration objects, Error code 2", needs=[SERVED])
-def test_an_unknown_member_is_ignored_or_named(plugin: Plugin) -> None:
+def test_an_unknown_member_is_ignored_or_named(plugin: PluginUnderTest) -> None:
     """Whoever misspelt a member has to learn which one it was."""
     member, value = "refimplUnknown", "acme-7"
     outcome = attempt(plugin, plugin.config(**{member: value}))
@@ -128,7 +128,7 @@ def test_an_unknown_member_is_ignored_or_named(plugin: Plugin) -> None:
 
 
 @case("CNI-PLG-024", "CNI conventions, args", needs=[SERVED])
-def test_what_args_holds_for_others_is_ignored(plugin: Plugin) -> None:
+def test_what_args_holds_for_others_is_ignored(plugin: PluginUnderTest) -> None:
     """`args` goes to every plugin of a network, and each understands some of it."""
     unknown = {"refimpl.example": {"zone": 7}, "cni": {"labels": [{"key": "a", "value": "b"}]}}
     outcome = attempt(plugin, plugin.config(args=unknown))
@@ -136,7 +136,7 @@ def test_what_args_holds_for_others_is_ignored(plugin: Plugin) -> None:
 
 
 @case("CNI-PLG-028", "CNI 1.1 Section 2, Overview: JSON")
-def test_members_are_known_by_their_exact_name(plugin: Plugin) -> None:
+def test_members_are_known_by_their_exact_name(plugin: PluginUnderTest) -> None:
     """A configuration that works with one plugin for its letter case fails with the next."""
     for member, other in (("name", "NAME"), ("cniVersion", "CNIVersion")):
         document = plugin.config()

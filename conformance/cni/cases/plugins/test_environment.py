@@ -6,7 +6,7 @@ import attrs
 
 from conformance.cni.needs import ATTACHES, NETNS, SERVED, UNAIDED, V0_4, V1_0
 from conformance.cni.plugins.failures import attempt, commanded, ended, refused
-from conformance.cni.plugins.plugin import Plugin, succeeded
+from conformance.cni.plugins.plugin import PluginUnderTest, succeeded
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from refimpl.cni.contract import SINCE, Verb, at_least
@@ -22,7 +22,7 @@ def _without_verb(request: Request) -> Request:
 
 
 @case("CNI-PLG-009", "CNI 1.1 Errors", needs=[V0_4])
-def test_a_call_without_a_command_fails(plugin: Plugin) -> None:
+def test_a_call_without_a_command_fails(plugin: PluginUnderTest) -> None:
     """A runtime that lost the variable must not take silence for an attachment."""
     request = _without_verb(plugin.request(Verb.ADD, plugin.pod()))
     for name, each in (
@@ -41,7 +41,7 @@ def _tells_about_itself(outcome: Outcome) -> bool:
 
 
 @case("CNI-PLG-010", "CNI 1.1 Error, code 4", needs=[V0_4])
-def test_an_unknown_command_is_refused_by_name(plugin: Plugin) -> None:
+def test_an_unknown_command_is_refused_by_name(plugin: PluginUnderTest) -> None:
     """The next version's verbs reach old plugins; taken for something else they do harm."""
     request = plugin.request(Verb.ADD, plugin.pod())
     for verb in ("add", "BOGUS", "ADD ", "UPDATE"):
@@ -50,7 +50,7 @@ def test_an_unknown_command_is_refused_by_name(plugin: Plugin) -> None:
 
 
 @case("CNI-PLG-011", "CNI 1.1 Error, code 3 and 4", needs=[V0_4])
-def test_the_command_is_judged_before_the_container_id(plugin: Plugin) -> None:
+def test_the_command_is_judged_before_the_container_id(plugin: PluginUnderTest) -> None:
     """GC has no container; code 3 would tell the runtime that there is nothing to clean up."""
     request = plugin.request(Verb.ADD, plugin.pod()).with_env(CNI_CONTAINERID=None)
     rule = "an unknown CNI_COMMAND without container id is refused for the command"
@@ -65,7 +65,7 @@ def test_the_command_is_judged_before_the_container_id(plugin: Plugin) -> None:
     expect(not about_id, rule, wanted="no word about the container id", got=outcome.brief())
 
 
-def _demands(plugin: Plugin) -> list[tuple[Verb, list[str]]]:
+def _demands(plugin: PluginUnderTest) -> list[tuple[Verb, list[str]]]:
     """The verbs the plugin knows and what each demands beside CNI_COMMAND."""
     known = [verb for verb in TABLE if at_least(plugin.newest, SINCE[verb])]
     needed = {verb: [n for n, how in TABLE[verb].items() if how == REQUIRED] for verb in known}
@@ -73,7 +73,7 @@ def _demands(plugin: Plugin) -> list[tuple[Verb, list[str]]]:
 
 
 @case("CNI-PLG-012", "CNI 1.1 Parameters", needs=[V0_4])
-def test_a_missing_variable_is_refused_by_name(plugin: Plugin) -> None:
+def test_a_missing_variable_is_refused_by_name(plugin: PluginUnderTest) -> None:
     """An empty path or name inside a plugin running as root ends anywhere on the host."""
     pod = plugin.pod()
     for verb, names in _demands(plugin):
@@ -84,7 +84,7 @@ def test_a_missing_variable_is_refused_by_name(plugin: Plugin) -> None:
 
 
 @case("CNI-PLG-013", "CNI 1.1 Error, code 4", needs=[V0_4])
-def test_all_missing_variables_are_named_at_once(plugin: Plugin) -> None:
+def test_all_missing_variables_are_named_at_once(plugin: PluginUnderTest) -> None:
     """Whoever writes a runtime should not have to find them one by one."""
     names = ["CNI_CONTAINERID", "CNI_NETNS", "CNI_IFNAME"]
     request = plugin.request(Verb.ADD, plugin.pod()).with_env(**dict.fromkeys(names))
@@ -93,7 +93,7 @@ def test_all_missing_variables_are_named_at_once(plugin: Plugin) -> None:
 
 
 @case("CNI-PLG-014", "CNI 1.1 Parameters", needs=[V1_0, UNAIDED])
-def test_cni_path_is_optional_for_a_plugin_that_runs_no_other(plugin: Plugin) -> None:
+def test_cni_path_is_optional_for_a_plugin_that_runs_no_other(plugin: PluginUnderTest) -> None:
     """A plugin that never looks for another has no use for a list of directories."""
     pod = plugin.pod()
     verbs = [Verb.ADD, Verb.CHECK, Verb.DEL] if plugin.attaches else [Verb.DEL]
@@ -109,7 +109,7 @@ def test_cni_path_is_optional_for_a_plugin_that_runs_no_other(plugin: Plugin) ->
 
 
 @case("CNI-PLG-015", "CNI 1.1 Parameters, CNI_CONTAINERID", needs=[V1_0])
-def test_an_illegal_container_id_is_refused(plugin: Plugin) -> None:
+def test_an_illegal_container_id_is_refused(plugin: PluginUnderTest) -> None:
     """It becomes part of paths and rules: one with a slash writes where it likes."""
     pod = plugin.pod()
     before = plugin.state()
@@ -122,7 +122,7 @@ def test_an_illegal_container_id_is_refused(plugin: Plugin) -> None:
 
 
 @case("CNI-PLG-016", "CNI 1.1 Parameters, CNI_CONTAINERID", needs=[V1_0])
-def test_a_long_container_id_is_taken_or_refused_cleanly(plugin: Plugin) -> None:
+def test_a_long_container_id_is_taken_or_refused_cleanly(plugin: PluginUnderTest) -> None:
     """No limit is written down; file and chain names have one, and a plugin must cope."""
     first = plugin.pod()
     for length in (1, 64, 255, 4096):
@@ -133,7 +133,7 @@ def test_a_long_container_id_is_taken_or_refused_cleanly(plugin: Plugin) -> None
 
 
 @case("CNI-PLG-017", "CNI 1.1 Parameters, CNI_IFNAME", needs=[V0_4])
-def test_an_impossible_interface_name_is_refused(plugin: Plugin) -> None:
+def test_an_impossible_interface_name_is_refused(plugin: PluginUnderTest) -> None:
     """Shortened or taken half, two names become one and pods share an interface."""
     request = plugin.request(Verb.ADD, plugin.pod())
     for text in ("a" * 16, ".", "..", "a/b", "a:b", "a b", "a\tb", "a\u2003b", "é" * 8):
@@ -142,7 +142,7 @@ def test_an_impossible_interface_name_is_refused(plugin: Plugin) -> None:
 
 
 @case("CNI-PLG-018", "CNI 1.1 Parameters, CNI_IFNAME")
-def test_an_interface_name_of_fifteen_characters_is_taken(plugin: Plugin) -> None:
+def test_an_interface_name_of_fifteen_characters_is_taken(plugin: PluginUnderTest) -> None:
     """It is the longest that Linux has, and runtimes generate such names."""
     pod = plugin.pod(ifname=_LONG_NAME)
     rule = f"CNI_IFNAME {_LONG_NAME} is accepted"
@@ -158,7 +158,7 @@ def test_an_interface_name_of_fifteen_characters_is_taken(plugin: Plugin) -> Non
 
 
 @case("CNI-PLG-025", "practice: the Go library, Kubernetes runtimes", needs=[SERVED])
-def test_unknown_cni_args_are_ignored_where_that_is_asked_for(plugin: Plugin) -> None:
+def test_unknown_cni_args_are_ignored_where_that_is_asked_for(plugin: PluginUnderTest) -> None:
     """Runtimes of Kubernetes send the pod's name to every plugin, with this word before it."""
     for word in ("1", "true", "True"):
         args = f"IgnoreUnknown={word};REFIMPL_UNKNOWN=value"
@@ -167,14 +167,14 @@ def test_unknown_cni_args_are_ignored_where_that_is_asked_for(plugin: Plugin) ->
 
 
 @case("CNI-PLG-026", "practice: the Go library refuses malformed CNI_ARGS")
-def test_malformed_cni_args_end_cleanly(plugin: Plugin) -> None:
+def test_malformed_cni_args_end_cleanly(plugin: PluginUnderTest) -> None:
     """They come from users' annotations; a crash tells nobody which one it was."""
     for args in ("A", "A=b=c", "IgnoreUnknown=1;"):
         ended(attempt(plugin, CNI_ARGS=args), f"CNI_ARGS {args!r} ends cleanly")
 
 
 @case("CNI-PLG-027", "robustness: the rest of the environment", needs=[SERVED])
-def test_what_is_no_parameter_has_no_effect(plugin: Plugin) -> None:
+def test_what_is_no_parameter_has_no_effect(plugin: PluginUnderTest) -> None:
     """Runtimes start plugins with what they have themselves, from wherever they are."""
     variants: list[tuple[str, dict[str, str | None], Conditions]] = [
         ("CNI_FOO set", {"CNI_FOO": "bar"}, PLAIN),
@@ -194,7 +194,7 @@ def test_what_is_no_parameter_has_no_effect(plugin: Plugin) -> None:
 
 
 @case("CNI-PLG-130", "CNI 1.1 Section 3, attachments", needs=[ATTACHES, NETNS, V0_4])
-def test_attachments_of_one_pod_name_are_apart(plugin: Plugin) -> None:
+def test_attachments_of_one_pod_name_are_apart(plugin: PluginUnderTest) -> None:
     """A pod that is made anew has the old one's name: the late DEL of the old must not hit it."""
     args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=refimpl;K8S_POD_NAME=web-0"
     first, second = plugin.attached(args=args), plugin.attached(args=args)

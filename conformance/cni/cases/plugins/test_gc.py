@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from conformance.cni.needs import ATTACHES, IPAM, LOCAL_STORE, NETNS, V1_1
+from conformance.cni.plugins.attachments import CniAttachment
 from conformance.cni.plugins.failures import refused
 from conformance.cni.plugins.obstacles import unremovable
-from conformance.cni.plugins.plugin import Plugin, succeeded
-from conformance.cni.plugins.pods import Pod
-from conformance.cni.plugins.reservations import NETWORK, Store, neighbours, ranged
+from conformance.cni.plugins.plugin import PluginUnderTest, succeeded
+from conformance.cni.plugins.reservations import NETWORK, Reservations, neighbours, ranged
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from refimpl.cni.contract import VERSIONS, ErrorCode, Verb, at_least
@@ -21,12 +21,12 @@ _LIST = "cni.dev/valid-attachments"
 _DECODE, _CONFIGURATION = 6, 7
 
 
-def _gc_with(plugin: Plugin, listed: Any) -> Outcome:
+def _gc_with(plugin: PluginUnderTest, listed: Any) -> Outcome:
     """GC with anything in the place of the list."""
     return plugin.run(plugin.request(Verb.GC, None, plugin.config() | {_LIST: listed}))
 
 
-def _kept(store: Store, pods: Iterable[Pod], rule: str) -> None:
+def _kept(store: Reservations, pods: Iterable[CniAttachment], rule: str) -> None:
     """Raises Broken unless these attachments and no others have reservations."""
     wanted = sorted((pod.container_id, pod.ifname) for pod in pods)
     found = sorted(store.owners().values())
@@ -34,7 +34,7 @@ def _kept(store: Store, pods: Iterable[Pod], rule: str) -> None:
 
 
 @case("CNI-PLG-095", "CNI 1.1 GC", needs=[IPAM, LOCAL_STORE, V1_1])
-def test_gc_releases_what_is_not_in_the_list(plugin: Plugin) -> None:
+def test_gc_releases_what_is_not_in_the_list(plugin: PluginUnderTest) -> None:
     """A pod whose DEL never came holds its address for ever, unless GC finds it."""
     kept, *stale = neighbours(plugin.pod(), 3)
     for pod in (kept, *stale):
@@ -42,21 +42,21 @@ def test_gc_releases_what_is_not_in_the_list(plugin: Plugin) -> None:
     elsewhere, network = neighbours(plugin.pod(), 1)[0], f"{plugin.network}-other"
     plugin.added(elsewhere, plugin.config(name=network))
     succeeded(plugin.gc([kept]), "GC succeeds")
-    _kept(Store(plugin), [kept], "GC releases what is not in the list, and that alone")
-    _kept(Store(plugin, network), [elsewhere], "GC touches no other network")
+    _kept(Reservations(plugin), [kept], "GC releases what is not in the list, and that alone")
+    _kept(Reservations(plugin, network), [elsewhere], "GC touches no other network")
 
 
 @case("CNI-PLG-096", "CNI 1.1 GC", needs=[IPAM, LOCAL_STORE, V1_1])
-def test_gc_with_an_empty_list_releases_everything(plugin: Plugin) -> None:
+def test_gc_with_an_empty_list_releases_everything(plugin: PluginUnderTest) -> None:
     """After a reboot no attachment is valid, and the store still holds them all."""
     for pod in neighbours(plugin.pod(), 2):
         plugin.added(pod)
     succeeded(plugin.gc([]), "GC with an empty list succeeds")
-    _kept(Store(plugin), [], "GC with an empty list releases everything of the network")
+    _kept(Reservations(plugin), [], "GC with an empty list releases everything of the network")
 
 
 @case("CNI-PLG-097", "CNI 1.1 GC", needs=[ATTACHES, V1_1])
-def test_gc_without_a_list_changes_nothing(plugin: Plugin) -> None:
+def test_gc_without_a_list_changes_nothing(plugin: PluginUnderTest) -> None:
     """A runtime that forgot the list, or means another key, must not tear every pod down."""
     plugin.attached()
     before = plugin.state()
@@ -73,11 +73,11 @@ def test_gc_without_a_list_changes_nothing(plugin: Plugin) -> None:
 
 
 @case("CNI-PLG-098", "CNI 1.1 GC", needs=[IPAM, LOCAL_STORE, V1_1])
-def test_gc_compares_whole_attachments(plugin: Plugin) -> None:
+def test_gc_compares_whole_attachments(plugin: PluginUnderTest) -> None:
     """Ids of one runtime begin alike, and one container may have several interfaces."""
     pod, old = neighbours(plugin.pod(), 2)
     plugin.added(pod)
-    store, numbers = Store(plugin), itertools.count(200)
+    store, numbers = Reservations(plugin), itertools.count(200)
     internals = store.internals()
     strangers = {
         "another interface of a valid container": (pod.container_id, f"{pod.ifname}9"),
@@ -101,7 +101,7 @@ def test_gc_compares_whole_attachments(plugin: Plugin) -> None:
 
 
 @case("CNI-PLG-099", "practice: the reference library")
-def test_gc_is_refused_for_versions_before_it(plugin: Plugin) -> None:
+def test_gc_is_refused_for_versions_before_it(plugin: PluginUnderTest) -> None:
     """GC came with 1.1.0. A plugin that never heard of it says so; one that has refuses to guess
     what a document of an older version lists.
     """
@@ -113,11 +113,11 @@ def test_gc_is_refused_for_versions_before_it(plugin: Plugin) -> None:
 
 
 @case("CNI-PLG-101", "CNI 1.1 GC", needs=[IPAM, LOCAL_STORE, NETNS, V1_1])
-def test_gc_goes_on_after_an_entry_it_cannot_release(plugin: Plugin) -> None:
+def test_gc_goes_on_after_an_entry_it_cannot_release(plugin: PluginUnderTest) -> None:
     """One bad entry must not keep all others, and nobody looks after it unless it is told."""
     for pod in neighbours(plugin.pod(), 3):
         plugin.added(pod)
-    store = Store(plugin)
+    store = Reservations(plugin)
     stuck = sorted(store.owners())[1]
     unremovable(plugin, store.folder / stuck)
     outcome = plugin.gc([])
@@ -129,10 +129,10 @@ def test_gc_goes_on_after_an_entry_it_cannot_release(plugin: Plugin) -> None:
 
 
 @case("CNI-PLG-102", "CNI 1.1 GC", needs=[V1_1])
-def test_gc_may_be_repeated_and_told_of_strangers(plugin: Plugin) -> None:
+def test_gc_may_be_repeated_and_told_of_strangers(plugin: PluginUnderTest) -> None:
     """Runtimes call it at each start; they may know of attachments that never came about."""
     pods = [plugin.attached()] if plugin.attaches else []
-    stranger = Pod("refimpl-never-added", "", plugin.settings.ifname or "eth0")
+    stranger = CniAttachment("refimpl-never-added", "", plugin.settings.ifname or "eth0")
     before = plugin.state()
     for name, valid in (
         ("of the first time", pods),
@@ -146,7 +146,7 @@ def test_gc_may_be_repeated_and_told_of_strangers(plugin: Plugin) -> None:
 
 
 @case("CNI-PLG-127", "CNI 1.1 GC, Error", needs=[IPAM, LOCAL_STORE, V1_1])
-def test_gc_refuses_a_malformed_list(plugin: Plugin) -> None:
+def test_gc_refuses_a_malformed_list(plugin: PluginUnderTest) -> None:
     """A list that is half understood names fewer attachments than there are: the rest goes."""
     pod = plugin.attached()
     name, number = {"ifname": pod.ifname}, {"containerID": 5, "ifname": pod.ifname}
@@ -154,7 +154,7 @@ def test_gc_refuses_a_malformed_list(plugin: Plugin) -> None:
     found: list[tuple[Any, Outcome]] = []
     for listed in lists:
         found.append((listed, _gc_with(plugin, listed)))
-        _kept(Store(plugin), [pod], f"GC with {listed!r} for the list releases nothing")
+        _kept(Reservations(plugin), [pod], f"GC with {listed!r} for the list releases nothing")
     for listed, outcome in found:
         code = outcome.error.code if not outcome.ok and outcome.error else None
         known = code in (_DECODE, _CONFIGURATION)
@@ -163,7 +163,7 @@ def test_gc_refuses_a_malformed_list(plugin: Plugin) -> None:
 
 
 @case("CNI-PLG-128", "CNI 1.1 GC", needs=[IPAM, V1_1])
-def test_gc_needs_neither_a_store_nor_ranges(plugin: Plugin) -> None:
+def test_gc_needs_neither_a_store_nor_ranges(plugin: PluginUnderTest) -> None:
     """Runtimes call it for every network, used or not, and with what is configured by then."""
     before = plugin.state()
     succeeded(plugin.gc([]), "GC of a network that was never used succeeds")

@@ -8,17 +8,17 @@ import os
 import pytest
 
 from conformance.cni.needs import DELEGATES, INTERFACE, NETNS, V0_4, V1_0
+from conformance.cni.plugins.attachments import CniAttachment
 from conformance.cni.plugins.delegates import Delegate
 from conformance.cni.plugins.leftovers import used
-from conformance.cni.plugins.plugin import Plugin, succeeded
-from conformance.cni.plugins.pods import Pod
+from conformance.cni.plugins.plugin import PluginUnderTest, succeeded
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from refimpl.cni.host import HostError
 
 
 @case("CNI-PLG-070", "CNI 1.1 DEL", needs=[INTERFACE, NETNS])
-def test_delete_undoes_an_add(plugin: Plugin) -> None:
+def test_delete_undoes_an_add(plugin: PluginUnderTest) -> None:
     """What stays behind adds up, pod by pod, until the node is out of addresses or links."""
     network = used(plugin)
     plugin.added(network.pod)
@@ -27,7 +27,7 @@ def test_delete_undoes_an_add(plugin: Plugin) -> None:
 
 
 @case("CNI-PLG-077", "CNI 1.1 DEL", needs=[INTERFACE, NETNS, V0_4])
-def test_delete_succeeds_when_links_of_the_host_are_gone(plugin: Plugin) -> None:
+def test_delete_succeeds_when_links_of_the_host_are_gone(plugin: PluginUnderTest) -> None:
     """An uplink that was unplugged, a bridge that an administrator removed: pods of it have to be
     deletable all the same, or they stay for ever.
     """
@@ -43,7 +43,7 @@ def test_delete_succeeds_when_links_of_the_host_are_gone(plugin: Plugin) -> None
         succeeded(plugin.delete(pod), f"DEL succeeds although {name} was removed before")
 
 
-def _host_links(plugin: Plugin, pod: Pod) -> list[str]:
+def _host_links(plugin: PluginUnderTest, pod: CniAttachment) -> list[str]:
     """The parent or bridge that the configuration names, then what the result names beside it."""
     named = [plugin.subject.config.get(member) for member in ("master", "bridge")]
     entries = (pod.result or {}).get("interfaces") or []
@@ -53,7 +53,7 @@ def _host_links(plugin: Plugin, pod: Pod) -> list[str]:
 
 
 @case("CNI-PLG-078", "CNI 1.1 DEL", needs=[INTERFACE, NETNS, DELEGATES, V1_0])
-def test_a_failing_ipam_keeps_no_interface_from_being_deleted(plugin: Plugin) -> None:
+def test_a_failing_ipam_keeps_no_interface_from_being_deleted(plugin: PluginUnderTest) -> None:
     """The error has to reach the runtime, which asks again; until then the interface must not go
     on with an address that may be given to another.
     """
@@ -74,7 +74,9 @@ def test_a_failing_ipam_keeps_no_interface_from_being_deleted(plugin: Plugin) ->
 
 
 @case("CNI-PLG-082", "CNI 1.1 DEL", needs=[INTERFACE, NETNS])
-def test_delete_of_an_unknown_attachment_spares_a_foreign_interface(plugin: Plugin) -> None:
+def test_delete_of_an_unknown_attachment_spares_a_foreign_interface(
+    plugin: PluginUnderTest,
+) -> None:
     """A late DEL for a container that is long gone may hit a namespace that another one uses."""
     pod = plugin.pod()
     if pod.ifname in plugin.host.links(pod.netns):
@@ -95,7 +97,7 @@ OWN = "refimpl-own"
 
 
 @case("CNI-PLG-126", "CNI 1.1 DEL", needs=[INTERFACE, V0_4])
-def test_delete_in_the_plugins_own_namespace_is_refused(plugin: Plugin) -> None:
+def test_delete_in_the_plugins_own_namespace_is_refused(plugin: PluginUnderTest) -> None:
     """A wrong CNI_NETNS would cost the node its own network."""
     if not plugin.has_host and os.geteuid() == 0:
         pytest.skip("a plugin that obeys would do it to this machine: there is no other namespace")
@@ -114,6 +116,6 @@ def test_delete_in_the_plugins_own_namespace_is_refused(plugin: Plugin) -> None:
     expect(not touched, f"{rule} before any work", wanted="no difference", got=touched)
 
 
-def _removed(plugin: Plugin, name: str) -> None:
+def _removed(plugin: PluginUnderTest, name: str) -> None:
     with contextlib.suppress(HostError):
         plugin.host.delete_link(None, name)

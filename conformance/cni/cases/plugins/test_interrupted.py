@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from conformance.cni.needs import ATTACHES, V0_4
+from conformance.cni.plugins.attachments import CniAttachment
 from conformance.cni.plugins.leftovers import again, used
-from conformance.cni.plugins.plugin import Plugin, succeeded
-from conformance.cni.plugins.pods import Pod
+from conformance.cni.plugins.plugin import PluginUnderTest, succeeded
 from conformance.engine.case import case
 from refimpl.cni.contract import Verb
 from refimpl.cni.execute import PLAIN, Conditions, Outcome
@@ -17,7 +17,7 @@ _NEVER = Conditions(kill_after_s=3600)
 
 
 @case("CNI-PLG-083", "CNI 1.1 DEL", needs=[ATTACHES, V0_4])
-def test_delete_clears_up_after_an_add_that_was_killed(plugin: Plugin) -> None:
+def test_delete_clears_up_after_an_add_that_was_killed(plugin: PluginUnderTest) -> None:
     """DEL is all that a runtime can do about a half-made attachment: what it misses, stays."""
     network = used(plugin)
     whole_s = _run(plugin, Verb.ADD, network.pod, _NEVER).duration_s
@@ -31,7 +31,7 @@ def test_delete_clears_up_after_an_add_that_was_killed(plugin: Plugin) -> None:
 
 
 @case("CNI-PLG-084", "CNI 1.1 DEL", needs=[ATTACHES, V0_4])
-def test_delete_goes_on_where_a_killed_delete_stopped(plugin: Plugin) -> None:
+def test_delete_goes_on_where_a_killed_delete_stopped(plugin: PluginUnderTest) -> None:
     """A half-done DEL must not make the next one stumble over what is gone already."""
     network = used(plugin)
     plugin.added(network.pod)
@@ -49,6 +49,8 @@ def _when(part: float, whole_s: float) -> str:
     return f"after {part * whole_s * 1000:.0f} of {whole_s * 1000:.0f} ms"
 
 
-def _run(plugin: Plugin, verb: Verb, pod: Pod, how: Conditions = PLAIN) -> Outcome:
+def _run(
+    plugin: PluginUnderTest, verb: Verb, pod: CniAttachment, how: Conditions = PLAIN
+) -> Outcome:
     """Without the result of an ADD: a runtime has none of one that was killed."""
     return plugin.run(plugin.request(verb, pod, plugin.config()), conditions=how)

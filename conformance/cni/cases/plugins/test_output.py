@@ -7,7 +7,7 @@ from typing import Any
 
 from conformance.cni.needs import ATTACHES, V0_4
 from conformance.cni.plugins.failures import OWN_NETNS, consistent, is_error, pieces, provoked, runs
-from conformance.cni.plugins.plugin import Plugin, result_of
+from conformance.cni.plugins.plugin import PluginUnderTest, result_of
 from conformance.engine.case import case
 from conformance.engine.verdict import Broken, expect
 from refimpl.cni.contract import Kind, Verb, allowed_code, at_least, problems
@@ -16,7 +16,7 @@ from refimpl.documents import json as documents
 
 
 @case("CNI-PLG-029", "CNI 1.1 ADD success", needs=[ATTACHES])
-def test_add_prints_one_json_object_and_nothing_else(plugin: Plugin) -> None:
+def test_add_prints_one_json_object_and_nothing_else(plugin: PluginUnderTest) -> None:
     """A log line or a byte order mark before it, and the runtime throws the pod away."""
     outcome = plugin.add(plugin.pod())
     rule = "stdout of a successful ADD is one JSON object in UTF-8"
@@ -35,7 +35,7 @@ def _decimal(value: Any, problem: Any) -> bool:
 
 
 @case("CNI-PLG-030", "CNI 1.1 Error")
-def test_a_failure_prints_one_error_object(plugin: Plugin) -> None:
+def test_a_failure_prints_one_error_object(plugin: PluginUnderTest) -> None:
     """It is all that a user sees of what went wrong; up to CNI 0.4 it is a must."""
     for failure in provoked(plugin):
         found, rest = pieces(failure.outcome.stdout)
@@ -52,7 +52,7 @@ def test_a_failure_prints_one_error_object(plugin: Plugin) -> None:
 
 
 @case("CNI-PLG-031", "CNI 1.1 Error")
-def test_an_error_object_has_the_version_of_the_request(plugin: Plugin) -> None:
+def test_an_error_object_has_the_version_of_the_request(plugin: PluginUnderTest) -> None:
     """Runtimes read an error as a document of the version they used."""
     for failure in provoked(plugin):
         found, _ = pieces(failure.outcome.stdout)
@@ -70,7 +70,7 @@ def test_an_error_object_has_the_version_of_the_request(plugin: Plugin) -> None:
 
 
 @case("CNI-PLG-032", "CNI 1.1 Errors")
-def test_a_call_ends_with_success_or_with_an_error_never_both(plugin: Plugin) -> None:
+def test_a_call_ends_with_success_or_with_an_error_never_both(plugin: PluginUnderTest) -> None:
     """A runtime that reads the first document sees a success which the exit code denies."""
     for name, outcome, _ in runs(plugin):
         if name == OWN_NETNS and _practical(plugin):
@@ -79,7 +79,7 @@ def test_a_call_ends_with_success_or_with_an_error_never_both(plugin: Plugin) ->
 
 
 @case("CNI-PLG-033", "CNI 1.1 Error, codes", needs=[V0_4])
-def test_error_codes_are_those_of_the_table_or_the_plugins_own(plugin: Plugin) -> None:
+def test_error_codes_are_those_of_the_table_or_the_plugins_own(plugin: PluginUnderTest) -> None:
     """The codes up to 99 have meanings that runtimes act on, the free ones will get theirs."""
     for failure in provoked(plugin):
         found, _ = pieces(failure.outcome.stdout)
@@ -94,12 +94,12 @@ def test_error_codes_are_those_of_the_table_or_the_plugins_own(plugin: Plugin) -
             )
 
 
-def _practical(plugin: Plugin) -> bool:
+def _practical(plugin: PluginUnderTest) -> bool:
     return plugin.settings.policy == "practice"
 
 
 @case("CNI-PLG-034", "CNI 1.1 Section 5: logs on stderr")
-def test_nothing_but_documents_is_printed_on_stdout(plugin: Plugin) -> None:
+def test_nothing_but_documents_is_printed_on_stdout(plugin: PluginUnderTest) -> None:
     """A log line on stdout makes every answer unreadable (seen in the field)."""
     for name, outcome, _ in runs(plugin):
         _, rest = pieces(outcome.stdout)
@@ -107,7 +107,7 @@ def test_nothing_but_documents_is_printed_on_stdout(plugin: Plugin) -> None:
 
 
 @case("CNI-PLG-035", "CNI 1.1 CNI operations", needs=[V0_4])
-def test_verbs_without_a_result_print_nothing_when_they_succeed(plugin: Plugin) -> None:
+def test_verbs_without_a_result_print_nothing_when_they_succeed(plugin: PluginUnderTest) -> None:
     """Only ADD and VERSION have something to say; a runtime may take more for an error."""
     pod = plugin.pod()
     calls = []
@@ -123,7 +123,7 @@ def test_verbs_without_a_result_print_nothing_when_they_succeed(plugin: Plugin) 
 
 
 @case("CNI-PLG-036", "practice: runtimes in Go read both streams to their end")
-def test_nothing_outlives_a_call(plugin: Plugin) -> None:
+def test_nothing_outlives_a_call(plugin: PluginUnderTest) -> None:
     """A child that inherited stdout makes the runtime wait for it, pod after pod."""
     pod = plugin.pod()
     for name, request in (
@@ -139,7 +139,7 @@ def test_nothing_outlives_a_call(plugin: Plugin) -> None:
 
 
 @case("CNI-PLG-037", "robustness: stdout that cannot be written")
-def test_a_result_that_cannot_be_told_is_no_success(plugin: Plugin) -> None:
+def test_a_result_that_cannot_be_told_is_no_success(plugin: PluginUnderTest) -> None:
     """The runtime never learns of the attachment, so it had better not be there.
 
     A signal is a failure too: a pipe that nobody reads ends many programs.

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from conformance.cni.needs import CHAINED, NETNS, V1_0
+from conformance.cni.plugins.attachments import CniAttachment
 from conformance.cni.plugins.failures import ended
-from conformance.cni.plugins.passed_on import earlier, in_version, own_entry, passed_on
-from conformance.cni.plugins.plugin import Plugin, result_of
-from conformance.cni.plugins.pods import Pod
+from conformance.cni.plugins.passed_on import in_version, own_entry, passed_on, prev_result_of
+from conformance.cni.plugins.plugin import PluginUnderTest, result_of
 from conformance.cni.plugins.results import shapes, told
 from conformance.cni.target import CniTarget
 from conformance.engine.case import case
@@ -29,7 +29,7 @@ _MAC, _MTU = "02:00:5e:10:00:99", 1380
 
 
 @case("CNI-PLG-060", "CNI 1.1 Error", needs=[CHAINED])
-def test_add_without_prev_result_is_refused(plugin: Plugin) -> None:
+def test_add_without_prev_result_is_refused(plugin: PluginUnderTest) -> None:
     """A chained plugin that was put first in its list: the user has to read that, and no stack
     trace, whether or not there is something for it to do.
     """
@@ -48,23 +48,23 @@ def test_add_without_prev_result_is_refused(plugin: Plugin) -> None:
 
 
 @case("CNI-PLG-061", "CNI 1.1 ADD", needs=[CHAINED, NETNS])
-def test_prev_result_is_passed_on(plugin: Plugin) -> None:
+def test_prev_result_is_passed_on(plugin: PluginUnderTest) -> None:
     """The last plugin's result is all that a runtime learns: an address that is lost on the way is
     a pod without one.
     """
     pod = plugin.pod()
     for version in shapes(plugin):
-        config, given = plugin.config(version), earlier(pod, version)
+        config, given = plugin.config(version), prev_result_of(pod, version)
         got = plugin.added(pod, config)
         passed_on(plugin, pod, given, got, f"a result of {version} is passed on")
         plugin.delete(pod)
 
 
 @case("CNI-PLG-062", "CNI 1.1 ADD", needs=[CHAINED, NETNS, V1_0])
-def test_members_that_the_plugin_does_not_know_are_passed_on(plugin: Plugin) -> None:
+def test_members_that_the_plugin_does_not_know_are_passed_on(plugin: PluginUnderTest) -> None:
     """Vendors tell each other more than the specification knows, and a newer one knows more."""
     pod = plugin.pod()
-    given = _extended(earlier(pod, plugin.newest))
+    given = _extended(prev_result_of(pod, plugin.newest))
     got = plugin.added(pod, prev_result=given)
     rule = "a result with members that no version defines is passed on"
     passed_on(plugin, pod, given, got, rule)
@@ -96,7 +96,7 @@ def _strangers(value: Any, place: str = "the result") -> Iterator[str]:
 
 
 @case("CNI-PLG-063", "CNI 1.1 ADD", needs=[CHAINED, NETNS])
-def test_a_prev_result_of_another_version_is_converted_or_refused(plugin: Plugin) -> None:
+def test_a_prev_result_of_another_version_is_converted_or_refused(plugin: PluginUnderTest) -> None:
     """Runtimes get the version wrong, too; a result with the label of one version and the members
     of another is read by nobody.
     """
@@ -111,7 +111,11 @@ def test_a_prev_result_of_another_version_is_converted_or_refused(plugin: Plugin
 
 
 def _converted(
-    plugin: Plugin, pod: Pod, outcome: Outcome, wanted: Document | None, rule: str
+    plugin: PluginUnderTest,
+    pod: CniAttachment,
+    outcome: Outcome,
+    wanted: Document | None,
+    rule: str,
 ) -> None:
     """Raises Broken for a success with another result than `wanted`, and for a failure without a
     word.
@@ -126,12 +130,12 @@ def _converted(
     return passed_on(plugin, pod, wanted, got, rule)
 
 
-def _odd_ones(pod: Pod, version: str) -> Iterator[tuple[str, Any, Document | None]]:
+def _odd_ones(pod: CniAttachment, version: str) -> Iterator[tuple[str, Any, Document | None]]:
     """Name, what is given, and what it says in the version; None for nothing that could be said."""
-    true = earlier(pod, version)
+    true = prev_result_of(pod, version)
     for other in ("0.4.0", "1.0.0", "1.1.0"):
         if other != version:
-            foreign = earlier(pod, other)
+            foreign = prev_result_of(pod, other)
             yield f"of {other}", foreign, in_version(foreign, version)
     bare = {name: value for name, value in true.items() if name != "cniVersion"}
     yield "without cniVersion", bare, true
@@ -140,7 +144,7 @@ def _odd_ones(pod: Pod, version: str) -> Iterator[tuple[str, Any, Document | Non
 
 
 @case("CNI-PLG-064", "CNI 1.1 ADD", needs=[CHAINED, NETNS])
-def test_only_the_interface_of_the_call_is_touched(plugin: Plugin) -> None:
+def test_only_the_interface_of_the_call_is_touched(plugin: PluginUnderTest) -> None:
     """A result tells of the bridge and the other end, too, and a namespace may have more
     interfaces; they belong to others. Tried with a MAC and an MTU, for a plugin that changes them.
     """
@@ -159,7 +163,7 @@ def test_only_the_interface_of_the_call_is_touched(plugin: Plugin) -> None:
 
 
 @case("CNI-PLG-065", "CNI 1.1 ADD", needs=[CHAINED, NETNS])
-def test_a_changed_mac_or_mtu_is_in_the_result(plugin: Plugin) -> None:
+def test_a_changed_mac_or_mtu_is_in_the_result(plugin: PluginUnderTest) -> None:
     """CHECK, and whoever sets up neighbours, work with what the result says. Results have `mtu`
     since 1.1.0.
     """
@@ -167,7 +171,7 @@ def test_a_changed_mac_or_mtu_is_in_the_result(plugin: Plugin) -> None:
     for name, config in _adjusting(plugin):
         pod = plugin.pod()
         before = plugin.host.links(pod.netns)[pod.ifname]
-        got = _answer(plugin, pod, name, config, earlier(pod, plugin.newest))
+        got = _answer(plugin, pod, name, config, prev_result_of(pod, plugin.newest))
         if got is None:
             continue
         link = plugin.host.links(pod.netns)[pod.ifname]
@@ -180,7 +184,7 @@ def test_a_changed_mac_or_mtu_is_in_the_result(plugin: Plugin) -> None:
         pytest.skip(f"{plugin.name} changes neither mac nor mtu")
 
 
-def _hardware(of: Link | Interface, plugin: Plugin) -> dict[str, Any]:
+def _hardware(of: Link | Interface, plugin: PluginUnderTest) -> dict[str, Any]:
     mtu = {"mtu": of.mtu} if contract.at_least(plugin.newest, "1.1.0") else {}
     return {"mac": of.mac.lower(), **mtu}
 
@@ -188,7 +192,7 @@ def _hardware(of: Link | Interface, plugin: Plugin) -> dict[str, Any]:
 _PLAIN = "as configured"
 
 
-def _adjusting(plugin: Plugin) -> Iterator[tuple[str, Document]]:
+def _adjusting(plugin: PluginUnderTest) -> Iterator[tuple[str, Document]]:
     """The plugin's document, then with other hardware asked for as plugins commonly take it."""
     runtime = plugin.config().get("runtimeConfig", {})
     yield _PLAIN, plugin.config()
@@ -197,7 +201,7 @@ def _adjusting(plugin: Plugin) -> Iterator[tuple[str, Document]]:
 
 
 def _answer(
-    plugin: Plugin, pod: Pod, name: str, config: Document, given: Document
+    plugin: PluginUnderTest, pod: CniAttachment, name: str, config: Document, given: Document
 ) -> Document | None:
     """The result; None where a member was refused that the plugin does not know."""
     outcome = plugin.add(pod, config, prev_result=given)
@@ -210,9 +214,9 @@ def _answer(
 _BESIDE = "beside0"
 
 
-def _beside_others(plugin: Plugin, pod: Pod) -> Document:
+def _beside_others(plugin: PluginUnderTest, pod: CniAttachment) -> Document:
     """What a bridge with addresses of both families tells, made true; and an interface beside."""
-    given = earlier(pod, plugin.newest)
+    given = prev_result_of(pod, plugin.newest)
     bridge = _bridge(given["interfaces"][0]["name"])
     plugin.host.add_link(None, bridge)
     plugin.scope.callback(lambda: plugin.host.delete_link(None, bridge))
@@ -229,7 +233,7 @@ def _bridge(outside: str) -> str:
     return f"{outside[-13:]}br"
 
 
-def _others(plugin: Plugin, pod: Pod) -> dict[str, Link]:
+def _others(plugin: PluginUnderTest, pod: CniAttachment) -> dict[str, Link]:
     """The links that `_beside_others` tells of, and the one beside."""
     host, inside = plugin.host.links(None), plugin.host.links(pod.netns)
     outside = str((pod.before or {})["interfaces"][0]["name"])
@@ -238,7 +242,7 @@ def _others(plugin: Plugin, pod: Pod) -> dict[str, Link]:
 
 
 @case("CNI-PLG-122", "CNI 1.1 ADD", needs=[CHAINED, NETNS])
-def test_any_valid_prev_result_is_passed_on(plugin: Plugin, cni: CniTarget) -> None:
+def test_any_valid_prev_result_is_passed_on(plugin: PluginUnderTest, cni: CniTarget) -> None:
     """Nobody knows what other plugins of a list will tell; whatever is valid has to go through."""
     from hypothesis import given, seed
 
@@ -260,7 +264,7 @@ def test_any_valid_prev_result_is_passed_on(plugin: Plugin, cni: CniTarget) -> N
     holds()
 
 
-def _chainable(plugin: Plugin) -> list[str]:
+def _chainable(plugin: PluginUnderTest) -> list[str]:
     """The versions with chains; as many times the newest, which has the most to say."""
     known = [version for version in contract.VERSIONS if version in plugin.versions]
     chained = [version for version in known if contract.at_least(version, "0.3.0")]

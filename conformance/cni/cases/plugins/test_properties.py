@@ -9,7 +9,7 @@ from typing import Any
 
 from conformance.cni.needs import ATTACHES
 from conformance.cni.plugins.failures import commanded, consistent, pieces
-from conformance.cni.plugins.plugin import Plugin, result_of
+from conformance.cni.plugins.plugin import PluginUnderTest, result_of
 from conformance.cni.plugins.results import shapes
 from conformance.cni.target import CniTarget
 from conformance.engine.case import case
@@ -23,7 +23,7 @@ _END_S = 5.0
 
 
 @case("CNI-PLG-120", "CNI 1.1 Section 2, Errors")
-def test_any_input_ends_with_one_document_at_most(plugin: Plugin, cni: CniTarget) -> None:
+def test_any_input_ends_with_one_document_at_most(plugin: PluginUnderTest, cni: CniTarget) -> None:
     """Input comes from files, annotations and other plugins; none of it may hang the node."""
     from hypothesis import given, seed
 
@@ -55,7 +55,7 @@ Writer = Callable[[Mapping[str, Any]], bytes]
 
 
 @case("CNI-PLG-123", "CNI 1.1 Section 5, the Go library's conversions", needs=[ATTACHES])
-def test_results_of_all_versions_tell_the_same(plugin: Plugin) -> None:
+def test_results_of_all_versions_tell_the_same(plugin: PluginUnderTest) -> None:
     """One node asks in one version, the next in another: the pod must be the same on both.
 
     Each result is that of the newest version as the conversion of results says it, but for what
@@ -79,7 +79,7 @@ def test_results_of_all_versions_tell_the_same(plugin: Plugin) -> None:
                 expect(back == result, rule, wanted=result, got=back)
 
 
-def _result(plugin: Plugin, version: str) -> Result:
+def _result(plugin: PluginUnderTest, version: str) -> Result:
     pod = plugin.pod()
     document = plugin.added(pod, plugin.config(version))
     plugin.delete(pod)
@@ -104,7 +104,7 @@ def _network(address: str) -> str:
 
 
 @case("CNI-PLG-124", "CNI 1.1 Section 2, Overview: JSON")
-def test_the_form_of_a_document_makes_no_difference(plugin: Plugin) -> None:
+def test_the_form_of_a_document_makes_no_difference(plugin: PluginUnderTest) -> None:
     """Runtimes write the same configuration in their own way, and no two alike."""
     good, bad = plugin.config(), plugin.config(name="no name")
     for name, document in (("a good document", good), ("a bad document", bad)):
@@ -115,7 +115,7 @@ def test_the_form_of_a_document_makes_no_difference(plugin: Plugin) -> None:
             expect(got == plain, rule, wanted=plain, got=got)
 
 
-def _ending(plugin: Plugin, document: Mapping[str, Any], write: Writer) -> tuple[str, Any]:
+def _ending(plugin: PluginUnderTest, document: Mapping[str, Any], write: Writer) -> tuple[str, Any]:
     """How an ADD of a new pod ended, and what of it is the same each time."""
     pod = plugin.pod()
     request = plugin.request(Verb.ADD if plugin.attaches else Verb.DEL, pod, document)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from conformance.cni.needs import ATTACHES
-from conformance.cni.plugins.plugin import Plugin, result_of
-from conformance.cni.plugins.pods import Pod
+from conformance.cni.plugins.attachments import CniAttachment
+from conformance.cni.plugins.plugin import PluginUnderTest, result_of
 from conformance.cni.plugins.results import found, nulls, shapes
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
@@ -16,7 +16,7 @@ from refimpl.cni.contract import Kind, Problem
 _SOURCE = "CNI 1.1 ADD success"
 
 
-def _pod(plugin: Plugin) -> Pod:
+def _pod(plugin: PluginUnderTest) -> CniAttachment:
     """A pod; what the plugins before a chained one tell of it holds a gateway and a route."""
     pod = plugin.pod()
     if pod.before is not None:
@@ -25,14 +25,16 @@ def _pod(plugin: Plugin) -> Pod:
     return pod
 
 
-def _result(plugin: Plugin, pod: Pod, config: dict[str, Any], name: str) -> dict[str, Any]:
+def _result(
+    plugin: PluginUnderTest, pod: CniAttachment, config: dict[str, Any], name: str
+) -> dict[str, Any]:
     outcome = plugin.add(pod, config)
     plugin.delete(pod)
     return result_of(outcome, f"ADD {name} has to succeed and to print its result")
 
 
 @case("CNI-PLG-044", _SOURCE, needs=[ATTACHES])
-def test_gateways_are_addresses_of_the_right_family(plugin: Plugin) -> None:
+def test_gateways_are_addresses_of_the_right_family(plugin: PluginUnderTest) -> None:
     """A next hop with a prefix, or of the other family, cannot be set by whoever reads it."""
     pod = _pod(plugin)
     for version in shapes(plugin):
@@ -47,7 +49,7 @@ def _next_hop(problem: Problem) -> bool:
 
 
 @case("CNI-PLG-046", _SOURCE, needs=[ATTACHES])
-def test_a_result_has_no_members_of_other_versions(plugin: Plugin) -> None:
+def test_a_result_has_no_members_of_other_versions(plugin: PluginUnderTest) -> None:
     """A runtime of that version refuses what it does not know, or reads it as something else."""
     pod = _pod(plugin)
     for version in shapes(plugin):
@@ -58,7 +60,7 @@ def test_a_result_has_no_members_of_other_versions(plugin: Plugin) -> None:
             expect(not foreign, rule, wanted="no other members", got=foreign)
 
 
-def _configurations(plugin: Plugin, version: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def _configurations(plugin: PluginUnderTest, version: str) -> Iterator[tuple[str, dict[str, Any]]]:
     yield "for the plain configuration", plugin.config(version)
     if plugin.ipam().get("routes"):
         route = {"dst": "198.51.100.0/24", "mtu": 1400, "priority": 50}
@@ -67,7 +69,7 @@ def _configurations(plugin: Plugin, version: str) -> Iterator[tuple[str, dict[st
 
 
 @case("CNI-PLG-047", _SOURCE, needs=[ATTACHES])
-def test_a_result_has_no_null(plugin: Plugin) -> None:
+def test_a_result_has_no_null(plugin: PluginUnderTest) -> None:
     """Readers of the format take null for neither a list nor an absent member; what is empty is
     left out, or empty. A network without addresses has the most of it.
     """

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import PurePosixPath
 
 from conformance.cni.needs import INTERFACE, NETNS
-from conformance.cni.plugins.plugin import Plugin
-from conformance.cni.plugins.pods import Pod
+from conformance.cni.plugins.attachments import CniAttachment
+from conformance.cni.plugins.plugin import PluginUnderTest
 from conformance.cni.plugins.results import has_address, link_of, told, virtual
 from conformance.engine.case import case
 from conformance.engine.verdict import expect, should
@@ -18,13 +18,13 @@ from refimpl.cni.contract import Result
 _SOURCE = "CNI 1.1 ADD success"
 
 
-def _attached(plugin: Plugin) -> tuple[Pod, Result]:
+def _attached(plugin: PluginUnderTest) -> tuple[CniAttachment, Result]:
     pod = plugin.pod()
     return pod, told(plugin.added(pod), plugin.newest)
 
 
 @case("CNI-PLG-038", _SOURCE, needs=[INTERFACE, NETNS])
-def test_a_result_has_the_version_of_the_request(plugin: Plugin) -> None:
+def test_a_result_has_the_version_of_the_request(plugin: PluginUnderTest) -> None:
     """The next plugin of the chain gets it as prevResult, and refuses one of another version."""
     pod = plugin.pod()
     for version in plugin.versions:
@@ -38,7 +38,7 @@ def test_a_result_has_the_version_of_the_request(plugin: Plugin) -> None:
 
 
 @case("CNI-PLG-039", _SOURCE, needs=[INTERFACE, NETNS])
-def test_a_result_names_the_interface_in_the_container(plugin: Plugin) -> None:
+def test_a_result_names_the_interface_in_the_container(plugin: PluginUnderTest) -> None:
     """Runtimes find the pod's address by this entry; CHECK and later plugins look for its sandbox
     and compare it letter by letter with CNI_NETNS.
     """
@@ -49,7 +49,9 @@ def test_a_result_names_the_interface_in_the_container(plugin: Plugin) -> None:
     _names_the_interface(plugin, pod, should)
 
 
-def _names_the_interface(plugin: Plugin, pod: Pod, judge: Callable[..., None]) -> None:
+def _names_the_interface(
+    plugin: PluginUnderTest, pod: CniAttachment, judge: Callable[..., None]
+) -> None:
     result = told(plugin.added(pod), plugin.newest)
     said = [(each.name, each.sandbox) for each in result.interfaces]
     judge(
@@ -61,7 +63,7 @@ def _names_the_interface(plugin: Plugin, pod: Pod, judge: Callable[..., None]) -
 
 
 @case("CNI-PLG-040", _SOURCE, needs=[INTERFACE, NETNS])
-def test_every_interface_of_a_result_is_where_it_says(plugin: Plugin) -> None:
+def test_every_interface_of_a_result_is_where_it_says(plugin: PluginUnderTest) -> None:
     """Network policies and meters attach to the host's end: they find it by this entry alone."""
     pod, result = _attached(plugin)
     for each in result.interfaces:
@@ -76,7 +78,7 @@ def test_every_interface_of_a_result_is_where_it_says(plugin: Plugin) -> None:
 
 
 @case("CNI-PLG-041", _SOURCE, needs=[INTERFACE, NETNS])
-def test_mac_and_mtu_of_a_result_are_those_of_the_link(plugin: Plugin) -> None:
+def test_mac_and_mtu_of_a_result_are_those_of_the_link(plugin: PluginUnderTest) -> None:
     """Chained plugins write rules for the MAC; a wrong MTU makes connections hang."""
     pod, result = _attached(plugin)
     for each in result.interfaces:
@@ -90,7 +92,7 @@ def test_mac_and_mtu_of_a_result_are_those_of_the_link(plugin: Plugin) -> None:
 
 
 @case("CNI-PLG-042", _SOURCE, needs=[INTERFACE, NETNS])
-def test_every_address_of_a_result_is_on_its_interface(plugin: Plugin) -> None:
+def test_every_address_of_a_result_is_on_its_interface(plugin: PluginUnderTest) -> None:
     """The address goes into DNS and endpoints; where it is not, connections go nowhere.
 
     An address that points to no interface may be one outside the container.
@@ -116,7 +118,7 @@ def test_every_address_of_a_result_is_on_its_interface(plugin: Plugin) -> None:
 
 
 @case("CNI-PLG-043", _SOURCE, needs=[INTERFACE, NETNS])
-def test_an_address_points_to_the_interface_in_the_container(plugin: Plugin) -> None:
+def test_an_address_points_to_the_interface_in_the_container(plugin: PluginUnderTest) -> None:
     """An index behind the end brought whole runtimes down; one that points to the bridge leaves
     the pod without an address.
     """
@@ -140,7 +142,7 @@ def test_an_address_points_to_the_interface_in_the_container(plugin: Plugin) -> 
 
 
 @case("CNI-PLG-045", _SOURCE, needs=[INTERFACE, NETNS])
-def test_every_route_of_a_result_is_in_the_container(plugin: Plugin) -> None:
+def test_every_route_of_a_result_is_in_the_container(plugin: PluginUnderTest) -> None:
     """CHECK compares them later; a route that is only told of leads nowhere."""
     pod, result = _attached(plugin)
     there = [route.dst for route in plugin.host.routes(pod.netns)]
@@ -159,7 +161,9 @@ def _normal(dst: str) -> str:
 
 
 @case("CNI-PLG-048", "CNI 1.1 ADD, ADD success", needs=[INTERFACE, NETNS])
-def test_the_interface_is_up_and_nothing_is_made_that_no_result_names(plugin: Plugin) -> None:
+def test_the_interface_is_up_and_nothing_is_made_that_no_result_names(
+    plugin: PluginUnderTest,
+) -> None:
     """What no result names nobody watches and nobody removes."""
     pod = plugin.pod()
     host, inside = set(plugin.host.links()), set(plugin.host.links(pod.netns))

@@ -9,8 +9,8 @@ import pytest
 from conformance.cni.needs import CHAINED, NETNS
 from conformance.cni.plugins.failures import refused
 from conformance.cni.plugins.leftovers import used
-from conformance.cni.plugins.passed_on import earlier, passed_on
-from conformance.cni.plugins.plugin import Plugin, result_of
+from conformance.cni.plugins.passed_on import passed_on, prev_result_of
+from conformance.cni.plugins.plugin import PluginUnderTest, result_of
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from refimpl.cni.contract import ErrorCode
@@ -27,19 +27,19 @@ _REFUSALS = {ErrorCode.UNSUPPORTED_FIELD, ErrorCode.INVALID_CONFIG}
 
 
 @case("CNI-PLG-066", "CNI conventions, Dynamic Plugin specific fields", needs=[CHAINED, NETNS])
-def test_capabilities_need_not_be_used(plugin: Plugin) -> None:
+def test_capabilities_need_not_be_used(plugin: PluginUnderTest) -> None:
     """Most pods publish no port and have no limit; the plugin is in their list all the same."""
     pod = plugin.pod()
     for name, value in (("no runtimeConfig", None), ("an empty runtimeConfig", {})):
         outcome = plugin.add(pod, plugin.config(runtimeConfig=value))
         rule = f"ADD with {name} passes the result on"
         got = result_of(outcome, rule)
-        passed_on(plugin, pod, earlier(pod, plugin.newest), got, rule)
+        passed_on(plugin, pod, prev_result_of(pod, plugin.newest), got, rule)
         plugin.delete(pod)
 
 
 @case("CNI-PLG-067", "CNI 1.1 Error", needs=[CHAINED, NETNS])
-def test_a_wrong_value_of_a_capability_is_refused_before_any_work(plugin: Plugin) -> None:
+def test_a_wrong_value_of_a_capability_is_refused_before_any_work(plugin: PluginUnderTest) -> None:
     """A user's typing error should be named, and not be found in the text of another program."""
     declared = plugin.config().get("runtimeConfig", {})
     wrong = {name: value for name, value in _WRONG.items() if name in declared}
@@ -59,7 +59,7 @@ def test_a_wrong_value_of_a_capability_is_refused_before_any_work(plugin: Plugin
 
 
 @case("CNI-PLG-069", "practice: containerd's go-cni", needs=[CHAINED, NETNS])
-def test_port_mappings_in_gos_letters_are_not_ignored(plugin: Plugin) -> None:
+def test_port_mappings_in_gos_letters_are_not_ignored(plugin: PluginUnderTest) -> None:
     """containerd writes HostPort where the conventions say hostPort. A plugin may know that or
     refuse it; a port that is silently not published is found by the users of the pod.
     """

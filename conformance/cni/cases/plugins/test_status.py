@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from conformance.cni.needs import DEPENDENT, IPAM, RANGES, V1_1
-from conformance.cni.plugins.plugin import Plugin, succeeded
+from conformance.cni.plugins.plugin import PluginUnderTest, succeeded
 from conformance.cni.plugins.reservations import pool, ranged
 from conformance.engine.case import case
 from conformance.engine.verdict import expect, should
@@ -17,7 +17,7 @@ _SOON_S = 1.0
 
 
 @case("CNI-PLG-103", "CNI 1.1 STATUS", needs=[V1_1])
-def test_status_of_a_healthy_plugin_is_success(plugin: Plugin) -> None:
+def test_status_of_a_healthy_plugin_is_success(plugin: PluginUnderTest) -> None:
     """Runtimes ask every few seconds; a node whose network plugin does not answer gets no pod."""
     before = plugin.state()
     outcome = plugin.run(plugin.request(Verb.STATUS), deadline_s=_SOON_S)
@@ -29,7 +29,7 @@ def test_status_of_a_healthy_plugin_is_success(plugin: Plugin) -> None:
 
 
 @case("CNI-PLG-104", "CNI 1.1 STATUS", needs=[DEPENDENT, V1_1])
-def test_status_fails_where_what_the_plugin_depends_on_is_down(plugin: Plugin) -> None:
+def test_status_fails_where_what_the_plugin_depends_on_is_down(plugin: PluginUnderTest) -> None:
     """A scheduler sends pods to a node that calls itself ready, and every one of them fails.
 
     A delegate that cannot be run is a MUST, a store or a daemon that cannot be reached a SHOULD.
@@ -47,7 +47,7 @@ def test_status_fails_where_what_the_plugin_depends_on_is_down(plugin: Plugin) -
         _coded(outcome, rule)
 
 
-def _down(plugin: Plugin) -> dict[str, dict[str, Any]]:
+def _down(plugin: PluginUnderTest) -> dict[str, dict[str, Any]]:
     """Documents that name what cannot be reached, by the rule."""
     found = {}
     if plugin.subject.daemon:
@@ -72,7 +72,7 @@ def _coded(outcome: Outcome, rule: str) -> None:
 
 
 @case("CNI-PLG-105", "CNI 1.1 STATUS", needs=[IPAM, RANGES, V1_1])
-def test_status_fails_where_no_address_is_left(plugin: Plugin) -> None:
+def test_status_fails_where_no_address_is_left(plugin: PluginUnderTest) -> None:
     """The node is full for every pod to come; somebody has to know before they are sent there."""
     config = ranged(plugin, pool(1))
     succeeded(plugin.status(config), "STATUS succeeds where one address is free")

@@ -6,7 +6,7 @@ from typing import Any
 
 from conformance.cni.needs import ATTACHES, V1_0, V1_1
 from conformance.cni.plugins.failures import attempt, refused
-from conformance.cni.plugins.plugin import Plugin, result_of, succeeded
+from conformance.cni.plugins.plugin import PluginUnderTest, result_of, succeeded
 from conformance.engine.case import case
 from conformance.engine.verdict import Broken, expect, should
 from refimpl.cni import contract
@@ -16,18 +16,18 @@ from refimpl.cni.execute import PLAIN, Conditions, Outcome
 _DUMMY = "dummy"  # what the Go library sets the variables to that VERSION does not need
 
 
-def _asked(plugin: Plugin, version: str) -> Outcome:
+def _asked(plugin: PluginUnderTest, version: str) -> Outcome:
     return plugin.run(plugin.request(Verb.VERSION, None, {"cniVersion": version}))
 
 
-def _spoken(plugin: Plugin) -> list[str]:
+def _spoken(plugin: PluginUnderTest) -> list[str]:
     """The advertised versions that ADD can be asked for in; chaining came with 0.3.0."""
     first = "0.3.0" if plugin.kind == "chained" else "0.1.0"
     return [v for v in contract.VERSIONS if v in plugin.versions and contract.at_least(v, first)]
 
 
 @case("CNI-PLG-001", "CNI 1.1 VERSION")
-def test_version_is_answered_for_every_version_asked_with(plugin: Plugin) -> None:
+def test_version_is_answered_for_every_version_asked_with(plugin: PluginUnderTest) -> None:
     """Runtimes probe with the version they prefer; one without an answer never gets a pod."""
     for version in contract.VERSIONS[1:]:
         rule = f"VERSION with cniVersion {version} has to be answered"
@@ -38,7 +38,7 @@ def test_version_is_answered_for_every_version_asked_with(plugin: Plugin) -> Non
 
 
 @case("CNI-PLG-002", "CNI 1.1 VERSION success", needs=[V1_0])
-def test_version_answers_in_the_version_asked_with(plugin: Plugin) -> None:
+def test_version_answers_in_the_version_asked_with(plugin: PluginUnderTest) -> None:
     """A runtime reads the answer as a document of the version it used."""
     for version in _spoken(plugin):
         if not contract.at_least(version, "1.0.0"):
@@ -56,7 +56,7 @@ def test_version_answers_in_the_version_asked_with(plugin: Plugin) -> None:
 
 
 @case("CNI-PLG-003", "practice: the Go library does not read stdin for VERSION")
-def test_version_needs_no_document(plugin: Plugin) -> None:
+def test_version_needs_no_document(plugin: PluginUnderTest) -> None:
     """Old runtimes and people at a prompt ask with nothing on stdin, or without a stdin."""
     variants = [
         ("an empty stdin", b"", PLAIN),
@@ -75,7 +75,7 @@ def test_version_needs_no_document(plugin: Plugin) -> None:
 
 
 @case("CNI-PLG-004", "CNI 1.1 VERSION")
-def test_version_has_no_effect_and_needs_no_other_variable(plugin: Plugin) -> None:
+def test_version_has_no_effect_and_needs_no_other_variable(plugin: PluginUnderTest) -> None:
     """Runtimes ask at any time; the Go library fills what VERSION does not need with a word."""
     request = plugin.request(Verb.VERSION, None, {"cniVersion": plugin.newest})
     words = {"CNI_NETNS": _DUMMY, "CNI_IFNAME": _DUMMY, "CNI_PATH": _DUMMY}
@@ -93,7 +93,7 @@ def test_version_has_no_effect_and_needs_no_other_variable(plugin: Plugin) -> No
 
 
 @case("CNI-PLG-005", "CNI 1.1 VERSION success")
-def test_the_supported_versions_are_a_clean_list(plugin: Plugin) -> None:
+def test_the_supported_versions_are_a_clean_list(plugin: PluginUnderTest) -> None:
     """Runtimes pick from it; a version nobody released makes them pick nothing."""
     answer = result_of(_asked(plugin, plugin.newest), "VERSION has to be answered")
     listed = answer.get("supportedVersions") or []
@@ -115,7 +115,7 @@ def _key(version: Any) -> tuple[int, int, int]:
 
 
 @case("CNI-PLG-006", "CNI 1.1 ADD success", needs=[ATTACHES])
-def test_add_answers_in_the_shape_of_the_version_asked_for(plugin: Plugin) -> None:
+def test_add_answers_in_the_shape_of_the_version_asked_for(plugin: PluginUnderTest) -> None:
     """A runtime reads the result as the version of the network, whatever the plugin prefers.
 
     Members of another version inside the entries are a requirement of their own.
@@ -138,7 +138,7 @@ def _shapes(problem: Problem) -> bool:
 
 
 @case("CNI-PLG-007", "CNI 1.1 Error, code 1")
-def test_a_version_that_is_not_supported_is_refused(plugin: Plugin) -> None:
+def test_a_version_that_is_not_supported_is_refused(plugin: PluginUnderTest) -> None:
     """A plugin that guesses at a configuration of the future sets up something else.
 
     A text that is no version at all may be told as a decoding failure too (code 6). Without a
@@ -160,7 +160,7 @@ def test_a_version_that_is_not_supported_is_refused(plugin: Plugin) -> None:
     _both_sides(plugin, attempt(plugin, plugin.config("9.9.9")))
 
 
-def _both_sides(plugin: Plugin, outcome: Outcome) -> None:
+def _both_sides(plugin: PluginUnderTest, outcome: Outcome) -> None:
     error = outcome.error
     said = f"{error.msg} {error.details}" if error else ""
     should(
@@ -172,7 +172,7 @@ def _both_sides(plugin: Plugin, outcome: Outcome) -> None:
 
 
 @case("CNI-PLG-008", "CNI 1.1 GC, STATUS", needs=[V1_1])
-def test_a_plugin_of_1_1_knows_gc_and_status(plugin: Plugin) -> None:
+def test_a_plugin_of_1_1_knows_gc_and_status(plugin: PluginUnderTest) -> None:
     """Runtimes call both once a plugin advertises 1.1.0, and report what it answers."""
     for verb, outcome in (("STATUS", plugin.status()), ("GC", plugin.gc([]))):
         error = None if outcome.ok else outcome.error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.cni.runtimes.bench import Runtime
+from conformance.cni.runtimes.bench import RuntimeUnderTest
 from conformance.cni.runtimes.checks import Wrong, came, names
 from conformance.cni.runtimes.session import PORTS
 from conformance.engine.case import case
@@ -14,7 +14,7 @@ SPEC = "CNI 1.1 CHECK"
 
 
 @case("CNI-RT-034", SPEC, alone=True)
-def test_check_is_not_asked_where_it_must_not_be(runtime: Runtime) -> None:
+def test_check_is_not_asked_where_it_must_not_be(runtime: RuntimeUnderTest) -> None:
     """A plugin of before 0.4.0 does not know the verb; disableCheck is there because a plugin of
     the list has it wrong.
     """
@@ -34,7 +34,7 @@ def test_check_is_not_asked_where_it_must_not_be(runtime: Runtime) -> None:
 
 
 @case("CNI-RT-035", SPEC, alone=True)
-def test_check_has_the_parameters_and_the_result_of_add(runtime: Runtime) -> None:
+def test_check_has_the_parameters_and_the_result_of_add(runtime: RuntimeUnderTest) -> None:
     """A plugin compares what is with what it is told; told something else, it finds fault with
     a sound pod.
     """

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from conformance.cni.needs import CACHE, CHOSEN_IDS, KILLS, REBOOTS, RESTARTS
-from conformance.cni.runtimes.bench import Runtime
+from conformance.cni.runtimes.bench import RuntimeUnderTest
 from conformance.cni.runtimes.checks import Wrong, came, names
-from conformance.cni.runtimes.session import life, result_of
-from conformance.cni.runtimes.subject import Pod
+from conformance.cni.runtimes.session import pod_session, result_of
+from conformance.cni.runtimes.subject import RequestedPod
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
 
@@ -20,7 +20,7 @@ ORDER = "CNI 1.1 Lifecycle and ordering"
 
 
 @case("CNI-RT-028", ORDER, needs=[KILLS, RESTARTS], alone=True)
-def test_what_a_killed_runtime_had_begun_is_deleted_in_the_end(runtime: Runtime) -> None:
+def test_what_a_killed_runtime_had_begun_is_deleted_in_the_end(runtime: RuntimeUnderTest) -> None:
     """The first plugin has an address ready for a pod that nobody knows of."""
     runtime.tell("b", {"verb": "ADD", "do": "hang", "seconds": 2})
     runtime.use("a", "b")
@@ -32,7 +32,7 @@ def test_what_a_killed_runtime_had_begun_is_deleted_in_the_end(runtime: Runtime)
 
 
 @case("CNI-RT-029", ORDER, needs=[REBOOTS], alone=True)
-def test_what_was_attached_before_a_reboot_is_deleted_in_the_end(runtime: Runtime) -> None:
+def test_what_was_attached_before_a_reboot_is_deleted_in_the_end(runtime: RuntimeUnderTest) -> None:
     """Namespaces are gone, the stores of IPAM plugins on the disk are not: node after node has run
     out of addresses by that (seen in the field: cri-o#4727, podman#3759).
     """
@@ -42,7 +42,7 @@ def test_what_was_attached_before_a_reboot_is_deleted_in_the_end(runtime: Runtim
     _freed(runtime, pod, "an attachment of before a reboot is deleted or collected")
 
 
-def _freed(runtime: Runtime, pod: Pod, rule: str) -> None:
+def _freed(runtime: RuntimeUnderTest, pod: RequestedPod, rule: str) -> None:
     """DEL of both plugins, or a GC that does not list the pod: by itself or when a client asks."""
     said = runtime.ended(pod)
     came(lambda: _is_free(runtime))
@@ -54,14 +54,16 @@ def _freed(runtime: Runtime, pod: Pod, rule: str) -> None:
     )
 
 
-def _is_free(runtime: Runtime) -> bool:
+def _is_free(runtime: RuntimeUnderTest) -> bool:
     deleted = {call.plugin for call in runtime.calls("DEL")}
     collected = {call.plugin for call in runtime.calls("GC")}
     return {"a", "b"} <= deleted | collected
 
 
 @case("CNI-RT-030", "practice: libcni 1.2", needs=[CACHE], alone=True)
-def test_a_kept_result_that_cannot_be_read_keeps_no_pod_from_ending(runtime: Runtime) -> None:
+def test_a_kept_result_that_cannot_be_read_keeps_no_pod_from_ending(
+    runtime: RuntimeUnderTest,
+) -> None:
     """A disk that was full leaves an empty file (seen in the field: cni#1055)."""
     wrong = Wrong("DEL goes on without prevResult where the kept file is broken", "DEL of a and b")
     for name, data in (("an empty file", b""), ("a file of junk", b"\x00\x01{")):
@@ -82,14 +84,14 @@ def test_a_kept_result_that_cannot_be_read_keeps_no_pod_from_ending(runtime: Run
     wrong.settle()
 
 
-def _files_of(runtime: Runtime, pod: Pod) -> list[Path]:
+def _files_of(runtime: RuntimeUnderTest, pod: RequestedPod) -> list[Path]:
     return list((runtime.subject.cache_dir / "results").glob(f"*{pod.id}*"))
 
 
 @case("CNI-RT-031", "practice: libcni", needs=[CACHE], alone=True)
-def test_the_kept_file_is_the_one_that_others_read(runtime: Runtime) -> None:
+def test_the_kept_file_is_the_one_that_others_read(runtime: RuntimeUnderTest) -> None:
     """Tools that clean up after a runtime, and the next version of it, know this format."""
-    told = life(runtime)
+    told = pod_session(runtime)
     add = told.adds[0]
     wanted = f"{told.document['name']}-{add.id}-{add.env.get('CNI_IFNAME')}"
     found = [each for each in told.kept if each.name == wanted]
@@ -131,7 +133,7 @@ def _config(kept: dict[str, Any]) -> dict[str, Any]:
 
 
 @case("CNI-RT-032", "practice: libcni", needs=[CHOSEN_IDS], alone=True)
-def test_two_attachments_whose_names_run_together_are_told_apart(runtime: Runtime) -> None:
+def test_two_attachments_whose_names_run_together_are_told_apart(runtime: RuntimeUnderTest) -> None:
     """net-b with id c, and net with id b-c: one file name for two results, and DEL would take
     back the other pod's.
     """
@@ -157,7 +159,7 @@ def test_two_attachments_whose_names_run_together_are_told_apart(runtime: Runtim
 
 
 @case("CNI-RT-033", ORDER, alone=True)
-def test_delete_uses_the_configuration_of_add(runtime: Runtime) -> None:
+def test_delete_uses_the_configuration_of_add(runtime: RuntimeUnderTest) -> None:
     """A plugin that was taken out of the list still holds what it made for the pod."""
     runtime.use(runtime.plugin("a", refimpl=1), "b")
     pod = runtime.started()

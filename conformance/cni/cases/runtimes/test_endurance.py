@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from conformance.cni.runtimes.bench import Runtime
+from conformance.cni.runtimes.bench import RuntimeUnderTest
 from conformance.cni.runtimes.checks import Wrong, came, undone
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
@@ -14,7 +14,7 @@ _PATIENCE_S = 1.0
 
 
 @case("CNI-RT-052", ROBUST, alone=True)
-def test_a_plugin_that_hangs_costs_one_pod_until_the_deadline(runtime: Runtime) -> None:
+def test_a_plugin_that_hangs_costs_one_pod_until_the_deadline(runtime: RuntimeUnderTest) -> None:
     """kubelet gives up after some minutes; whatever still runs then, for a pod that is none, can
     only do harm.
     """
@@ -25,7 +25,7 @@ def test_a_plugin_that_hangs_costs_one_pod_until_the_deadline(runtime: Runtime) 
     wrong.settle()
 
 
-def _hanging(runtime: Runtime, wrong: Wrong, name: str) -> None:
+def _hanging(runtime: RuntimeUnderTest, wrong: Wrong, name: str) -> None:
     runtime.tell("b", {"verb": "ADD", "do": "hang", "seconds": 3, "times": 1})
     runtime.use("a", "b")
     pod, place = runtime.pod(), runtime.seen()
@@ -44,7 +44,7 @@ def _hanging(runtime: Runtime, wrong: Wrong, name: str) -> None:
     runtime.recorders.reset()
 
 
-def _holding(runtime: Runtime, wrong: Wrong, name: str) -> None:
+def _holding(runtime: RuntimeUnderTest, wrong: Wrong, name: str) -> None:
     """Not a failure of the plugin: it ended, and its result may count. But not later."""
     runtime.tell("b", {"verb": "ADD", "do": "hold-stdout", "seconds": 4, "times": 1})
     runtime.use("a", "b")
@@ -57,7 +57,7 @@ def _holding(runtime: Runtime, wrong: Wrong, name: str) -> None:
 
 
 @case("CNI-RT-053", "robustness: streams", alone=True)
-def test_a_plugin_that_says_much_or_reads_slowly_is_waited_for(runtime: Runtime) -> None:
+def test_a_plugin_that_says_much_or_reads_slowly_is_waited_for(runtime: RuntimeUnderTest) -> None:
     """A pipe that nobody empties stops the plugin, and a runtime that first writes and then reads
     stops with it.
     """

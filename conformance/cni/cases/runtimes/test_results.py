@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from conformance.cni.runtimes.bench import Runtime
+from conformance.cni.runtimes.bench import RuntimeUnderTest
 from conformance.cni.runtimes.checks import Wrong, differences, undone
-from conformance.cni.runtimes.session import life, result_of
+from conformance.cni.runtimes.session import pod_session, result_of
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
 
@@ -14,11 +14,11 @@ SPEC = "CNI 1.1 ADD"
 
 
 @case("CNI-RT-012", SPEC, alone=True)
-def test_each_plugin_gets_the_whole_result_of_the_one_before(runtime: Runtime) -> None:
+def test_each_plugin_gets_the_whole_result_of_the_one_before(runtime: RuntimeUnderTest) -> None:
     """A member that the runtime does not know is a word between plugins; lost on the way, the
     second cannot do what the first made ready.
     """
-    first, *rest = life(runtime).adds
+    first, *rest = pod_session(runtime).adds
     expect(first.previous is None, "the first has none", wanted="none", got=first.previous)
     before = first
     for call in rest:
@@ -35,7 +35,7 @@ def test_each_plugin_gets_the_whole_result_of_the_one_before(runtime: Runtime) -
 
 
 @case("CNI-RT-013", "practice: libcni", alone=True)
-def test_a_result_without_a_version_is_of_the_configurations(runtime: Runtime) -> None:
+def test_a_result_without_a_version_is_of_the_configurations(runtime: RuntimeUnderTest) -> None:
     """Plugins have forgotten it for years (seen in the field: cni#895)."""
     result = result_of()
     del result["cniVersion"]
@@ -50,7 +50,7 @@ def test_a_result_without_a_version_is_of_the_configurations(runtime: Runtime) -
 
 
 @case("CNI-RT-014", SPEC, alone=True)
-def test_a_result_of_another_version_is_converted_or_refused(runtime: Runtime) -> None:
+def test_a_result_of_another_version_is_converted_or_refused(runtime: RuntimeUnderTest) -> None:
     """The next plugin was told 1.0.0 and need not know any other."""
     result = result_of("0.4.0")
     result["ips"][0]["version"] = "4"
@@ -72,7 +72,7 @@ def test_a_result_of_another_version_is_converted_or_refused(runtime: Runtime) -
 
 
 @case("CNI-RT-020", SPEC, alone=True)
-def test_a_result_that_gives_the_pod_no_address_is_dealt_with(runtime: Runtime) -> None:
+def test_a_result_that_gives_the_pod_no_address_is_dealt_with(runtime: RuntimeUnderTest) -> None:
     """A plugin of the second layer has none to give. Some runtimes run such a pod, others refuse
     it; none may leave it in between.
     """

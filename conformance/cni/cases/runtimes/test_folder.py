@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from conformance.cni.runtimes.bench import Runtime
+from conformance.cni.runtimes.bench import RuntimeUnderTest
 from conformance.cni.runtimes.checks import Wrong, came
 from conformance.cni.runtimes.killed import ASIDE, MOVED
 from conformance.cni.runtimes.subject import RESTART
@@ -19,7 +19,7 @@ _NOTICED_S = 2.0
 
 
 @case("CNI-RT-055", "practice: installers of networks", alone=True)
-def test_a_configuration_is_noticed_however_it_comes(runtime: Runtime) -> None:
+def test_a_configuration_is_noticed_however_it_comes(runtime: RuntimeUnderTest) -> None:
     """Installers write, move, link; a node whose runtime missed it has no network until somebody
     touches the file.
     """
@@ -71,7 +71,7 @@ _WAYS: dict[str, Callable[[Path, Path, bytes], None]] = {
 }
 
 
-def _noticed(runtime: Runtime, place: Callable[[Path, Path, bytes], None]) -> bool:
+def _noticed(runtime: RuntimeUnderTest, place: Callable[[Path, Path, bytes], None]) -> bool:
     """Whether the network of a new file is what pods get."""
     number = runtime.next_number()
     document = runtime.network("a", name=f"{runtime.name}-{number}")
@@ -89,7 +89,7 @@ def _noticed(runtime: Runtime, place: Callable[[Path, Path, bytes], None]) -> bo
     return found
 
 
-def _gone_noticed(runtime: Runtime) -> bool:
+def _gone_noticed(runtime: RuntimeUnderTest) -> bool:
     document = runtime.network("a")
     taken = runtime.taken(document)
     runtime.write(documents.dump(document))
@@ -98,7 +98,7 @@ def _gone_noticed(runtime: Runtime) -> bool:
     return came(lambda: not taken(), _NOTICED_S)
 
 
-def _replaced(runtime: Runtime) -> str:
+def _replaced(runtime: RuntimeUnderTest) -> str:
     """What is wrong after the folder was moved away and a new one came. "" for nothing."""
     folder = runtime.subject.conf_dir
     aside = folder.with_name(f"{folder.name}{ASIDE}")
@@ -121,7 +121,7 @@ def _replaced(runtime: Runtime) -> str:
 
 @case("CNI-RT-056", "practice: containerd, CRI-O", alone=True)
 def test_a_broken_file_is_skipped_or_told_and_does_no_harm_once_it_is_gone(
-    runtime: Runtime,
+    runtime: RuntimeUnderTest,
 ) -> None:
     """Some runtimes go on to the next file, others have no network until it is mended; either is
     fine where it is known, and ends with the file.

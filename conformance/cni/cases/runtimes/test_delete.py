@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from conformance.cni.needs import PODS, RUNTIME_NETNS
-from conformance.cni.runtimes.bench import Runtime
+from conformance.cni.runtimes.bench import RuntimeUnderTest
 from conformance.cni.runtimes.checks import Wrong, came, differences, names, undone
-from conformance.cni.runtimes.session import life
+from conformance.cni.runtimes.session import pod_session
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
 
@@ -17,11 +17,11 @@ _FAILS = {"error": {"code": 111, "msg": "told to fail"}}
 
 
 @case("CNI-RT-021", ORDER, alone=True)
-def test_plugins_are_deleted_in_reverse_with_the_final_result(runtime: Runtime) -> None:
+def test_plugins_are_deleted_in_reverse_with_the_final_result(runtime: RuntimeUnderTest) -> None:
     """What the last plugin built stands on what the first one made; and a plugin that keeps no
     state of its own finds in prevResult what there is to undo.
     """
-    told = life(runtime)
+    told = pod_session(runtime)
     deletes = told.deletes[:3]
     expect(
         [call.plugin for call in deletes] == ["c", "b", "a"],
@@ -40,7 +40,7 @@ def test_plugins_are_deleted_in_reverse_with_the_final_result(runtime: Runtime) 
 
 
 @case("CNI-RT-022", ORDER, alone=True)
-def test_a_failed_add_is_followed_by_delete_of_all(runtime: Runtime) -> None:
+def test_a_failed_add_is_followed_by_delete_of_all(runtime: RuntimeUnderTest) -> None:
     """A plugin that failed may have made half of it, those before it all; and those behind it
     take a DEL without an ADD. There is no final result to give them.
     """
@@ -57,7 +57,7 @@ def test_a_failed_add_is_followed_by_delete_of_all(runtime: Runtime) -> None:
 
 
 @case("CNI-RT-023", DEL, alone=True)
-def test_a_failed_delete_is_repeated_until_it_succeeds(runtime: Runtime) -> None:
+def test_a_failed_delete_is_repeated_until_it_succeeds(runtime: RuntimeUnderTest) -> None:
     """What a plugin could not give back today it can tomorrow; a runtime that forgets the pod
     leaves addresses taken for ever (seen in the field: containerd#12130).
     """
@@ -82,9 +82,9 @@ def test_a_failed_delete_is_repeated_until_it_succeeds(runtime: Runtime) -> None
 
 
 @case("CNI-RT-024", DEL, alone=True)
-def test_delete_has_the_parameters_of_add(runtime: Runtime) -> None:
+def test_delete_has_the_parameters_of_add(runtime: RuntimeUnderTest) -> None:
     """A mapping of ports is taken back by its description, and an attachment found by its names."""
-    told = life(runtime)
+    told = pod_session(runtime)
     for call in told.deletes[:3]:
         add = told.of(f"{call.plugin} ADD")
         assert add is not None
@@ -102,7 +102,7 @@ def test_delete_has_the_parameters_of_add(runtime: Runtime) -> None:
 
 
 @case("CNI-RT-025", ORDER, needs=[PODS], alone=True)
-def test_a_pod_that_cannot_start_after_its_add_is_deleted(runtime: Runtime) -> None:
+def test_a_pod_that_cannot_start_after_its_add_is_deleted(runtime: RuntimeUnderTest) -> None:
     """The network was made; the pod that it was made for never comes."""
     runtime.use("a", "b")
     pod = runtime.pod(stuck=True)
@@ -122,9 +122,9 @@ def test_a_pod_that_cannot_start_after_its_add_is_deleted(runtime: Runtime) -> N
 
 
 @case("CNI-RT-026", DEL, alone=True)
-def test_the_end_of_a_pod_is_delete_and_nothing_after_it_is_add(runtime: Runtime) -> None:
+def test_the_end_of_a_pod_is_delete_and_nothing_after_it_is_add(runtime: RuntimeUnderTest) -> None:
     """kubelet stops a pod as often as it likes."""
-    told = life(runtime)
+    told = pod_session(runtime)
     first = next((i for i, call in enumerate(told.calls) if call.verb == "DEL"), None)
     rule = "a pod that is stopped twice and removed is deleted, and never added again"
     expect(first is not None, rule, wanted="a DEL", got=names(told.calls))
@@ -135,7 +135,7 @@ def test_the_end_of_a_pod_is_delete_and_nothing_after_it_is_add(runtime: Runtime
 
 
 @case("CNI-RT-027", DEL, needs=[RUNTIME_NETNS], alone=True)
-def test_a_pod_whose_namespace_is_lost_is_deleted_all_the_same(runtime: Runtime) -> None:
+def test_a_pod_whose_namespace_is_lost_is_deleted_all_the_same(runtime: RuntimeUnderTest) -> None:
     """After a crash there may be nothing, or an empty file in its place; what the plugins hold
     outside of it stays until they are asked.
     """

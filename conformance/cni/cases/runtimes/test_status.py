@@ -7,9 +7,9 @@ import contextlib
 import pytest
 
 from conformance.cni.needs import PODS
-from conformance.cni.runtimes.bench import Runtime
+from conformance.cni.runtimes.bench import RuntimeUnderTest
 from conformance.cni.runtimes.checks import came
-from conformance.cni.runtimes.subject import Failed, Readiness
+from conformance.cni.runtimes.subject import Readiness, RuntimeRefusal
 from conformance.engine.case import case
 from conformance.engine.verdict import eventually, expect
 
@@ -18,7 +18,7 @@ _PATIENCE_S = 1.0
 
 
 @case("CNI-RT-036", SPEC, alone=True)
-def test_status_is_not_asked_of_older_networks(runtime: Runtime) -> None:
+def test_status_is_not_asked_of_older_networks(runtime: RuntimeUnderTest) -> None:
     """A plugin that does not know the verb fails it, and the node would never be ready."""
     runtime.use("a", version="1.0.0")
     runtime.subject.readiness()
@@ -27,7 +27,7 @@ def test_status_is_not_asked_of_older_networks(runtime: Runtime) -> None:
 
 
 @case("CNI-RT-037", SPEC, alone=True)
-def test_a_network_that_is_not_ready_is_told_until_it_is(runtime: Runtime) -> None:
+def test_a_network_that_is_not_ready_is_told_until_it_is(runtime: RuntimeUnderTest) -> None:
     """No pod is sent to a node without a network, where the node says so; and the administrator
     reads why.
     """
@@ -47,14 +47,14 @@ def test_a_network_that_is_not_ready_is_told_until_it_is(runtime: Runtime) -> No
 
 
 @case("CNI-RT-038", "robustness: a plugin that hangs", needs=[PODS], alone=True)
-def test_a_status_that_hangs_ends_with_the_patience_of_who_asked(runtime: Runtime) -> None:
+def test_a_status_that_hangs_ends_with_the_patience_of_who_asked(runtime: RuntimeUnderTest) -> None:
     """kubelet asks every few seconds; plugins and questions that hang add up (seen in the field:
     containerd#4666). An answer in time is fine as well.
     """
     runtime.tell("a", {"verb": "STATUS", "do": "hang", "seconds": 3})
     runtime.use("a", version="1.1.0")
     answer = "no answer"
-    with contextlib.suppress(Failed):  # the deadline of the question is over
+    with contextlib.suppress(RuntimeRefusal):  # the deadline of the question is over
         answer = str(runtime.subject.readiness(_PATIENCE_S))
     if not runtime.calls("STATUS"):
         pytest.skip(f"{runtime.subject.name} did not call STATUS")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.cni.runtimes.bench import Runtime
+from conformance.cni.runtimes.bench import RuntimeUnderTest
 from conformance.cni.runtimes.checks import undone
 from conformance.cni.runtimes.session import result_of
 from conformance.engine.case import case
@@ -12,7 +12,7 @@ SPEC = "CNI 1.1 Network configuration format"
 
 
 @case("CNI-RT-042", SPEC, alone=True)
-def test_the_highest_version_that_both_know_is_chosen(runtime: Runtime) -> None:
+def test_the_highest_version_that_both_know_is_chosen(runtime: RuntimeUnderTest) -> None:
     """So a network works with runtimes of several years."""
     runtime.use("a", version="0.4.0", cniVersions=["0.4.0", "1.1.0", "9.0.0"])
     said = runtime.attempt()
@@ -22,7 +22,7 @@ def test_the_highest_version_that_both_know_is_chosen(runtime: Runtime) -> None:
 
 
 @case("CNI-RT-043", SPEC, alone=True)
-def test_a_version_that_nobody_knows_is_refused(runtime: Runtime) -> None:
+def test_a_version_that_nobody_knows_is_refused(runtime: RuntimeUnderTest) -> None:
     """What a document of the future means cannot be guessed."""
     runtime.tell("a", ADD={"result": result_of("9.0.0")})
     if not runtime.offer(runtime.network("a", version="9.0.0")):
@@ -35,7 +35,7 @@ def test_a_version_that_nobody_knows_is_refused(runtime: Runtime) -> None:
 
 
 @case("CNI-RT-058", SPEC, alone=True)
-def test_a_list_without_a_version_is_of_0_1_0_or_refused(runtime: Runtime) -> None:
+def test_a_list_without_a_version_is_of_0_1_0_or_refused(runtime: RuntimeUnderTest) -> None:
     """That was the first version, which had no such member. A plugin that gets an empty text can
     only guess.
     """

@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from conformance.cni.runtimes.bench import Runtime
-from conformance.cni.runtimes.calls import Call
+from conformance.cni.runtimes.bench import RuntimeUnderTest
+from conformance.cni.runtimes.calls import RecordedCall
 from conformance.cni.runtimes.checks import came, names
 from conformance.cni.runtimes.session import result_of
 from conformance.cni.runtimes.subject import GC, RESTART
@@ -19,7 +19,7 @@ KEYS = ("cni.dev/valid-attachments", "cni.dev/attachments")
 
 
 @case("CNI-RT-039", SPEC, alone=True)
-def test_a_collection_lists_all_that_is_valid_and_runs_alone(runtime: Runtime) -> None:
+def test_a_collection_lists_all_that_is_valid_and_runs_alone(runtime: RuntimeUnderTest) -> None:
     """What is not listed loses its address; what is being added meanwhile is on no list yet."""
     _collects(runtime)
     runtime.use("a", "b", version="1.1.0")
@@ -39,7 +39,7 @@ def test_a_collection_lists_all_that_is_valid_and_runs_alone(runtime: Runtime) -
         _runs_alone(runtime)
 
 
-def _runs_alone(runtime: Runtime) -> None:
+def _runs_alone(runtime: RuntimeUnderTest) -> None:
     """A GC that is asked for while an ADD is under way."""
     runtime.tell("b", {"verb": "ADD", "do": "hang", "seconds": 0.3})
     pod, place = runtime.pod(), runtime.seen()
@@ -60,7 +60,7 @@ def _runs_alone(runtime: Runtime) -> None:
 
 
 @case("CNI-RT-040", SPEC, alone=True)
-def test_a_collection_goes_on_where_a_plugin_fails(runtime: Runtime) -> None:
+def test_a_collection_goes_on_where_a_plugin_fails(runtime: RuntimeUnderTest) -> None:
     """The leftovers of the others are none the less leftovers; and all that failed is told."""
     _collects(runtime)
     runtime.tell("a", GC={"error": {"code": 111, "msg": "the first is stuck"}})
@@ -81,7 +81,7 @@ def test_a_collection_goes_on_where_a_plugin_fails(runtime: Runtime) -> None:
 
 
 @case("CNI-RT-041", SPEC, alone=True)
-def test_a_network_with_disable_gc_is_not_collected(runtime: Runtime) -> None:
+def test_a_network_with_disable_gc_is_not_collected(runtime: RuntimeUnderTest) -> None:
     """Two runtimes that share a network would take each other's pods for leftovers."""
     runtime.tell("a", ADD={"result": result_of("1.0.0")})  # for those who know no 1.1.0
     runtime.use("a", version="1.1.0", disableGC=True)
@@ -92,14 +92,14 @@ def test_a_network_with_disable_gc_is_not_collected(runtime: Runtime) -> None:
     expect(not touched, "disableGC keeps GC away", wanted="no GC, no DEL", got=touched)
 
 
-def _collects(runtime: Runtime) -> None:
+def _collects(runtime: RuntimeUnderTest) -> None:
     """Skips the case on a runtime that never collects. Found out once: it may take a restart."""
     if not runtime.once("collects", _found_out):
         why = runtime.subject.lacks.get(GC, "")
         pytest.skip(f"{runtime.subject.name} does not call GC; {why}")
 
 
-def _found_out(runtime: Runtime) -> bool:
+def _found_out(runtime: RuntimeUnderTest) -> bool:
     if {GC, RESTART} <= runtime.subject.lacks.keys():
         return False
     runtime.use("a", version="1.1.0")
@@ -107,8 +107,8 @@ def _found_out(runtime: Runtime) -> bool:
     return came(lambda: runtime.calls("GC"))
 
 
-def _collected(runtime: Runtime, place: int) -> list[Call]:
-    def found() -> list[Call]:
+def _collected(runtime: RuntimeUnderTest, place: int) -> list[RecordedCall]:
+    def found() -> list[RecordedCall]:
         return [call for call in runtime.since(place) if call.verb == "GC"]
 
     came(lambda: len(found()) > 1)

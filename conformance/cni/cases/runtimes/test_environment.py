@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from conformance.cni.needs import PODS, RUNTIME_NETNS
-from conformance.cni.runtimes.bench import Runtime
+from conformance.cni.runtimes.bench import RuntimeUnderTest
 from conformance.cni.runtimes.namespaces import is_up
-from conformance.cni.runtimes.session import life
+from conformance.cni.runtimes.session import pod_session
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from refimpl.cni.contract import valid_container_id
@@ -22,11 +22,11 @@ KEYS = [
 
 
 @case("CNI-RT-003", "CNI 1.1 Parameters", alone=True)
-def test_plugins_get_the_variables_of_the_verb_and_no_others(runtime: Runtime) -> None:
+def test_plugins_get_the_variables_of_the_verb_and_no_others(runtime: RuntimeUnderTest) -> None:
     """A CNI_ variable of the runtime's own environment that reaches a plugin is taken for a word
     of the protocol: CNI_NETNS_OVERRIDE there switches off the check of the own namespace.
     """
-    for call in life(runtime).adds:
+    for call in pod_session(runtime).adds:
         given = {name.removeprefix("CNI_") for name in call.env if name.startswith("CNI_")}
         needed = OURS - {"ARGS"}
         missing = sorted(name for name in needed if not call.env.get(f"CNI_{name}"))
@@ -42,9 +42,9 @@ def test_plugins_get_the_variables_of_the_verb_and_no_others(runtime: Runtime) -
 
 
 @case("CNI-RT-005", "CNI 1.1 Parameters", alone=True)
-def test_a_container_has_one_legal_id_of_its_own(runtime: Runtime) -> None:
+def test_a_container_has_one_legal_id_of_its_own(runtime: RuntimeUnderTest) -> None:
     """Plugins file what they hold under the id, and free it by the id."""
-    first = life(runtime)
+    first = pod_session(runtime)
     runtime.use("a")
     runtime.started()
     second = runtime.calls()[0].id
@@ -56,7 +56,7 @@ def test_a_container_has_one_legal_id_of_its_own(runtime: Runtime) -> None:
 
 
 @case("CNI-RT-006", "CNI 1.1 Lifecycle and ordering", needs=[RUNTIME_NETNS], alone=True)
-def test_the_namespace_is_there_before_the_first_plugin(runtime: Runtime) -> None:
+def test_the_namespace_is_there_before_the_first_plugin(runtime: RuntimeUnderTest) -> None:
     """A plugin enters it; where it is none, or the host's own, the pod gets into the node's
     network.
     """
@@ -81,10 +81,10 @@ def test_the_namespace_is_there_before_the_first_plugin(runtime: Runtime) -> Non
 
 @case("CNI-RT-048", "practice: Kubernetes runtimes", needs=[PODS], alone=True)
 def test_the_arguments_name_the_pod_and_nothing_that_its_name_smuggles_in(
-    runtime: Runtime,
+    runtime: RuntimeUnderTest,
 ) -> None:
     """Plugins look the pod up by these; a name with a semicolon could make it another's."""
-    for call in life(runtime).adds:
+    for call in pod_session(runtime).adds:
         pairs = [pair.partition("=")[0] for pair in call.env.get("CNI_ARGS", "").split(";")]
         expect(
             sorted(pairs) == sorted(KEYS),
@@ -106,7 +106,7 @@ def test_the_arguments_name_the_pod_and_nothing_that_its_name_smuggles_in(
 
 
 @case("CNI-RT-049", "practice: containerd, CRI-O", needs=[PODS, RUNTIME_NETNS], alone=True)
-def test_the_loopback_of_a_pod_is_up(runtime: Runtime) -> None:
+def test_the_loopback_of_a_pod_is_up(runtime: RuntimeUnderTest) -> None:
     """Programs that talk to themselves over localhost expect it, and no network plugin sees to
     it.
     """

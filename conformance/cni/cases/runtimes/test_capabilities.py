@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from conformance.cni.needs import PODS
-from conformance.cni.runtimes.bench import Runtime
-from conformance.cni.runtimes.session import PORTS, life
+from conformance.cni.runtimes.bench import RuntimeUnderTest
+from conformance.cni.runtimes.session import PORTS, pod_session
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from refimpl.cni.runtime.kubernetes import ANNOTATIONS
@@ -26,9 +26,9 @@ _MOST_BURST = 8 * 2**32
 
 
 @case("CNI-RT-044", SPEC, alone=True)
-def test_runtime_config_is_what_was_asked_for_and_there_is(runtime: Runtime) -> None:
+def test_runtime_config_is_what_was_asked_for_and_there_is(runtime: RuntimeUnderTest) -> None:
     """A plugin takes a member that is there for an order: an empty one to take away all."""
-    adds = {call.plugin: call.document for call in life(runtime).adds}
+    adds = {call.plugin: call.document for call in pod_session(runtime).adds}
     sent = _config(adds["a"])
     if not sent:
         pytest.skip(f"{runtime.subject.name} sends no runtimeConfig")
@@ -48,7 +48,7 @@ def test_runtime_config_is_what_was_asked_for_and_there_is(runtime: Runtime) -> 
 
 
 @case("CNI-RT-045", CONVENTIONS, needs=[PODS], alone=True)
-def test_the_members_are_spelled_as_agreed(runtime: Runtime) -> None:
+def test_the_members_are_spelled_as_agreed(runtime: RuntimeUnderTest) -> None:
     """A plugin that is not written in Go finds nothing under another spelling, and maps no port."""
     sent = _sent(runtime)
     for name, known in SPELLED.items():
@@ -60,7 +60,7 @@ def test_the_members_are_spelled_as_agreed(runtime: Runtime) -> None:
 
 
 @case("CNI-RT-046", CONVENTIONS, needs=[PODS], alone=True)
-def test_ports_are_mapped_as_the_pod_says(runtime: Runtime) -> None:
+def test_ports_are_mapped_as_the_pod_says(runtime: RuntimeUnderTest) -> None:
     """Port 0 of the host maps nothing; the protocol is written small; an address is kept."""
     ports = [_plain(each) for each in _sent(runtime).get("portMappings") or ()]
     if not ports:
@@ -78,7 +78,7 @@ def test_ports_are_mapped_as_the_pod_says(runtime: Runtime) -> None:
 
 
 @case("CNI-RT-047", CONVENTIONS, needs=[PODS], alone=True)
-def test_limits_are_told_in_bits(runtime: Runtime) -> None:
+def test_limits_are_told_in_bits(runtime: RuntimeUnderTest) -> None:
     """10M is ten million bits a second; and a burst that no kernel can count is none."""
     limits = _plain(_sent(runtime).get("bandwidth") or {})
     if not limits:
@@ -91,8 +91,8 @@ def test_limits_are_told_in_bits(runtime: Runtime) -> None:
         expect(sane, f"{name} fits the kernel", wanted=f"1 to {_MOST_BURST}", got=limits)
 
 
-def _sent(runtime: Runtime) -> dict[str, Any]:
-    return _config(life(runtime).adds[0].document)
+def _sent(runtime: RuntimeUnderTest) -> dict[str, Any]:
+    return _config(pod_session(runtime).adds[0].document)
 
 
 def _config(document: Mapping[str, Any]) -> dict[str, Any]:

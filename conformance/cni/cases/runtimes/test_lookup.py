@@ -6,9 +6,9 @@ import os
 import threading
 
 from conformance.cni.needs import SEVERAL_BIN_DIRS
-from conformance.cni.runtimes.bench import Runtime
+from conformance.cni.runtimes.bench import RuntimeUnderTest
 from conformance.cni.runtimes.checks import Wrong, undone
-from conformance.cni.runtimes.session import life
+from conformance.cni.runtimes.session import pod_session
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from refimpl.cni.plugins import configure
@@ -17,7 +17,7 @@ SPEC = "CNI 1.1 Execution protocol"
 
 
 @case("CNI-RT-001", SPEC, needs=[SEVERAL_BIN_DIRS], alone=True)
-def test_the_first_directory_with_a_plugin_of_that_name_counts(runtime: Runtime) -> None:
+def test_the_first_directory_with_a_plugin_of_that_name_counts(runtime: RuntimeUnderTest) -> None:
     """Who installs a fixed plugin in front of the distribution's must get that one; a directory of
     the same name is no plugin.
     """
@@ -39,7 +39,7 @@ def test_the_first_directory_with_a_plugin_of_that_name_counts(runtime: Runtime)
 
 @case("CNI-RT-002", SPEC, alone=True)
 def test_a_plugin_that_cannot_be_run_fails_the_add_and_the_others_are_deleted(
-    runtime: Runtime,
+    runtime: RuntimeUnderTest,
 ) -> None:
     """The plugin before it holds an address by then; without DEL that is lost until somebody
     notices that none are left (seen in the field: containerd#12130).
@@ -67,10 +67,10 @@ def test_a_plugin_that_cannot_be_run_fails_the_add_and_the_others_are_deleted(
 
 
 @case("CNI-RT-004", SPEC, alone=True)
-def test_the_search_path_is_what_is_configured(runtime: Runtime) -> None:
+def test_the_search_path_is_what_is_configured(runtime: RuntimeUnderTest) -> None:
     """A plugin finds its delegates there, in that order."""
     wanted = os.pathsep.join(map(str, runtime.subject.bin_dirs))
-    for call in life(runtime).calls:
+    for call in pod_session(runtime).calls:
         expect(
             call.env.get("CNI_PATH") == wanted,
             f"CNI_PATH of {call.step} has the plugin directories in their order",
@@ -80,7 +80,7 @@ def test_the_search_path_is_what_is_configured(runtime: Runtime) -> None:
 
 
 @case("CNI-RT-054", "practice: libcni", alone=True)
-def test_a_plugin_that_is_being_written_is_tried_again(runtime: Runtime) -> None:
+def test_a_plugin_that_is_being_written_is_tried_again(runtime: RuntimeUnderTest) -> None:
     """An update of the plugins must cost no pod its network."""
     runtime.tell("a", {"do": "hang", "seconds": 0})  # a process, so that the kernel has a say
     runtime.use("a")

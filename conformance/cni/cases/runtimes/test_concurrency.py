@@ -6,10 +6,10 @@ import itertools
 from concurrent.futures import ThreadPoolExecutor
 
 from conformance.cni.needs import SEVERAL_NETWORKS
-from conformance.cni.runtimes.bench import Runtime
-from conformance.cni.runtimes.calls import Call
+from conformance.cni.runtimes.bench import RuntimeUnderTest
+from conformance.cni.runtimes.calls import RecordedCall
 from conformance.cni.runtimes.checks import came
-from conformance.cni.runtimes.subject import Pod
+from conformance.cni.runtimes.subject import RequestedPod
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from refimpl.documents import json as documents
@@ -19,7 +19,7 @@ PODS_AT_ONCE = 10
 
 
 @case("CNI-RT-050", ORDER, needs=[SEVERAL_NETWORKS], alone=True)
-def test_the_networks_of_a_pod_are_attached_one_after_the_other(runtime: Runtime) -> None:
+def test_the_networks_of_a_pod_are_attached_one_after_the_other(runtime: RuntimeUnderTest) -> None:
     """Plugins that set routes or the name server of one namespace get in each other's way."""
     for letter in "ab":
         runtime.tell(letter, {"verb": "ADD", "do": "hang", "seconds": 0.05})
@@ -48,7 +48,7 @@ def test_the_networks_of_a_pod_are_attached_one_after_the_other(runtime: Runtime
 
 @case("CNI-RT-051", ORDER, alone=True)
 def test_calls_for_a_container_never_overlap_however_many_pods_there_are(
-    runtime: Runtime,
+    runtime: RuntimeUnderTest,
 ) -> None:
     """When a node starts, all its pods come at once; a plugin may count on its container being
     its own for the time. Ten pods here.
@@ -56,7 +56,7 @@ def test_calls_for_a_container_never_overlap_however_many_pods_there_are(
     runtime.use("a", "b")
     pods = [runtime.pod() for _ in range(PODS_AT_ONCE)]
 
-    def live(pod: Pod) -> str:
+    def live(pod: RequestedPod) -> str:
         return runtime.attempt(pod) or runtime.ended(pod)
 
     with ThreadPoolExecutor(PODS_AT_ONCE) as pool:
@@ -71,7 +71,7 @@ def test_calls_for_a_container_never_overlap_however_many_pods_there_are(
     )
 
 
-def _overlaps(calls: list[Call]) -> list[str]:
+def _overlaps(calls: list[RecordedCall]) -> list[str]:
     """Which calls for one container ran at the same time as the one before them."""
     found = []
     for id in {call.id for call in calls}:

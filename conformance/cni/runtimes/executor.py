@@ -17,7 +17,7 @@ from refimpl.cni.plugins import settings_of
 _TAKES_A_PROCESS = {"hang", "slow-stdin", "close-stdin", "hold-stdout", "flood", "signal"}
 
 
-class Functions:
+class RecorderExecutor:
     """Runs recorders as functions of this process where that makes no difference.
 
     until: when the caller's patience ends, by thread, as time.monotonic has it.

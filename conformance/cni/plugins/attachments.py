@@ -8,7 +8,7 @@ import attrs
 
 
 @attrs.define
-class Pod:
+class CniAttachment:
     """One attachment. netns: path, or empty where the plugin needs none.
 
     result: the document of its last successful ADD. before: what a chained plugin gets as
@@ -24,7 +24,7 @@ class Pod:
     config: dict[str, Any] | None = None  # the one it was last ADDed with
     open: bool = False  # ADDed, and no DEL has succeeded since
 
-    def other(self, **changes: Any) -> Pod:
+    def other(self, **changes: Any) -> CniAttachment:
         """The same container or namespace with another id, interface, ...; without a result."""
         return attrs.evolve(self, result=None, config=None, open=False, **changes)
 

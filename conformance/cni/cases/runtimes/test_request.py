@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from conformance.cni.runtimes.bench import Runtime
+from conformance.cni.runtimes.bench import RuntimeUnderTest
 from conformance.cni.runtimes.checks import differences
-from conformance.cni.runtimes.session import FIELDS, life
+from conformance.cni.runtimes.session import FIELDS, pod_session
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from refimpl.documents import DocumentError
@@ -17,9 +17,11 @@ OF_LISTS = {"cniVersions", "disableCheck", "disableGC", "loadOnlyInlinedPlugins"
 
 
 @case("CNI-RT-007", SPEC, alone=True)
-def test_stdin_is_one_object_with_the_name_and_version_of_the_list(runtime: Runtime) -> None:
+def test_stdin_is_one_object_with_the_name_and_version_of_the_list(
+    runtime: RuntimeUnderTest,
+) -> None:
     """A plugin keeps what it holds by the network's name, and answers in that version."""
-    told = life(runtime)
+    told = pod_session(runtime)
     for call in told.calls:
         try:
             sent = documents.parse(call.stdin).value
@@ -38,12 +40,12 @@ def test_stdin_is_one_object_with_the_name_and_version_of_the_list(runtime: Runt
 
 
 @case("CNI-RT-008", SPEC, alone=True)
-def test_what_a_plugins_object_has_arrives_unchanged(runtime: Runtime) -> None:
+def test_what_a_plugins_object_has_arrives_unchanged(runtime: RuntimeUnderTest) -> None:
     """A number that is rounded on the way is another subnet, another id, another limit (the
     reference library's numbers are floating).
     """
     for step in ("a ADD", "a DEL"):
-        call = life(runtime).of(step)
+        call = pod_session(runtime).of(step)
         sent = call.document.get("refimpl") if call else None
         wrong = differences(sent, FIELDS)
         if runtime.practice:
@@ -61,9 +63,9 @@ def test_what_a_plugins_object_has_arrives_unchanged(runtime: Runtime) -> None:
 
 
 @case("CNI-RT-009", SPEC, alone=True)
-def test_capabilities_are_taken_out(runtime: Runtime) -> None:
+def test_capabilities_are_taken_out(runtime: RuntimeUnderTest) -> None:
     """They are a word to the runtime alone; what the runtime says to it comes as runtimeConfig."""
-    for call in life(runtime).calls:
+    for call in pod_session(runtime).calls:
         there = "capabilities" in call.document
         expect(
             not there or runtime.practice,
@@ -74,16 +76,16 @@ def test_capabilities_are_taken_out(runtime: Runtime) -> None:
 
 
 @case("CNI-RT-010", SPEC, alone=True)
-def test_what_is_the_lists_stays_with_the_list(runtime: Runtime) -> None:
+def test_what_is_the_lists_stays_with_the_list(runtime: RuntimeUnderTest) -> None:
     """A plugin would have to know what not to look at."""
-    for call in life(runtime).calls:
+    for call in pod_session(runtime).calls:
         there = sorted(OF_LISTS & call.document.keys())
         expect(not there, f"{call.step} gets no member of the list", wanted="none", got=there)
 
 
 @case("CNI-RT-011", SPEC, alone=True)
 def test_what_only_a_runtime_may_say_is_not_taken_from_the_configuration(
-    runtime: Runtime,
+    runtime: RuntimeUnderTest,
 ) -> None:
     """A prevResult that an administrator wrote, or a copy left behind, is somebody else's pod."""
     theirs = {

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from conformance.cni.runtimes.bench import Runtime
+from conformance.cni.runtimes.bench import RuntimeUnderTest
 from conformance.cni.runtimes.checks import Wrong, undone
 from conformance.cni.runtimes.session import result_of
 from conformance.engine.case import case
@@ -26,15 +26,15 @@ def _text(**members: Any) -> str:
     return json.dumps({**_GOOD, "interfaces": [_INTERFACE], **members})
 
 
-def _stdout(text: str) -> Callable[[Runtime], None]:
+def _stdout(text: str) -> Callable[[RuntimeUnderTest], None]:
     return lambda runtime: runtime.tell("b", ADD={"stdout": text})
 
 
-def _bytes(data: bytes) -> Callable[[Runtime], None]:
+def _bytes(data: bytes) -> Callable[[RuntimeUnderTest], None]:
     return lambda runtime: runtime.print_bytes("b", data)
 
 
-_NONSENSE: dict[str, Callable[[Runtime], None]] = {
+_NONSENSE: dict[str, Callable[[RuntimeUnderTest], None]] = {
     "nothing": _stdout(""),
     "null": _stdout("null"),
     "{}": _stdout("{}"),
@@ -47,7 +47,7 @@ _MAY_BE_EMPTY = {"nothing", "null", "{}"}
 
 
 @case("CNI-RT-015", SPEC, alone=True)
-def test_nonsense_on_stdout_is_a_failure_and_nothing_worse(runtime: Runtime) -> None:
+def test_nonsense_on_stdout_is_a_failure_and_nothing_worse(runtime: RuntimeUnderTest) -> None:
     """Plugins print what they should not; a node must outlive it, and get back what the pod had."""
     wrong = Wrong("ADD whose stdout is no result fails, and DEL follows", "an error, then DEL")
     for name, tell in _NONSENSE.items():
@@ -57,7 +57,7 @@ def test_nonsense_on_stdout_is_a_failure_and_nothing_worse(runtime: Runtime) -> 
     wrong.settle()
 
 
-def _judge(runtime: Runtime, wrong: Wrong, name: str, *, may_pass: bool = False) -> None:
+def _judge(runtime: RuntimeUnderTest, wrong: Wrong, name: str, *, may_pass: bool = False) -> None:
     """One pod of a network whose `b` was told to misbehave."""
     pod, place = runtime.pod(), runtime.seen()
     said = runtime.attempt(pod)
@@ -71,7 +71,7 @@ def _judge(runtime: Runtime, wrong: Wrong, name: str, *, may_pass: bool = False)
 
 
 @case("CNI-RT-016", ERRORS, alone=True)
-def test_an_error_object_with_exit_code_0_is_no_success(runtime: Runtime) -> None:
+def test_an_error_object_with_exit_code_0_is_no_success(runtime: RuntimeUnderTest) -> None:
     """The plugin says that it failed; a pod that runs all the same has no network."""
     runtime.tell("a", ADD={"error": {"code": 11, "msg": "told to fail"}, "status": 0})
     runtime.tell("b", ADD={"result": result_of()})
@@ -86,7 +86,7 @@ def test_an_error_object_with_exit_code_0_is_no_success(runtime: Runtime) -> Non
 
 
 @case("CNI-RT-017", SPEC, alone=True)
-def test_no_exit_but_0_is_a_success(runtime: Runtime) -> None:
+def test_no_exit_but_0_is_a_success(runtime: RuntimeUnderTest) -> None:
     """A result that was printed before the end went wrong is no promise."""
     wrong = Wrong("ADD that ends with anything but exit code 0 fails, and DEL follows", "an error")
     endings: dict[str, Callable[[], None]] = {
@@ -103,7 +103,7 @@ def test_no_exit_but_0_is_a_success(runtime: Runtime) -> None:
 
 
 @case("CNI-RT-018", ERRORS, alone=True)
-def test_what_a_plugin_says_of_its_failure_reaches_who_asked(runtime: Runtime) -> None:
+def test_what_a_plugin_says_of_its_failure_reaches_who_asked(runtime: RuntimeUnderTest) -> None:
     """Whoever looks at a pod that does not start reads this, and nothing else."""
     error = {"code": 123, "msg": "no cable is plugged in", "details": "port 7 of the switch"}
     runtime.tell("a", ADD={"error": error})
@@ -120,7 +120,7 @@ def test_what_a_plugin_says_of_its_failure_reaches_who_asked(runtime: Runtime) -
 
 @case("CNI-RT-019", "CNI 1.1 Add Success", alone=True)
 def test_an_index_without_an_interface_is_an_error_that_costs_no_more_than_the_pod(
-    runtime: Runtime,
+    runtime: RuntimeUnderTest,
 ) -> None:
     """One plugin with an off-by-one must not end the runtime of a node (seen in the field:
     containerd ends).
@@ -136,7 +136,7 @@ def test_an_index_without_an_interface_is_an_error_that_costs_no_more_than_the_p
 
 
 @case("CNI-RT-057", ERRORS, alone=True)
-def test_the_codes_3_and_11_are_errors(runtime: Runtime) -> None:
+def test_the_codes_3_and_11_are_errors(runtime: RuntimeUnderTest) -> None:
     """For 3 no DEL is needed, after 11 a runtime may try again by itself; neither is a success."""
     wrong = Wrong("ADD that fails with code 3 or 11 fails, or is tried again", "an error")
     for code in (3, 11):
