@@ -1,4 +1,4 @@
-"""Our fake kubelet behind lines of JSON: the model of an adapter, see lines.
+"""Our fake kubelet behind lines of JSON (`lines`): the model of an adapter.
 
 refimpl test client deviceplugin -- python -m conformance.kubelet.adapter
 """
@@ -32,19 +32,19 @@ class Adapter:
     def __init__(self, profile: str = "ideal") -> None:
         self.ours = OurKubelet(profile, lacks=("claims",))
 
-    def answer(self, act: str, request: Message) -> Message:
-        """The reply to one act."""
-        if act in _PLAIN:
-            getattr(self.ours, act)(**request)
+    def answer(self, method: str, request: Message) -> Message:
+        """The reply to a call of a method of Client."""
+        if method in _PLAIN:
+            getattr(self.ours, method)(**request)
             return {}
-        reply: Message = getattr(self, f"_{act}")(**request)
+        reply: Message = getattr(self, f"_{method}")(**request)
         return reply
 
     def _hello(self) -> Message:
         ours = self.ours
-        told: Message = {"name": ours.name, "version": ours.version, "profile": ours.profile}
-        told["quiet_s"] = ours.quiet_s
-        return {**told, "able": sorted(ours.able)}
+        identity: Message = {"name": ours.name, "version": ours.version, "profile": ours.profile}
+        identity["quiet_s"] = ours.quiet_s
+        return {**identity, "able": sorted(ours.able)}
 
     def _start(self, folder: str, choices: Message) -> Message:
         self.ours.folder = Path(folder)
@@ -64,8 +64,8 @@ class Adapter:
         return {}
 
     def _state(self, uid: str) -> Message:
-        found = self.ours.state(uid)
-        return {"pod": v1_pod(found) if found else None}
+        state = self.ours.state(uid)
+        return {"pod": v1_pod(state) if state else None}
 
     def _configs(self, uid: str, container: str) -> Message:
         return {"configs": self.ours.configs(uid, container)}
@@ -86,15 +86,15 @@ class Adapter:
 def pod_spec(pod: Mapping[str, Any]) -> PodSpec:
     """From a v1.Pod of a case."""
     meta, spec = pod["metadata"], pod["spec"]
-    asked = spec.get("resources", {}).get("limits")
+    amounts = spec.get("resources", {}).get("limits")
     return PodSpec(
         name=meta["name"],
         uid=meta["uid"],
         app=_containers(spec["containers"]),
         init=_containers(spec.get("initContainers", ())),
         restart=spec["restartPolicy"],
-        pod_level=asked is not None,
-        amounts=_amounts(asked or {}),
+        pod_level=amounts is not None,
+        amounts=_amounts(amounts or {}),
         namespace=meta["namespace"],
     )
 

@@ -21,9 +21,9 @@ def named_claims(pod: PodSpec) -> list[Claim]:
 
 def claims_of(pod: PodSpec) -> list[dict[str, Any]]:
     """The objects of all its claims."""
-    found = [_named(pod, claim) for claim in named_claims(pod)]
+    objects = [_named(pod, claim) for claim in named_claims(pod)]
     behind = claim_of(pod)
-    return [*found, behind] if behind else found
+    return [*objects, behind] if behind else objects
 
 
 def claim_of(pod: PodSpec) -> dict[str, Any] | None:
@@ -57,8 +57,8 @@ def _named(pod: PodSpec, claim: Claim) -> dict[str, Any]:
         "device": claim.device,
         **({"shareID": claim.share} if claim.share else {}),
     }
-    asked = {"name": _REQUEST, "exactly": {"deviceClassName": claim.driver}}
-    return _claim(pod, claim.name, (asked,), (device,))
+    request = {"name": _REQUEST, "exactly": {"deviceClassName": claim.driver}}
+    return _claim(pod, claim.name, (request,), (device,))
 
 
 def _claim(

@@ -112,7 +112,7 @@ class Client(Protocol):
         """`name{label="value",…}` -> value of every counter and gauge."""
 
     def topology(self, question: str, values: Mapping[str, Any]) -> Any:
-        """The answer of its topology manager, see `topology`."""
+        """The answer of its topology manager to a question of `refimpl.deviceplugin.topology`."""
 
     def close(self) -> None:
         """Ends it and everything of it."""

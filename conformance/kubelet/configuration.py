@@ -32,12 +32,12 @@ class Ports:
     @classmethod
     def free(cls) -> Ports:
         """Three that nobody listens at now, and that no connection gets before kubelet listens."""
-        found: set[int] = set()
-        while len(found) < 3:
+        ports: set[int] = set()
+        while len(ports) < 3:
             port = random.choice(_PORTS)
             with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
-                found.add(port)
-        return cls(*found)
+                ports.add(port)
+        return cls(*ports)
 
 
 def kubeconfig(server: str) -> str:
@@ -114,7 +114,7 @@ def _careful() -> dict[str, Any]:
 
 
 def _chosen(choices: KubeletChoices) -> dict[str, Any]:
-    made: dict[str, Any] = {
+    configuration: dict[str, Any] = {
         "featureGates": dict(choices.gates),
         "topologyManagerPolicy": choices.policy,
         "topologyManagerScope": choices.scope,
@@ -123,10 +123,10 @@ def _chosen(choices: KubeletChoices) -> dict[str, Any]:
         "memoryManagerPolicy": choices.memory_policy,
     }
     if choices.cpu_policy == "static":
-        made["reservedSystemCPUs"] = "0"  # one must be
+        configuration["reservedSystemCPUs"] = "0"  # one must be
     if choices.memory_policy == "Static":
-        made["systemReserved"] = {"memory": f"{_RESERVED_MI * len(choices.nodes)}Mi"}
-        made["reservedMemory"] = [
+        configuration["systemReserved"] = {"memory": f"{_RESERVED_MI * len(choices.nodes)}Mi"}
+        configuration["reservedMemory"] = [
             {"numaNode": node, "limits": {"memory": f"{_RESERVED_MI}Mi"}} for node in choices.nodes
         ]
-    return made
+    return configuration

@@ -56,9 +56,9 @@ class _Driver:
         self, request: pb.NodePrepareResourcesRequest, _call: Call
     ) -> pb.NodePrepareResourcesResponse:
         reply = pb.NodePrepareResourcesResponse()
-        for asked in request.claims:
-            claim = self._claims[asked.name]
-            device = reply.claims[asked.uid].devices.add(
+        for entry in request.claims:
+            claim = self._claims[entry.name]
+            device = reply.claims[entry.uid].devices.add(
                 pool_name=claim.pool, device_name=claim.device, cdi_device_ids=claim.cdi
             )
             if claim.share:
@@ -69,6 +69,6 @@ class _Driver:
         self, request: pb.NodeUnprepareResourcesRequest, _call: Call
     ) -> pb.NodeUnprepareResourcesResponse:
         reply = pb.NodeUnprepareResourcesResponse()
-        for asked in request.claims:
-            reply.claims[asked.uid].SetInParent()
+        for entry in request.claims:
+            reply.claims[entry.uid].SetInParent()
         return reply

@@ -1,4 +1,4 @@
-"""A client behind an adapter of its own, which answers lines of JSON; see engine.lines.
+"""A client behind an adapter of its own, which answers lines of JSON (`engine.lines`).
 
 An act has the name of a method of Client, and its arguments as members: `{"act": "exit", "uid":
 "u", "container": "main", "status": 1}`. Pods are v1.Pod objects. Whatever is refused is answered
@@ -32,7 +32,8 @@ _NODE = "refimpl-node"
 
 
 class LinesClient:
-    """See Client. Raises BadOption, Unreachable for a command that is no adapter."""
+    """What is asked of it goes to the adapter. Raises BadOption, Unreachable for a command that is
+    none."""
 
     def __init__(self, command: Sequence[str]) -> None:
         self._lines = Lines(command)
@@ -40,11 +41,11 @@ class LinesClient:
         self._choices = KubeletChoices()
         self._lives, self._fate = False, ""
         try:
-            told = self._lines.hello()
-            self.name, self.version = str(told["name"]), str(told["version"])
-            self.profile = str(told.get("profile", "1.37"))
-            self.quiet_s = float(told.get("quiet_s", 2.5))
-            self.able = frozenset(told.get("able") or ())
+            identity = self._lines.hello()
+            self.name, self.version = str(identity["name"]), str(identity["version"])
+            self.profile = str(identity.get("profile", "1.37"))
+            self.quiet_s = float(identity.get("quiet_s", 2.5))
+            self.able = frozenset(identity.get("able") or ())
             if strange := self.able - ABILITIES:
                 raise BadOption(
                     f"{self.name}: able {', '.join(sorted(strange))}: there are {sorted(ABILITIES)}"
@@ -55,106 +56,106 @@ class LinesClient:
 
     @property
     def root(self) -> Path:
-        """See Client."""
+        """Its --root-dir as it runs now."""
         return self.folder / self._choices.root
 
     def start(self, choices: KubeletChoices | None = None) -> None:
-        """See Client."""
+        """Starts it, as before or with other choices, and waits until plugins can register."""
         wanted = choices or self._choices
-        told = self._answer("start", folder=str(self.folder), choices=attrs.asdict(wanted))
-        if "refused" in told:
-            raise BadOption(f"{self.name}: {told['refused']}")
-        if "error" in told:
-            raise Unreachable(f"{self.name} does not start: {told['error']}")
+        reply = self._answer("start", folder=str(self.folder), choices=attrs.asdict(wanted))
+        if "refused" in reply:
+            raise BadOption(f"{self.name}: {reply['refused']}")
+        if "error" in reply:
+            raise Unreachable(f"{self.name} does not start: {reply['error']}")
         self._choices, self._lives, self._fate = wanted, True, ""
 
     def end(self, *, kill: bool = False) -> None:
-        """See Client."""
+        """SIGTERM, or SIGKILL; pods go on running. Nothing if it does not run."""
         if self._lives:
             self._lives = False
             with contextlib.suppress(Broken):
                 self._act("end", kill=kill)
 
     def running(self) -> bool:
-        """See Client."""
+        """Whether it is alive."""
         return self._lives and not self.fate()
 
     def fate(self) -> str:
-        """See Client: of the adapter, or of what it says has ended."""
+        """Why the adapter ended, or what it says of the client; empty while both live."""
         if self._lives and not self._fate:
             with contextlib.suppress(Broken):
                 self._fate = str(self._act("fate").get("fate", ""))
         return self._fate
 
     def run(self, pod: PodSpec) -> None:
-        """See Client."""
+        """Binds the pod to the node; what becomes of it is in its state."""
         self._act("run", pod=pod.manifest(_NODE))
 
     def delete(self, uid: str) -> None:
-        """See Client."""
+        """Deletes a pod and waits until it is gone."""
         self._act("delete", uid=uid)
 
     def forget(self, uid: str) -> None:
-        """See Client."""
+        """Takes a pod out of the API."""
         self._act("forget", uid=uid)
 
     def state(self, uid: str) -> PodState | None:
-        """See Client."""
-        found = self._act("state", uid=uid).get("pod")
-        return pod_state(found) if found else None
+        """What is known of a pod; None for one that is gone."""
+        pod = self._act("state", uid=uid).get("pod")
+        return pod_state(pod) if pod else None
 
     def exit(self, uid: str, container: str, status: int = 0) -> None:
-        """See Client."""
+        """The process of a container ends."""
         self._act("exit", uid=uid, container=container, status=status)
 
     def reboot(self) -> None:
-        """See Client."""
+        """All containers are gone, and the node has another boot id."""
         self._act("reboot")
 
     def configs(self, uid: str, container: str) -> list[dict[str, Any]]:
-        """See Client."""
+        """The ContainerConfig of each start of a container, oldest first."""
         return list(self._act("configs", uid=uid, container=container)["configs"])
 
     def node(self) -> Capacity:
-        """See Client."""
-        told = self._act("node")
-        return Capacity(told.get("capacity", {}), told.get("allocatable", {}))
+        """What the node's status says."""
+        reply = self._act("node")
+        return Capacity(reply.get("capacity", {}), reply.get("allocatable", {}))
 
     def advance(self, seconds: float) -> None:
-        """See Client."""
+        """Lets that much time pass."""
         self._act("advance", seconds=seconds)
 
     def deafen(self) -> None:
-        """See Client."""
+        """Has accept fail at the socket where plugins register."""
         self._act("deafen")
 
     def healthy(self) -> bool:
-        """See Client."""
+        """What its health check says."""
         return bool(self._act("healthy").get("healthy"))
 
     def metrics(self) -> Mapping[str, float]:
-        """See Client."""
+        """`name{label="value",…}` -> value of every counter and gauge."""
         return dict(self._act("metrics")["metrics"])
 
     def topology(self, question: str, values: Mapping[str, Any]) -> Any:
-        """See Client."""
+        """The answer of its topology manager to a question of `refimpl.deviceplugin.topology`."""
         return self._act("topology", question=question, values=dict(values)).get("answer")
 
     def close(self) -> None:
-        """See Client."""
+        """Ends it and everything of it."""
         self.end(kill=True)
         self._lines.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _act(self, act: str, **request: Any) -> Message:
-        told = self._answer(act, **request)
-        if "error" in told:
-            raise Broken(f"the adapter does {act}", "an answer", str(told["error"]))
-        return told
+    def _act(self, method: str, **request: Any) -> Message:
+        reply = self._answer(method, **request)
+        if "error" in reply:
+            raise Broken(f"the adapter does {method}", "an answer", str(reply["error"]))
+        return reply
 
-    def _answer(self, act: str, **request: Any) -> Message:
+    def _answer(self, method: str, **request: Any) -> Message:
         try:
-            return self._lines.answer(act, request)
+            return self._lines.answer(method, request)
         except Gone as gone:
             self._fate = f"its adapter died: {gone}"
-            raise Broken(f"the adapter does {act}", "an answer", str(gone)) from gone
+            raise Broken(f"the adapter does {method}", "an answer", str(gone)) from gone

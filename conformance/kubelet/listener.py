@@ -36,9 +36,9 @@ def break_listener(pid: int, path: Path) -> None:
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as tracing:
         assert tracing.stderr is not None
         try:
-            said = tracing.stderr.readline()
-            if "attached" not in said:
-                raise RuntimeError(f"strace cannot follow process {pid}: {said.strip()}")
+            line = tracing.stderr.readline()
+            if "attached" not in line:
+                raise RuntimeError(f"strace cannot follow process {pid}: {line.strip()}")
             _call(path)
             end = monotonic() + timeout(_LIMIT_S)
             while path.exists() and monotonic() < end:  # a listener that ends takes it away

@@ -94,12 +94,12 @@ class NodeUnderTest:
     # -- plugins --------------------------------------------------------------------------------
 
     def plugin(
-        self, resource: str = "", *, socket: str = "", found: bool = False, main: str = ""
+        self, resource: str = "", *, socket: str = "", watched: bool = False, main: str = ""
     ) -> ScriptedPlugin:
-        """A plugin that does not serve yet. `found`: its socket lies in plugins_registry, where the
-        client finds it; else it has to register."""
+        """A plugin that does not serve yet. `watched`: its socket lies in plugins_registry, which
+        the client watches; else it has to register."""
         name = socket or f"{self._name}-{next(self._numbers)}.sock"
-        folder = self.registry if found else self.plugins
+        folder = self.registry if watched else self.plugins
         path = folder / name
         plugin = ScriptedPlugin(path, resource or self.resource(), main=main, journal=self.journal)
         self._plugins.append(plugin)

@@ -27,12 +27,12 @@ _ERROR = re.compile(r'err="((?:[^"\\]|\\.)*)"')
 def pod_state(pod: Mapping[str, Any]) -> PodState:
     """From a v1.Pod."""
     status = pod.get("status") or {}
-    told = [*status.get("initContainerStatuses", ()), *status.get("containerStatuses", ())]
+    statuses = [*status.get("initContainerStatuses", ()), *status.get("containerStatuses", ())]
     return PodState(
         status.get("phase", ""),
         status.get("reason", ""),
         status.get("message", ""),
-        {each["name"]: _container(each) for each in told},
+        {each["name"]: _container(each) for each in statuses},
     )
 
 
@@ -50,20 +50,20 @@ def _container(status: Mapping[str, Any]) -> ContainerState:
     )
 
 
-def _health(told: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, str]]:
+def _health(resources: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, str]]:
     return {
         each["name"].removeprefix(_PREFIX): {
             one["resourceID"]: one.get("health", "") for one in each.get("resources") or ()
         }
-        for each in told
+        for each in resources
     }
 
 
 def container_config(sent: ContainerConfig) -> dict[str, Any]:
     """With the field names of the protocol; values of variables, which are bytes in it, as text."""
-    made = MessageToDict(sent, preserving_proto_field_name=True)
+    config = MessageToDict(sent, preserving_proto_field_name=True)
     envs = [{"key": each.key, "value": each.value.decode(errors="replace")} for each in sent.envs]
-    return made | {"envs": envs}
+    return config | {"envs": envs}
 
 
 def capacity_of(node: Mapping[str, Any]) -> Capacity:
@@ -83,8 +83,8 @@ def _number(value: Any) -> int:
 
 def metrics_of(text: str) -> dict[str, float]:
     """From Prometheus' text format: name with labels -> value."""
-    found = (_SAMPLE.fullmatch(line) for line in text.splitlines() if line[:1] != "#")
-    return {sample["name"]: float(sample["value"]) for sample in found if sample}
+    samples = (_SAMPLE.fullmatch(line) for line in text.splitlines() if line[:1] != "#")
+    return {sample["name"]: float(sample["value"]) for sample in samples if sample}
 
 
 def last_words(log: str, lines: int = 3) -> str:
@@ -95,5 +95,5 @@ def last_words(log: str, lines: int = 3) -> str:
             running = _RUNNING.search("\n".join(written[number:]))
             frame = running and _FRAME.search(running[1])
             return line + (f" in {frame[1]}" if frame else "")
-    errors = [found[1] for line in written if (found := _ERROR.search(line)) and line[:1] in "EF"]
+    errors = [match[1] for line in written if (match := _ERROR.search(line)) and line[:1] in "EF"]
     return errors[-1] if errors else "\n".join(written[-lines:])

@@ -88,8 +88,8 @@ class RealKubelet:
         if reason := illusion.obstacle():
             raise BadOption(f"{command[0]}: it needs a mount namespace of its own: {reason}")
         self.version = _version(command[0])
-        found = _VERSION.fullmatch(self.version)
-        self.profile = found[1] if found else "1.37"
+        release = _VERSION.fullmatch(self.version)
+        self.profile = release[1] if release else "1.37"
         self._command, self._node = tuple(command), node
         self.able = _ABLE - self._lacks() - (_OF_OUR_RUNTIME if cri else set())
         self._place = Path(tempfile.mkdtemp(prefix="refimpl-"))
@@ -109,13 +109,13 @@ class RealKubelet:
 
     @property
     def root(self) -> Path:
-        """See `Client`."""
+        """Its --root-dir as it runs now."""
         return self.folder / self._choices.root
 
     # The process
 
     def start(self, choices: KubeletChoices | None = None) -> None:
-        """See `Client`."""
+        """Starts it, as before or with other choices, and waits until plugins can register."""
         before = self._choices
         try:
             self._choose(choices or before)
@@ -126,7 +126,7 @@ class RealKubelet:
             raise
 
     def end(self, *, kill: bool = False) -> None:
-        """See `Client`."""
+        """SIGTERM, or SIGKILL; pods go on running. Nothing if it does not run."""
         self._wanted = False
         if self.process is not None:
             if kill:
@@ -136,20 +136,20 @@ class RealKubelet:
         self.api.objects.end_watches()
 
     def running(self) -> bool:
-        """See `Client`."""
+        """Whether it is alive."""
         return self.process is not None and self.process.running()
 
     def fate(self) -> str:
-        """See `Client`."""
+        """Why it ended by itself; empty if it did not."""
         if not self._wanted or self.process is None or self.running():
             return ""
         status = self.process.status() or 0
         if status < 0:  # a Go program with anything to say ends with 2
             return f"ended by {signal.Signals(-status).name}"
-        return f"exit status {status}: {last_words(self._said())}"
+        return f"exit status {status}: {last_words(self._log_text())}"
 
     def close(self) -> None:
-        """See `Client`."""
+        """Ends it and everything of it."""
         self.end(kill=True)
         self.runtime.stop()
         self._drivers.close()
@@ -159,7 +159,7 @@ class RealKubelet:
     # Pods
 
     def run(self, pod: PodSpec) -> None:
-        """See `Client`."""
+        """Binds the pod to the node; what becomes of it is in its state."""
         if self.running() and not self._settled:
             self._until(self._housekept, "does not look after its pods", _START_S)
             self._settled = True
@@ -178,7 +178,7 @@ class RealKubelet:
         self.api.put(manifest)
 
     def delete(self, uid: str) -> None:
-        """See `Client`."""
+        """Deletes a pod and waits until it is gone."""
         if self.running() and self.state(uid) is not None:
             self.api.objects.remove(self._pods[uid], uid=uid)
             self._until(
@@ -189,39 +189,39 @@ class RealKubelet:
         self.forget(uid)
 
     def forget(self, uid: str) -> None:
-        """See `Client`."""
+        """Takes a pod out of the API."""
         if self.state(uid) is not None:
             self.api.objects.remove(self._pods[uid], uid=uid, grace_s=0)
 
     def state(self, uid: str) -> PodState | None:
-        """See `Client`."""
+        """What is known of a pod; None for one that is gone."""
         place = self._pods.get(uid)
-        found = place and self.api.get(place.resource, place.name, place.namespace)
-        if not found or found["metadata"]["uid"] != uid:
+        pod = place and self.api.get(place.resource, place.name, place.namespace)
+        if not pod or pod["metadata"]["uid"] != uid:
             return None
-        return pod_state(found)
+        return pod_state(pod)
 
     def exit(self, uid: str, container: str, status: int = 0) -> None:
-        """See `Client`."""
+        """The process of a container ends."""
         for each in reversed(self.runtime.containers(uid)):
             if each.key.name == container:
                 self.runtime.exit(each.id, status)
                 return
 
     def configs(self, uid: str, container: str) -> list[dict[str, Any]]:
-        """See `Client`."""
-        made = self.runtime.configs(uid, container)
-        return [container_config(each) for each in made]
+        """The ContainerConfig of each start of a container, oldest first."""
+        configs = self.runtime.configs(uid, container)
+        return [container_config(each) for each in configs]
 
     # The node
 
     def reboot(self) -> None:
-        """See `Client`."""
+        """All containers are gone, and the node has another boot id."""
         self.runtime.reboot()
         self._machine.reboot()
 
     def node(self) -> Capacity:
-        """See `Client`."""
+        """What the node's status says."""
         return capacity_of(self.api.get("v1/nodes", self._node) or {})
 
     def advance(self, seconds: float) -> None:
@@ -229,22 +229,22 @@ class RealKubelet:
         raise NotImplementedError(f"{self.name}: time cannot be advanced by {seconds:g} s")
 
     def deafen(self) -> None:
-        """See `Client`."""
+        """Has accept fail at the socket where plugins register."""
         assert self.process is not None
         assert self.process.process is not None
         break_listener(self.process.process.pid, self.folder / "device-plugins" / "kubelet.sock")
 
     def healthy(self) -> bool:
-        """See `Client`; the port for health checks knows nothing of device plugins."""
-        return _told(self._ports.read, "/healthz") == "ok"
+        """What its health check says; the port for those knows nothing of device plugins."""
+        return _http_get(self._ports.read, "/healthz") == "ok"
 
     def topology(self, question: str, values: Mapping[str, Any]) -> Any:
         """Only pods tell what a real kubelet thinks; raises NotImplementedError."""
         raise NotImplementedError(f"{self.name}: it answers no question such as {question}")
 
     def metrics(self) -> Mapping[str, float]:
-        """See `Client`."""
-        return metrics_of(_told(self._ports.read, "/metrics"))
+        """`name{label="value",…}` -> value of every counter and gauge."""
+        return metrics_of(_http_get(self._ports.read, "/metrics"))
 
     # Inside
 
@@ -297,13 +297,13 @@ class RealKubelet:
             self.api.watches["v1/pods"] > watched
             and self.api.get("v1/nodes", self._node) is not None
             and probe(socket) == "live"
-            and _told(self._ports.health, "/healthz") == "ok"
+            and _http_get(self._ports.health, "/healthz") == "ok"
         )
 
     def _housekept(self) -> bool:
         """Whether it has cleaned up once, two seconds after its start: a pod that it rejects before
         that stays Pending for ever (seen in 1.37.2)."""
-        return _HOUSEKEPT in _told(self._ports.read, "/metrics")
+        return _HOUSEKEPT in _http_get(self._ports.read, "/metrics")
 
     def _until(self, condition: Callable[[], bool], complaint: str, limit_s: float) -> None:
         end = monotonic() + timeout(limit_s)
@@ -312,18 +312,18 @@ class RealKubelet:
                 self._refused()
                 raise Unreachable(f"{self._command[0]}: {self.fate()}")
             if monotonic() > end:
-                said = last_words(self._said())
-                raise Unreachable(f"{self._command[0]} {complaint} in {limit_s:g} s: {said}")
+                words = last_words(self._log_text())
+                raise Unreachable(f"{self._command[0]} {complaint} in {limit_s:g} s: {words}")
             Event().wait(0.02)
 
     def _refused(self) -> None:
         """Raises BadOption if it has ended for what it was told."""
-        said = last_words(self._said())
-        crashed = said.startswith("panic: ") and "KubeletConfiguration" not in said
-        if not crashed and _REFUSALS.search(said):
-            raise BadOption(f"{self._command[0]} refuses {self._choices}: {said}")
+        words = last_words(self._log_text())
+        crashed = words.startswith("panic: ") and "KubeletConfiguration" not in words
+        if not crashed and _REFUSALS.search(words):
+            raise BadOption(f"{self._command[0]} refuses {self._choices}: {words}")
 
-    def _said(self) -> str:
+    def _log_text(self) -> str:
         return self.log.read_text(errors="replace")
 
 
@@ -338,11 +338,11 @@ def _version(program: str) -> str:
         raise BadOption(f"{program}: {error.strerror}") from error
     except subprocess.TimeoutExpired:
         return ""
-    found = _VERSION.search(done.stdout)
-    return found[0].removeprefix("v") if found else ""
+    match = _VERSION.search(done.stdout)
+    return match[0].removeprefix("v") if match else ""
 
 
-def _told(port: int, path: str) -> str:
+def _http_get(port: int, path: str) -> str:
     """The body of an answer; empty if there is none."""
     url = f"http://127.0.0.1:{port}{path}"
     direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))

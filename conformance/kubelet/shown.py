@@ -70,31 +70,31 @@ class _Container(Protocol):
 
 def device(id: str, *nodes: int, health: str = "Healthy", placed: bool = False) -> dp.Device:
     """An entry of a plugin's list; `placed`: with a topology although it has no node."""
-    made = dp.Device(ID=id, health=health)
+    device = dp.Device(ID=id, health=health)
     if nodes or placed:
-        made.topology.SetInParent()
+        device.topology.SetInParent()
     for node in nodes:
-        made.topology.nodes.add(ID=node)
-    return made
+        device.topology.nodes.add(ID=node)
+    return device
 
 
 def entries(devices: Iterable[pr.ContainerDevices], resource: str) -> list[Entry]:
     """Each id of each entry of a resource, sorted."""
-    found = [
+    entries = [
         (id, tuple(node.ID for node in each.topology.nodes) if each.HasField("topology") else None)
         for each in devices
         if each.resource_name == resource
         for id in each.device_ids
     ]
-    return sorted(found, key=repr)
+    return sorted(entries, key=repr)
 
 
 def held(container: _Container) -> dict[str, set[str]]:
     """Resource -> ids, of a container in either version."""
-    found: dict[str, set[str]] = {}
+    ids: dict[str, set[str]] = {}
     for each in container.devices:
-        found.setdefault(each.resource_name, set()).update(each.device_ids)
-    return found
+        ids.setdefault(each.resource_name, set()).update(each.device_ids)
+    return ids
 
 
 def name_of(pod: _Pod) -> PodName:
@@ -107,11 +107,11 @@ def runs_ours(node: NodeUnderTest) -> bool:
     return "pods" in node.able
 
 
-def some(found: Sequence[T], what: str) -> Sequence[T]:
+def some(items: Sequence[T], what: str) -> Sequence[T]:
     """What is to be judged; the case is skipped where a node with pods of its own has none."""
-    if not found:
+    if not items:
         pytest.skip(f"there is no {what} on this node")
-    return found
+    return items
 
 
 def find(listed: Iterable[pr.PodResources], pod: _Pod) -> pr.PodResources | None:
@@ -121,9 +121,9 @@ def find(listed: Iterable[pr.PodResources], pod: _Pod) -> pr.PodResources | None
 
 def shown(node: NodeUnderTest, pod: PodSpec) -> pr.PodResources:
     """Waits until List shows the pod; raises Broken."""
-    found = node.until(lambda: find(node.podresources.listed(), pod), f"List shows pod {pod.name}")
-    assert found is not None
-    return found
+    entry = node.until(lambda: find(node.podresources.listed(), pod), f"List shows pod {pod.name}")
+    assert entry is not None
+    return entry
 
 
 def get(node: NodeUnderTest, name: PodName) -> pr.PodResources:
@@ -134,9 +134,9 @@ def get(node: NodeUnderTest, name: PodName) -> pr.PodResources:
 
 def offered(node: NodeUnderTest) -> pr.AllocatableResourcesResponse:
     """What GetAllocatableResources says."""
-    asked = pr.AllocatableResourcesRequest()
+    request = pr.AllocatableResourcesRequest()
     return node.podresources.patiently(
-        lambda: node.podresources.v1().GetAllocatableResources(asked)
+        lambda: node.podresources.v1().GetAllocatableResources(request)
     )
 
 

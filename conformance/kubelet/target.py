@@ -96,20 +96,20 @@ class ClientTarget:
     # What the engine asks
 
     def mark(self) -> int:
-        """See Target."""
+        """A mark in the journal, for `calls`."""
         return self.journal.seq
 
     def calls(self, mark: int) -> list[Entry]:
-        """See Target."""
+        """What was called since a mark, oldest first."""
         return self.journal.since(mark)
 
     def reproduce(self, call: Entry) -> str:
-        """See Target: what the plugin was asked, or said, as a line of JSON behind its name."""
-        said = call.to_dict()["requests"]
-        return f"{call.method} {shlex.quote(json.dumps(said[0] if said else {}))}"
+        """What the plugin was asked, or said, as a line of JSON behind its name."""
+        requests = call.to_dict()["requests"]
+        return f"{call.method} {shlex.quote(json.dumps(requests[0] if requests else {}))}"
 
     def lost(self) -> Loss | None:
-        """See Target: a client that died is started again."""
+        """Why the client died, None if it lives; it is started again."""
         why = self.client.fate()
         if not why:
             return None
@@ -120,7 +120,7 @@ class ClientTarget:
         return Loss(why, revived=True)
 
     def close(self) -> None:
-        """See Target."""
+        """Ends the client and everything of it."""
         self.client.close()
 
 
@@ -143,8 +143,8 @@ def open_fake(resolved: ResolvedTarget, journal: Journal) -> ClientTarget:
 def release_of(resolved: ResolvedTarget) -> str:
     """The release of our kubelet: of its profile where that has one, else the one that was asked
     for; raises BadOption."""
-    asked = resolved.revision.number if resolved.revision else ""
-    return settings_of(_profile(resolved, _mutant(resolved)), release=asked).release
+    number = resolved.revision.number if resolved.revision else ""
+    return settings_of(_profile(resolved, _mutant(resolved)), release=number).release
 
 
 def _mutant(resolved: ResolvedTarget) -> KubeletMutant | None:
@@ -164,7 +164,7 @@ def _profile(resolved: ResolvedTarget, mutant: KubeletMutant | None) -> str:
 
 
 def open_command(resolved: ResolvedTarget, journal: Journal) -> ClientTarget:
-    """A kubelet, or what has its flags: {config}, {kubeconfig}. Else an adapter, see lines.
+    """A kubelet, or what has its flags: {config}, {kubeconfig}. Else an adapter (`lines`).
 
     Raises BadOption, Unreachable.
     """

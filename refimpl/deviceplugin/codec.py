@@ -19,16 +19,16 @@ class Lists:
 
     def read(self, message: pb.ListAndWatchResponse) -> list[Device]:
         """The devices, in the order of the message; a topology without nodes is kept."""
-        before, now, found = self._known, dict[bytes, Device](), list[Device]()
+        before, now, devices = self._known, dict[bytes, Device](), list[Device]()
         for sent in message.devices:
             key = sent.SerializeToString()
             device = before.get(key)
             if device is None:
                 device = _device(sent)
             now[key] = device
-            found.append(device)
+            devices.append(device)
         self._known = now
-        return found
+        return devices
 
 
 def _device(sent: pb.Device) -> Device:

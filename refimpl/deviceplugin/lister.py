@@ -50,23 +50,23 @@ class PodResourcesClient:
 
     def pods(self) -> list[v1.PodResources]:
         """The pods of the node with what they hold."""
-        asked = v1.ListPodResourcesRequest()
-        return [*self.patiently(lambda: self.v1.List(asked)).pod_resources]
+        request = v1.ListPodResourcesRequest()
+        return [*self.patiently(lambda: self.v1.List(request)).pod_resources]
 
     def allocatable(self) -> v1.AllocatableResourcesResponse:
         """All that can be given to pods, given or not."""
-        asked = v1.AllocatableResourcesRequest()
-        return self.patiently(lambda: self.v1.GetAllocatableResources(asked))
+        request = v1.AllocatableResourcesRequest()
+        return self.patiently(lambda: self.v1.GetAllocatableResources(request))
 
     def get(self, name: str, namespace: str = "default") -> v1.PodResources:
         """One pod; Refused for one that is unknown or has ended."""
-        asked = v1.GetPodResourcesRequest(pod_name=name, pod_namespace=namespace)
-        return self.patiently(lambda: self.v1.Get(asked)).pod_resources
+        request = v1.GetPodResourcesRequest(pod_name=name, pod_namespace=namespace)
+        return self.patiently(lambda: self.v1.Get(request)).pod_resources
 
     def pods_v1alpha1(self) -> list[v1alpha1.PodResources]:
         """What the old version tells: names and ids, finished pods among them."""
-        asked = v1alpha1.ListPodResourcesRequest()
-        return [*self.patiently(lambda: self.v1alpha1.List(asked)).pod_resources]
+        request = v1alpha1.ListPodResourcesRequest()
+        return [*self.patiently(lambda: self.v1alpha1.List(request)).pod_resources]
 
     def patiently(self, call: Callable[[], T]) -> T:
         """A call that is made again while it was one too many, or kubelet is not there."""
@@ -106,10 +106,10 @@ def patiently(
 
 def devices_of(entries: Iterable[v1.ContainerDevices]) -> Devices:
     """Kubelet has an entry for each device and NUMA node: here each device is there once."""
-    found: dict[str, dict[str, frozenset[int]]] = {}
+    devices: dict[str, dict[str, frozenset[int]]] = {}
     for entry in entries:
         nodes = frozenset(node.ID for node in entry.topology.nodes)
         for id in entry.device_ids:
-            known = found.setdefault(entry.resource_name, {})
+            known = devices.setdefault(entry.resource_name, {})
             known[id] = known.get(id, frozenset()) | nodes
-    return found
+    return devices

@@ -86,11 +86,11 @@ def stage(gate: str, release: str) -> Stage:
     if gate not in GATES:
         raise ValueError(f"there is no gate {gate!r}; known are {', '.join(GATES)}")
     minor = int(release.partition(".")[2])
-    found: Stage = "gone"
+    current: Stage = "gone"
     for since, becomes in GATES[gate]:
         if since <= minor:
-            found = becomes
-    return found
+            current = becomes
+    return current
 
 
 def policy_options(release: str) -> frozenset[str]:

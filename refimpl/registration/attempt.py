@@ -78,13 +78,13 @@ class Attempts:
             handler = self.handlers.get(plugin.type)
             if handler is None:
                 known = ", ".join(sorted(self.handlers)) or "none"
-                raise _told(stub, f"type {plugin.type!r} is handled by nobody (known: {known})")
+                raise _refused(stub, f"type {plugin.type!r} is handled by nobody (known: {known})")
             arguments = (plugin.name, plugin.endpoint, plugin.versions)
             for step in (handler.validate, handler.register):
                 try:
                     step(*arguments)
                 except _REFUSALS as error:
-                    raise _told(stub, f"{step.__name__}: {error}") from error
+                    raise _refused(stub, f"{step.__name__}: {error}") from error
             try:
                 stub.NotifyRegistrationStatus(
                     pb.RegistrationStatus(plugin_registered=True), timeout=NOTIFY_S
@@ -131,14 +131,14 @@ class Attempts:
 
 def _info(stub: stubs.RegistrationStub, socket: str) -> RegisteredPlugin:
     try:
-        told = stub.GetInfo(pb.InfoRequest(), timeout=GET_INFO_S)
+        info = stub.GetInfo(pb.InfoRequest(), timeout=GET_INFO_S)
     except Refused as error:
         raise Failed(f"GetInfo: {error}") from error
-    versions = tuple(told.supported_versions)
-    return RegisteredPlugin(socket, told.type, told.name, told.endpoint or socket, versions)
+    versions = tuple(info.supported_versions)
+    return RegisteredPlugin(socket, info.type, info.name, info.endpoint or socket, versions)
 
 
-def _told(stub: stubs.RegistrationStub, reason: str) -> Failed:
+def _refused(stub: stubs.RegistrationStub, reason: str) -> Failed:
     """What failed, once the plugin has been told; that it does not listen adds to the reason."""
     refusal = pb.RegistrationStatus(plugin_registered=False, error=reason)
     try:

@@ -46,13 +46,13 @@ class RegistrationService:
         self.type, self.name, self.endpoint = type, name, endpoint
         self.versions = tuple(versions)
         self._on_status = on_status
-        self._told = threading.Condition()
+        self._changed = threading.Condition()
         self._notified: list[Notified] = []
 
     @property
     def notified(self) -> tuple[Notified, ...]:
         """All notifications, oldest first."""
-        with self._told:
+        with self._changed:
             return tuple(self._notified)
 
     @property
@@ -66,8 +66,8 @@ class RegistrationService:
 
     def wait_notified(self, count: int = 1, timeout_s: float = 30.0) -> bool:
         """Waits for the `count`th notification; False if it does not come in time."""
-        with self._told:
-            return self._told.wait_for(lambda: len(self._notified) >= count, timeout_s)
+        with self._changed:
+            return self._changed.wait_for(lambda: len(self._notified) >= count, timeout_s)
 
     def GetInfo(self, _request: pb.InfoRequest, _call: Call) -> pb.PluginInfo:
         """The same answer each time."""
@@ -83,9 +83,9 @@ class RegistrationService:
     ) -> pb.RegistrationStatusResponse:
         """Keeps what it is told."""
         notified = Notified(request.plugin_registered, request.error)
-        with self._told:
+        with self._changed:
             self._notified.append(notified)
-            self._told.notify_all()
+            self._changed.notify_all()
         if self._on_status is not None:
             self._on_status(notified)
         return pb.RegistrationStatusResponse()

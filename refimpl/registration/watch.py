@@ -73,11 +73,11 @@ class SocketDirectory:
         Waits for the first event up to `timeout_s` seconds, or until `wake` is called.
         """
         deadline = time.monotonic() + timeout_s
-        while not (found := self._take()):
+        while not (events := self._take()):
             left = deadline - time.monotonic()
             if left <= 0 or self._rest(left):
                 return self._take()
-        return found
+        return events
 
     def wake(self) -> None:
         """Ends a waiting of `events`, this one or the next; from any thread."""
@@ -111,18 +111,18 @@ class SocketDirectory:
         return False
 
     def _take(self) -> list[SocketEvent]:
-        found: list[SocketEvent] = []
+        events: list[SocketEvent] = []
         lost = not self._root_watched()
         for event in self._inotify.read(timeout=0) if self._inotify else ():
             lost = lost or bool(event.mask & flags.Q_OVERFLOW)
-            found += self._told(event)
+            events += self._events_of(event)
         if lost or not self._root_watched():
-            found += self._scan()
-        return found
+            events += self._scan()
+        return events
 
     # What inotify tells
 
-    def _told(self, event: Any) -> Iterator[SocketEvent]:
+    def _events_of(self, event: Any) -> Iterator[SocketEvent]:
         folder = self._folders.get(event.wd)
         if folder is None:  # of a folder that was left behind
             return
@@ -138,13 +138,13 @@ class SocketDirectory:
                 yield from self._arrived(path)
 
     def _arrived(self, path: str) -> Iterator[SocketEvent]:
-        found = _identity(path)
-        if found is None:
+        identity = _identity(path)
+        if identity is None:
             yield from self._left(path)
-        elif path in self._looked and self._known.get(path) == found:
+        elif path in self._looked and self._known.get(path) == identity:
             self._looked.discard(path)
         else:
-            self._known[path] = found
+            self._known[path] = identity
             yield SocketEvent("appeared", path)
 
     def _entered(self, folder: str) -> Iterator[SocketEvent]:
@@ -166,14 +166,14 @@ class SocketDirectory:
     # Looking
 
     def _scan(self) -> Iterator[SocketEvent]:
-        found = dict(self._walk(self.folder))
-        for path in self._known.keys() - found.keys():
+        sockets = dict(self._walk(self.folder))
+        for path in self._known.keys() - sockets.keys():
             yield from self._left(path)
-        for path, identity in found.items():
+        for path, identity in sockets.items():
             if self._known.get(path) != identity:
                 self._known[path] = identity
                 yield SocketEvent("appeared", path)
-        self._looked = set(found)
+        self._looked = set(sockets)
 
     def _walk(self, top: str) -> Iterator[tuple[str, Identity]]:
         """The sockets below, each folder watched before it is read."""
@@ -225,7 +225,11 @@ def _counts(name: str) -> bool:
 def _identity(path: str) -> Identity | None:
     """What tells one binding from the next; None where no socket is."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return None
-    return (found.st_dev, found.st_ino, found.st_mtime_ns) if stat.S_ISSOCK(found.st_mode) else None
+    return (
+        (status.st_dev, status.st_ino, status.st_mtime_ns)
+        if stat.S_ISSOCK(status.st_mode)
+        else None
+    )

@@ -31,9 +31,9 @@ State = Literal[
     "renewing",  # as well, and there is another one at the path
 ]
 Input = Literal["appeared", "gone", "due", "done", "failed"]
-Act = Literal["", "register", "deregister", "postpone"]
+Operation = Literal["", "register", "deregister", "postpone"]
 
-TABLE: Mapping[tuple[State, Input], tuple[Act, State]] = {
+TABLE: Mapping[tuple[State, Input], tuple[Operation, State]] = {
     ("absent", "appeared"): ("", "waiting"),
     ("waiting", "appeared"): ("", "waiting"),
     ("waiting", "gone"): ("", "absent"),
@@ -102,8 +102,8 @@ class PluginWatcher:
     def plugins(self) -> tuple[RegisteredPlugin, ...]:
         """What is registered now, by path."""
         with self._changed:
-            found = [s.plugin for s in self._sockets.values() if s.state == "registered"]
-        return tuple(sorted((p for p in found if p), key=lambda plugin: plugin.socket))
+            plugins = [s.plugin for s in self._sockets.values() if s.state == "registered"]
+        return tuple(sorted((p for p in plugins if p), key=lambda plugin: plugin.socket))
 
     @property
     def problems(self) -> dict[str, str]:
@@ -115,8 +115,8 @@ class PluginWatcher:
     def retry_s(self, path: str | os.PathLike[str]) -> float:
         """Seconds on the clock until the next attempt at a path; 0 where none is put off."""
         with self._changed:
-            found = self._sockets.get(os.fspath(path))
-        return max(found.due - self._clock(), 0.0) if found and found.failures else 0.0
+            socket = self._sockets.get(os.fspath(path))
+        return max(socket.due - self._clock(), 0.0) if socket and socket.failures else 0.0
 
     def wait(self, condition: Callable[[], bool], timeout_s: float = 30.0) -> bool:
         """Waits until the condition holds, looked at after each change; False if not in time."""
@@ -207,16 +207,16 @@ class PluginWatcher:
         with self._changed:
             if life.stopping.is_set():
                 return
-            act, socket.state = TABLE[socket.state, what]
-            if act == "postpone":
+            operation, socket.state = TABLE[socket.state, what]
+            if operation == "postpone":
                 self._postpone(socket)
             elif what == "done" and socket.state == "registered":
                 socket.failures, socket.due, socket.problem = 0, 0.0, ""
             self._changed.notify_all()
-        if act in ("register", "deregister"):
-            operation = self._register if act == "register" else self._deregister
+        if operation in ("register", "deregister"):
+            target = self._register if operation == "register" else self._deregister
             threading.Thread(
-                target=operation, args=[life, socket], name=f"refimpl-{act}", daemon=True
+                target=target, args=[life, socket], name=f"refimpl-{operation}", daemon=True
             ).start()
 
     def _postpone(self, socket: _Socket) -> None:

@@ -20,18 +20,18 @@ def node() -> Iterator[NodeUnderTest]:
     """A node with our kubelet."""
     client = OurKubelet()
     client.start()
-    made = NodeUnderTest(client, Journal(), Revision("kubernetes", "1.37"), name="n", quiet_s=0.05)
-    yield made
-    made.clean_up()
+    node = NodeUnderTest(client, Journal(), Revision("kubernetes", "1.37"), name="n", quiet_s=0.05)
+    yield node
+    node.clean_up()
     client.close()
 
 
 def test_an_attempt_tells_how_it_ended(node: NodeUnderTest) -> None:
     """With success, with what the client said, or because nobody was there to say anything."""
     assert Attempt(node, node.plugin().serve()).outcome(10, "it is accepted") is None
-    found = Attempt(node, node.plugin().serve(), version="v0").outcome(10, "it is refused")
-    assert found
-    assert "v0" in found.message
+    outcome = Attempt(node, node.plugin().serve(), version="v0").outcome(10, "it is refused")
+    assert outcome
+    assert "v0" in outcome.message
     node.client.end()
     with pytest.raises(Unreachable):
         Attempt(node, node.plugin(), connect_s=0.01).outcome(10, "nobody is there")
@@ -39,9 +39,9 @@ def test_an_attempt_tells_how_it_ended(node: NodeUnderTest) -> None:
 
 def test_time_passes_for_an_attempt_that_takes_long(node: NodeUnderTest) -> None:
     """The ten seconds of a dial, on a clock that can be moved."""
-    found = Attempt(node, node.plugin()).outcome(15, "nobody serves")
-    assert found
-    assert "no such file" in found.message
+    outcome = Attempt(node, node.plugin()).outcome(15, "nobody serves")
+    assert outcome
+    assert "no such file" in outcome.message
 
 
 def test_an_attempt_without_an_end_is_broken(

@@ -40,7 +40,7 @@ def opened() -> Iterator[Open]:
 
 
 @pytest.mark.parametrize(
-    ("target", "command", "revision", "said"),
+    ("target", "command", "revision", "complaint"),
     [
         ("fake:nobody", (), "", "fake:nobody: there is fake:healthy"),
         ("fake", (), "1.2", "--revision 1.2: there is kubernetes-1.27"),
@@ -49,10 +49,10 @@ def opened() -> Iterator[Open]:
     ],
 )
 def test_what_cannot_be_opened_is_told(
-    opened: Open, target: str, command: tuple[str, ...], revision: str, said: str
+    opened: Open, target: str, command: tuple[str, ...], revision: str, complaint: str
 ) -> None:
     """Before anything is started."""
-    with pytest.raises(BadOption, match=said):
+    with pytest.raises(BadOption, match=complaint):
         opened(target, *command, revision=revision)
 
 
@@ -69,9 +69,9 @@ def test_a_command_that_needs_the_real_path_needs_namespaces(
 
 def test_the_name_is_that_of_the_program(opened: Open) -> None:
     """Behind env as well, and the revision that of the kubelet around it."""
-    found = opened("fake", "env", "A=b", "/bin/true", "{kubelet}", version="7", revision="v1.34")
-    assert (found.name, found.version) == ("true", "7")
-    assert str(found.revision) == "kubernetes-1.34"
+    target = opened("fake", "env", "A=b", "/bin/true", "{kubelet}", version="7", revision="v1.34")
+    assert (target.name, target.version) == ("true", "7")
+    assert str(target.revision) == "kubernetes-1.34"
 
 
 def test_cases_share_a_life_until_one_of_them_spoils_it(opened: Open) -> None:
@@ -160,14 +160,14 @@ def test_our_plugin_ends_as_a_process_would(opened: Open) -> None:
 
 def test_a_hook_is_run_with_the_id_filled_in(opened: Open, tmp_path: Any) -> None:
     """And without one there is none."""
-    told = tmp_path / "told"
-    hooks = {"break_device": ["sh", "-c", f"echo {{id}} {{kubelet}} > {told}"]}
+    log = tmp_path / "told"
+    hooks = {"break_device": ["sh", "-c", f"echo {{id}} {{kubelet}} > {log}"]}
     target = opened("fake", *OURS, "--resource", "example.com/nic=2", hooks=hooks)
     assert target.hooked("break_device")
     assert not target.hooked("mend_device")
     plugin = target.look()
     with plugin.broken("nic-1"):
-        assert told.read_text() == f"nic-1 {plugin.folder.parent}\n"
+        assert log.read_text() == f"nic-1 {plugin.folder.parent}\n"
     assert plugin.spoilt
 
 
@@ -177,7 +177,7 @@ def test_a_call_can_be_repeated_from_a_shell(opened: Open) -> None:
     plugin = target.look()
     mark = target.mark()
     plugin.options()
-    asked = target.calls(mark)[-1]
-    assert plugin.socket.path in target.reproduce(asked)
+    call = target.calls(mark)[-1]
+    assert plugin.socket.path in target.reproduce(call)
     registered = plugin.registrations()[0]
     assert f"{plugin.folder}/kubelet.sock" in target.reproduce(registered)

@@ -33,19 +33,19 @@ class Asked:
     """A plugin that is asked so many times more whenever somebody looks."""
 
     def __init__(self, pace: int) -> None:
-        self._pace, self._made = pace, 0
+        self._pace, self._count = pace, 0
 
     def calls(self, _rpc: str) -> list[None]:
         """The attempts so far."""
-        self._made += self._pace
-        return [None] * self._made
+        self._count += self._pace
+        return [None] * self._count
 
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
     """With a short name."""
-    with tempfile.TemporaryDirectory(prefix="dp-") as made:
-        yield Path(made)
+    with tempfile.TemporaryDirectory(prefix="dp-") as name:
+        yield Path(name)
 
 
 def test_a_deaf_socket_refuses_until_somebody_listens(folder: Path) -> None:
@@ -71,7 +71,7 @@ def test_attempts_without_a_pause_are_noticed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "good", "bad"),
+    ("notified", "good", "bad"),
     [
         (Notified(True), True, False),
         (Notified(False, "why"), False, True),
@@ -79,11 +79,11 @@ def test_attempts_without_a_pause_are_noticed() -> None:
     ],
 )
 def test_what_a_plugin_is_told_is_judged(
-    folder: Path, said: Notified, good: bool, bad: bool
+    folder: Path, notified: Notified, good: bool, bad: bool
 ) -> None:
     """A refusal needs a reason."""
     plugin = ScriptedPlugin(folder / "x.sock", "example.com/dev")
-    plugin.registration._notified.append(said)
+    plugin.registration._notified.append(notified)
     node = cast("NodeUnderTest", Watching())
     with contextlib.nullcontext() if good else pytest.raises(Broken):
         registered(node, plugin)

@@ -28,8 +28,8 @@ def _unmet(id: str, *lacking: str, release: str = "1.37") -> str | None:
 
 def test_every_id_of_the_vectors_is_a_case_of_one_module() -> None:
     """Found as all others are, by the name that says its rule."""
-    found = {id for id in cases.found("deviceplugin") if id.startswith("TM-")}
-    assert found == set(vectors.vectors())
+    ids = {id for id in cases.found("deviceplugin") if id.startswith("TM-")}
+    assert ids == set(vectors.vectors())
     entry = cases.found("deviceplugin")["TM-001"]
     assert entry.function is getattr(hints, entry.function.__name__)
     assert entry.case.title == vectors.rules()["TM-001"].rule
@@ -39,8 +39,8 @@ def test_every_id_of_the_vectors_is_a_case_of_one_module() -> None:
 
 def test_cases_of_one_configuration_follow_one_another() -> None:
     """So that a client is started as seldom as can be."""
-    made = [case_of(each) for each in cases_of("here", "TM-001", "TM-015", "TM-002").values()]
-    assert [each.id for each in made if each] == ["TM-001", "TM-002", "TM-015"]
+    order = [case_of(each) for each in cases_of("here", "TM-001", "TM-015", "TM-002").values()]
+    assert [each.id for each in order if each] == ["TM-001", "TM-002", "TM-015"]
     ids = [each.id for value in vars(selection).values() if (each := case_of(value))]
     assert ids[-4:] == ["TM-056", "TM-057", "TM-058", "TM-064"]
 
@@ -60,10 +60,10 @@ def test_rows_need_questions_or_nodes() -> None:
 
 def test_selection_needs_what_its_rows_use() -> None:
     """Pods always; nodes where devices lie on some, a restart where a pod changes meanwhile."""
-    told = {each.case.id: cases.record(each)["needs"] for each in cases.all_cases("deviceplugin")}
-    assert told["TM-049"] == ["pods", "pod-resources"]
-    assert told["TM-056"] == ["pods", "pod-resources", "numa"]
-    assert told["TM-065"] == ["pods", "pod-resources", "restart"]
-    assert told["TM-040"] == ["numa", "restart"]
+    needs = {each.case.id: cases.record(each)["needs"] for each in cases.all_cases("deviceplugin")}
+    assert needs["TM-049"] == ["pods", "pod-resources"]
+    assert needs["TM-056"] == ["pods", "pod-resources", "numa"]
+    assert needs["TM-065"] == ["pods", "pod-resources", "restart"]
+    assert needs["TM-040"] == ["numa", "restart"]
     for module in (hints, merge, placement):
         assert any(case_of(value) for value in vars(module).values())

@@ -13,8 +13,8 @@ DEV2 = {"d0": [0], "d1": [0], "d2": [1], "d3": [1]}
 
 
 def _plays(id: str) -> list[Play]:
-    found = [plays_of(row, Revision("kubernetes", "1.37")) for row in vectors.vectors()[id]]
-    return [play for plays in found for play in plays or ()]
+    rows = [plays_of(row, Revision("kubernetes", "1.37")) for row in vectors.vectors()[id]]
+    return [play for plays in rows for play in plays or ()]
 
 
 def _unshown(number: str) -> set[str]:
@@ -55,11 +55,11 @@ def test_the_calls_agree_with_the_buckets_of_the_vectors(id: str) -> None:
         assert isinstance(row, Buckets)
         steps = steps_of(row.stage, row.hint)
         aligned = {*row.aligned.split()}
-        asked = {name for step in steps for name in step.available.split()}
+        names = {name for step in steps for name in step.available.split()}
         if row.request < len(aligned):
-            assert asked == aligned
+            assert names == aligned
         else:
-            assert asked == (set() if row.request == len(aligned) else {*row.stage.free})
+            assert names == (set() if row.request == len(aligned) else {*row.stage.free})
             assert aligned <= {*steps[-1].includes.split()}
             assert {*steps[-1].excludes.split()} <= {*row.unplaced.split()}
 

@@ -20,7 +20,7 @@ from tests.targets import resolved
 
 
 @pytest.mark.parametrize(
-    ("target", "command", "side", "more", "said"),
+    ("target", "command", "side", "more", "complaint"),
     [
         ("/some/socket", (), "", {}, "a device plugin is named as fake; -- COMMAND"),
         ("fake:nobody", (), "", {}, "fake:nobody: there is fake:healthy"),
@@ -34,10 +34,10 @@ from tests.targets import resolved
     ],
 )
 def test_what_makes_no_sense_is_said_before_the_first_case(
-    target: str, command: tuple[str, ...], side: str, more: dict[str, str], said: str
+    target: str, command: tuple[str, ...], side: str, more: dict[str, str], complaint: str
 ) -> None:
     """With what would."""
-    with pytest.raises(BadOption, match=re.escape(said)):
+    with pytest.raises(BadOption, match=re.escape(complaint)):
         open_target(resolved("deviceplugin", target, *command, side=side, **more))
 
 

@@ -15,7 +15,7 @@ from refimpl.deviceplugin.profiles import settings_of
 STAGES = vectors.stages()
 
 
-def _made(stage: Stage, release: str) -> str:
+def _hints_text(stage: Stage, release: str) -> str:
     values = {
         "nodes": stage.nodes,
         "devices": stage.devices,
@@ -24,15 +24,15 @@ def _made(stage: Stage, release: str) -> str:
         "reusable": (),
         "request": stage.request,
     }
-    made = topology.answer("hints", values, settings_of(release))
-    return "nil" if made is None else " ".join(made) or "none"
+    hints = topology.answer("hints", values, settings_of(release))
+    return "nil" if hints is None else " ".join(hints) or "none"
 
 
 @pytest.mark.parametrize("stage", STAGES, ids=lambda stage: f"{len(stage.nodes)} {stage.hints}")
 def test_a_stage_makes_the_hints_that_it_stands_for(stage: Stage) -> None:
     """In the releases that it is for; else a case would blame a client for the stage."""
-    assert _made(stage, "1.37") == stage.hints
-    older = _made(stage, "1.35")
+    assert _hints_text(stage, "1.37") == stage.hints
+    older = _hints_text(stage, "1.35")
     assert (older == stage.hints) == (stage.since == "1.0")
 
 
@@ -65,7 +65,7 @@ def test_older_releases_have_other_hints_and_outcomes() -> None:
     """Where a row says so, and for best-effort only."""
     [row] = vectors.vectors()["TM-068"]
     assert isinstance(row, Merge)
-    told = partial(row.outcome, "best-effort")
+    outcome = partial(row.outcome, "best-effort")
     older, newer = Revision("kubernetes", "1.35"), Revision("kubernetes", "1.36")
-    assert (told(older), told(newer)) == ("{0,1}- A", "{1}- A")
+    assert (outcome(older), outcome(newer)) == ("{0,1}- A", "{1}- A")
     assert row.outcome("restricted", older) == row.outcome("restricted", newer) == "R"

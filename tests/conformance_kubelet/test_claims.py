@@ -54,9 +54,9 @@ def test_a_resource_that_a_claim_backs_has_one_without_devices() -> None:
     backed = PodSpec("p", "uid", app=(ContainerSpec(claimed=frozenset({"a.b/c"})),))
     [claim] = claims_of(backed)
     assert claim["status"]["allocation"]["devices"]["results"] == []
-    told = claim_status(backed)["extendedResourceClaimStatus"]
-    assert told["resourceClaimName"] == claim["metadata"]["name"]
-    assert [each["resourceName"] for each in told["requestMappings"]] == ["a.b/c"]
+    status = claim_status(backed)["extendedResourceClaimStatus"]
+    assert status["resourceClaimName"] == claim["metadata"]["name"]
+    assert [each["resourceName"] for each in status["requestMappings"]] == ["a.b/c"]
 
 
 def test_the_manifest_names_claims_and_amounts() -> None:
@@ -65,15 +65,15 @@ def test_the_manifest_names_claims_and_amounts() -> None:
     assert spec["resourceClaims"] == [{"name": "claim", "resourceClaimName": "claim"}]
     one, two = (each["resources"] for each in spec["containers"])
     assert one == {"claims": [{"name": "claim"}]}
-    asked = {"cpu": "1", "memory": "64Mi"}
-    assert two == {"claims": [{"name": "claim"}], "limits": asked, "requests": asked}
+    amounts = {"cpu": "1", "memory": "64Mi"}
+    assert two == {"claims": [{"name": "claim"}], "limits": amounts, "requests": amounts}
 
 
 @pytest.fixture
 def registry() -> Iterator[Path]:
-    made = Path(tempfile.mkdtemp(prefix="kub-"))
-    yield made
-    shutil.rmtree(made, ignore_errors=True)
+    folder = Path(tempfile.mkdtemp(prefix="kub-"))
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def test_a_driver_registers_and_prepares_what_the_claim_says(registry: Path) -> None:
@@ -85,14 +85,14 @@ def test_a_driver_registers_and_prepares_what_the_claim_says(registry: Path) -> 
         wire = cast("grpc.Channel", channel)
         info = RegistrationStub(wire).GetInfo(reg.InfoRequest())
         assert (info.type, info.name, info.endpoint) == ("DRAPlugin", "d.example.com", "")
-        asked = [pb.Claim(namespace="default", name="claim", uid="u")]
+        claims = [pb.Claim(namespace="default", name="claim", uid="u")]
         stub = DRAPluginStub(wire)
-        prepared = stub.NodePrepareResources(pb.NodePrepareResourcesRequest(claims=asked))
+        prepared = stub.NodePrepareResources(pb.NodePrepareResourcesRequest(claims=claims))
         [device] = prepared.claims["u"].devices
         assert (device.pool_name, device.device_name) == ("pool", "gpu-0")
         assert list(device.cdi_device_ids) == ["d.example.com/gpu=0"]
         assert device.share_id == "share"
-        gone = stub.NodeUnprepareResources(pb.NodeUnprepareResourcesRequest(claims=asked))
+        gone = stub.NodeUnprepareResources(pb.NodeUnprepareResourcesRequest(claims=claims))
         assert gone.claims["u"].error == ""
     drivers.close()
     assert not socket.exists()

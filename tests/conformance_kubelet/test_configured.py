@@ -25,9 +25,9 @@ def client() -> OurKubelet:
 
 @pytest.fixture
 def target(client: OurKubelet) -> Iterator[ClientTarget]:
-    made = ClientTarget(client, resolved("deviceplugin", side="client"), Journal(), quiet_s=0.1)
-    yield made
-    made.close()
+    target = ClientTarget(client, resolved("deviceplugin", side="client"), Journal(), quiet_s=0.1)
+    yield target
+    target.close()
 
 
 @pytest.fixture

@@ -19,9 +19,9 @@ def node() -> Iterator[NodeUnderTest]:
     """A node with our kubelet."""
     client = OurKubelet()
     client.start()
-    made = NodeUnderTest(client, Journal(), Revision("kubernetes", "1.37"), name="n", quiet_s=0.05)
-    yield made
-    made.clean_up()
+    node = NodeUnderTest(client, Journal(), Revision("kubernetes", "1.37"), name="n", quiet_s=0.05)
+    yield node
+    node.clean_up()
     client.close()
 
 

@@ -10,12 +10,12 @@ from refimpl.deviceplugin.api import podresources_v1alpha1_pb2 as alpha
 
 
 def entry(id: str, *nodes: int, placed: bool = False) -> pr.ContainerDevices:
-    made = pr.ContainerDevices(resource_name="a.b/c", device_ids=[id])
+    entry = pr.ContainerDevices(resource_name="a.b/c", device_ids=[id])
     if nodes or placed:
-        made.topology.SetInParent()
+        entry.topology.SetInParent()
     for node in nodes:
-        made.topology.nodes.add(ID=node)
-    return made
+        entry.topology.nodes.add(ID=node)
+    return entry
 
 
 def test_a_topology_that_is_unset_is_another_than_an_empty_one() -> None:

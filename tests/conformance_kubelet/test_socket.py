@@ -23,8 +23,8 @@ from tests.targets import resolved
 @pytest.fixture
 def kubelet() -> Iterator[FakeKubelet]:
     folder = tempfile.mkdtemp(prefix="kub-")
-    with FakeKubelet(folder) as made:
-        yield made
+    with FakeKubelet(folder) as kubelet:
+        yield kubelet
     shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -18,22 +18,22 @@ Plugins = Callable[..., Scripted]
 @pytest.fixture
 def folder() -> Iterator[Path]:
     """Kubelet's folder."""
-    with kubelet_folder() as made:
-        yield made
+    with kubelet_folder() as folder:
+        yield folder
 
 
 @pytest.fixture
 def kubelets(folder: Path) -> Iterator[Kubelets]:
     """Makes a kubelet over the folder and starts it."""
-    made: list[FakeKubelet] = []
+    running: list[FakeKubelet] = []
 
     def start(**choices: Any) -> FakeKubelet:
-        made.append(FakeKubelet(folder, **choices))
-        made[-1].start()
-        return made[-1]
+        running.append(FakeKubelet(folder, **choices))
+        running[-1].start()
+        return running[-1]
 
     yield start
-    for kubelet in made:
+    for kubelet in running:
         kubelet.stop()
 
 
@@ -46,12 +46,12 @@ def kubelet(kubelets: Kubelets) -> FakeKubelet:
 @pytest.fixture
 def scripted(folder: Path) -> Iterator[Plugins]:
     """Makes a plugin that does not serve yet."""
-    made: list[Scripted] = []
+    plugins: list[Scripted] = []
 
     def make(name: str = "plugin.sock", resource: str = "example.com/gpu") -> Scripted:
-        made.append(Scripted(folder, name, resource))
-        return made[-1]
+        plugins.append(Scripted(folder, name, resource))
+        return plugins[-1]
 
     yield make
-    for plugin in made:
+    for plugin in plugins:
         plugin.stop()

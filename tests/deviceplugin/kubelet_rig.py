@@ -26,11 +26,11 @@ _uids = itertools.count(1)
 @contextlib.contextmanager
 def kubelet_folder() -> Iterator[Path]:
     """A folder with a short name; pytest's own may be too deep for sockets."""
-    made = Path(tempfile.mkdtemp(prefix="kub-"))
+    folder = Path(tempfile.mkdtemp(prefix="kub-"))
     try:
-        yield made
+        yield folder
     finally:
-        shutil.rmtree(made, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def pod(limits: dict[str, int] | None = None, **choices: Any) -> Pod:

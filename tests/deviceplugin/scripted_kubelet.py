@@ -136,9 +136,9 @@ class Kubelet:
     def connected(self, number: int = 1) -> Connection:
         """The `number`th connection, once its first list has come."""
         self.until(lambda: len(self.connections) >= number)
-        found = self.connections[number - 1]
-        self.until(lambda: bool(found.lists))
-        return found
+        connection = self.connections[number - 1]
+        self.until(lambda: bool(connection.lists))
+        return connection
 
 
 class Rig:

@@ -57,5 +57,5 @@ def test_bytes_that_are_no_answer_are_refused() -> None:
 
 def test_options_have_their_own_names() -> None:
     """Both of them."""
-    said = pb.DevicePluginOptions(pre_start_required=True)
-    assert codec.options(said) == Options(pre_start=True, preferred=False)
+    message = pb.DevicePluginOptions(pre_start_required=True)
+    assert codec.options(message) == Options(pre_start=True, preferred=False)

@@ -21,8 +21,8 @@ from tests.deviceplugin.kubelet_rig import GPU, Scripted, pod
 @pytest.fixture
 def client(kubelet: FakeKubelet) -> Iterator[PodResourcesClient]:
     """Connected to the kubelet."""
-    with PodResourcesClient(kubelet.pod_resources) as made:
-        yield made
+    with PodResourcesClient(kubelet.pod_resources) as client:
+        yield client
 
 
 def test_a_device_of_two_nodes_is_one_device(

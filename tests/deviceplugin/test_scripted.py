@@ -17,14 +17,14 @@ from refimpl.wire.status import Code, Refused
 from tests.deviceplugin.conftest import Plugins
 from tests.deviceplugin.kubelet_rig import GPU, Scripted
 
-Ask = Callable[[RegistrationStub], Any]
+StubCall = Callable[[RegistrationStub], Any]
 
 
-def asked(plugin: Scripted, ask: Ask) -> Any:
+def answer_of(plugin: Scripted, call: StubCall) -> Any:
     """The answer of its registration service."""
     with Channel(Endpoint.parse(plugin.path)) as channel:
         channel.wait_ready(30.0)
-        return ask(RegistrationStub(cast("grpc.Channel", channel)))
+        return call(RegistrationStub(cast("grpc.Channel", channel)))
 
 
 def info(stub: RegistrationStub, timeout: float = 30.0) -> pb.PluginInfo:
@@ -34,10 +34,10 @@ def info(stub: RegistrationStub, timeout: float = 30.0) -> pb.PluginInfo:
 def test_registration_is_scripted_like_everything_else(scripted: Plugins) -> None:
     """Calls are noted with the time their callers left, and refused where that is wanted."""
     plugin = scripted().serve()
-    assert asked(plugin, info).name == GPU
+    assert answer_of(plugin, info).name == GPU
     plugin.refused["GetInfo"] = Code.UNIMPLEMENTED
     with pytest.raises(Refused, match="UNIMPLEMENTED"):
-        asked(plugin, info)
+        answer_of(plugin, info)
     assert plugin.order == ["GetInfo", "GetInfo"]
     # gRPC sends a deadline rounded up.
     assert plugin.deadlines["GetInfo"] == [pytest.approx(30, abs=2)] * 2
@@ -47,9 +47,9 @@ def test_a_notification_that_is_refused_is_not_kept(scripted: Plugins) -> None:
     """The plugin never took it in."""
     plugin = scripted().serve()
     plugin.refused["NotifyRegistrationStatus"] = Code.UNKNOWN
-    said = pb.RegistrationStatus(plugin_registered=True)
+    status = pb.RegistrationStatus(plugin_registered=True)
     with pytest.raises(Refused, match="UNKNOWN"):
-        asked(plugin, lambda stub: stub.NotifyRegistrationStatus(said, timeout=30))
+        answer_of(plugin, lambda stub: stub.NotifyRegistrationStatus(status, timeout=30))
     assert plugin.registration.notified == ()
     assert len(plugin.calls("NotifyRegistrationStatus")) == 1
 
@@ -59,10 +59,10 @@ def test_a_slow_answer_costs_no_time_where_nobody_will_wait_for_it(scripted: Plu
     plugin = scripted().serve()
     plugin.slow["GetInfo"] = 1000.0
     with pytest.raises(Refused, match="DEADLINE_EXCEEDED"):
-        asked(plugin, lambda stub: info(stub, 999.0))
+        answer_of(plugin, lambda stub: info(stub, 999.0))
     assert plugin.given_up == ["GetInfo"]
     plugin.slow["GetInfo"] = 0.01
-    assert asked(plugin, info).name == GPU
+    assert answer_of(plugin, info).name == GPU
     assert plugin.given_up == ["GetInfo"]
 
 
@@ -70,7 +70,7 @@ def test_a_plugin_that_dies_leaves_its_socket(scripted: Plugins, folder: Path) -
     """Another one may take its place; when it is stopped at last, the socket goes."""
     (folder / "device-plugins").mkdir()
     plugin = scripted().serve(freezable=True)
-    asked(plugin, info)
+    answer_of(plugin, info)
     plugin.die()
     assert not plugin.serving
     assert probe(Endpoint.parse(plugin.path)) == "stale"

@@ -33,8 +33,8 @@ def test_no_node_and_no_wish_have_words() -> None:
 def test_buckets_have_all_that_is_free() -> None:
     """And nothing else."""
     values = {"devices": {"a": [0], "b": [1], "c": []}, "free": ["b", "c"], "hint": "{0}+"}
-    found = answer("buckets", values, NOW)
-    assert found == {"aligned": [], "unaligned": ["b"], "unplaced": ["c"]}
+    buckets = answer("buckets", values, NOW)
+    assert buckets == {"aligned": [], "unaligned": ["b"], "unplaced": ["c"]}
 
 
 def test_other_questions_are_not_known() -> None:

@@ -86,7 +86,7 @@ class Story:
         return self._join("gpu", made)
 
     def _nic(self) -> ScriptedPlugin:
-        return self._join("nic", self.node.plugin(NIC, found=True))
+        return self._join("nic", self.node.plugin(NIC, watched=True))
 
     def _join(self, name: str, plugin: ScriptedPlugin) -> ScriptedPlugin:
         self._journals.setdefault(name, Journal())

@@ -93,12 +93,12 @@ def test_after_a_reboot_containers_are_started_anew(kubelet: NodeKubelet) -> Non
 
 def test_other_choices_are_another_device_manager(folder: Path) -> None:
     """Which is told before it starts; the same choices keep the one there is."""
-    made: list[FakeKubelet] = []
-    kubelet = NodeKubelet(folder, settings, set_up=made.append)
+    managers: list[FakeKubelet] = []
+    kubelet = NodeKubelet(folder, settings, set_up=managers.append)
     for choices in (None, None, KubeletChoices(policy="best-effort")):
         kubelet.start(choices)
         kubelet.end()
-    assert (len(made), kubelet.starts) == (2, 3)
+    assert (len(managers), kubelet.starts) == (2, 3)
     assert kubelet.choices.policy == "best-effort"
     kubelet.close()
 

@@ -64,8 +64,8 @@ def test_a_pod_has_cpus_as_such_in_pod_scope_only() -> None:
         two = Amounts(cpus=2, memory_mi=128)
         asking = pod("p", WHOLE, Amounts(), pod_level=True, amounts=two)
         Shares(choices, GATES, others).give(asking)
-        told = others.pods.get("p")
-        assert (list(told.cpu_ids) if told else []) == whole
+        entry = others.pods.get("p")
+        assert (list(entry.cpu_ids) if entry else []) == whole
         assert list(others.containers["p", "c0"].cpu_ids) == whole[:1]
         assert list(others.containers["p", "c1"].cpu_ids) == []
 

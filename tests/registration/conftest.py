@@ -24,9 +24,9 @@ from refimpl.wire.status import Code, Refused
 @pytest.fixture
 def folder() -> Iterator[Path]:
     """A folder whose sockets have short names; pytest's own may be too deep for them."""
-    made = Path(tempfile.mkdtemp(prefix="reg-"))
-    yield made
-    shutil.rmtree(made, ignore_errors=True)
+    folder = Path(tempfile.mkdtemp(prefix="reg-"))
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 class ScriptedPlugin:
@@ -78,7 +78,7 @@ Scripted = Callable[..., ScriptedPlugin]
 @pytest.fixture
 def scripted(folder: Path) -> Iterator[Scripted]:
     """Makes a plugin that serves at a name below `folder`; those running end with the test."""
-    made: list[ScriptedPlugin] = []
+    plugins: list[ScriptedPlugin] = []
 
     def make(
         name: str = "plugin.sock",
@@ -89,13 +89,13 @@ def scripted(folder: Path) -> Iterator[Scripted]:
         versions: tuple[str, ...] = ("v1.DRAPlugin",),
         start: bool = True,
     ) -> ScriptedPlugin:
-        made.append(ScriptedPlugin(folder / name, type, plugin, endpoint, list(versions)))
+        plugins.append(ScriptedPlugin(folder / name, type, plugin, endpoint, list(versions)))
         if start:
-            made[-1].start()
-        return made[-1]
+            plugins[-1].start()
+        return plugins[-1]
 
     yield make
-    for each in made:
+    for each in plugins:
         each.stop()
 
 
@@ -169,9 +169,9 @@ class Watched:
 @pytest.fixture
 def watched(folder: Path) -> Iterator[Watched]:
     """A watcher of `folder` that has not looked yet."""
-    made = Watched(folder)
-    yield made
-    made.watcher.stop()
+    watched = Watched(folder)
+    yield watched
+    watched.watcher.stop()
 
 
 @pytest.fixture

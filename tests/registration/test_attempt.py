@@ -28,8 +28,8 @@ def test_a_socket_that_appears_is_asked_taken_in_and_told(
     assert watched.seen == ["register driver.example.com plugin.sock"]
     assert plugin.service.registered
     assert watched.watcher.problems == {}
-    found = watched.watcher.plugins[0]
-    assert (found.type, found.versions) == ("DRAPlugin", ("v1.DRAPlugin",))
+    registered = watched.watcher.plugins[0]
+    assert (registered.type, registered.versions) == ("DRAPlugin", ("v1.DRAPlugin",))
 
 
 @pytest.mark.usefixtures("hurried")
@@ -69,7 +69,7 @@ def test_a_socket_that_nobody_serves_holds_up_no_other(
 
 
 @pytest.mark.parametrize(
-    ("told", "reason"),
+    ("change", "reason"),
     [
         ({"type": "Gadget"}, "type 'Gadget' is handled by nobody"),
         ({"versions": ("v1alpha1",)}, "v1beta1 is not among them"),
@@ -79,11 +79,11 @@ def test_a_socket_that_nobody_serves_holds_up_no_other(
     ],
 )
 def test_who_is_refused_is_told_why_and_asked_again_later(
-    watched: Watched, scripted: Scripted, told: dict[str, str], reason: str
+    watched: Watched, scripted: Scripted, change: dict[str, str], reason: str
 ) -> None:
     """REG-009, REG-011, REG-012, REG-031; REG-015 is what the plugin makes of it."""
     device = {"type": "DevicePlugin", "plugin": "example.com/gpu", "versions": ("v1beta1",)}
-    plugin = scripted(**{**device, **told})
+    plugin = scripted(**{**device, **change})
     assert reason in watched.failed(plugin, 0.5)
     assert [each.registered for each in plugin.service.notified] == [False]
     assert reason in plugin.service.notified[0].error

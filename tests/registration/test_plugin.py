@@ -19,17 +19,17 @@ from refimpl.wire.server import Server
 
 
 @pytest.fixture
-def told() -> list[Notified]:
+def heard() -> list[Notified]:
     """What the callback got."""
     return []
 
 
 @pytest.fixture
-def service(told: list[Notified]) -> RegistrationService:
+def service(heard: list[Notified]) -> RegistrationService:
     """A device plugin's."""
     versions = ("v1alpha1", "v1beta1")
     return RegistrationService(
-        "DevicePlugin", "example.com/gpu", "/run/gpu.sock", versions, on_status=told.append
+        "DevicePlugin", "example.com/gpu", "/run/gpu.sock", versions, on_status=heard.append
     )
 
 
@@ -59,7 +59,7 @@ def test_the_answer_is_the_same_each_time_and_at_the_same_time(
 
 
 def test_what_kubelet_says_is_kept_and_told(
-    stub: stubs.RegistrationStub, service: RegistrationService, told: list[Notified]
+    stub: stubs.RegistrationStub, service: RegistrationService, heard: list[Notified]
 ) -> None:
     """REG-015: a plugin that was refused can end itself; the newest word counts."""
     assert not service.registered
@@ -69,4 +69,4 @@ def test_what_kubelet_says_is_kept_and_told(
     stub.NotifyRegistrationStatus(pb.RegistrationStatus(error="version"))
     assert service.wait_notified(2)
     assert not service.registered
-    assert list(service.notified) == told == [Notified(True), Notified(False, "version")]
+    assert list(service.notified) == heard == [Notified(True), Notified(False, "version")]

@@ -30,8 +30,8 @@ class Lingering(INotify):  # type: ignore[misc]
 
 def bind(path: Path) -> None:
     """A socket file; nobody listens, which does not matter here."""
-    with socket.socket(socket.AF_UNIX) as made:
-        made.bind(str(path))
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
 
 
 @pytest.fixture(params=[False, True], ids=["inotify", "polling"])
@@ -39,14 +39,14 @@ def directory(request: pytest.FixtureRequest, folder: Path) -> Iterator[SocketDi
     """A watch that has told of all there is: a socket and a folder."""
     bind(folder / "old")
     (folder / "sub").mkdir()
-    with SocketDirectory(folder, polling=request.param) as made:
-        assert made.polling is request.param
-        assert told(made, folder) == ["appeared old"]
-        assert told(made, folder) == []
-        yield made
+    with SocketDirectory(folder, polling=request.param) as directory:
+        assert directory.polling is request.param
+        assert happened(directory, folder) == ["appeared old"]
+        assert happened(directory, folder) == []
+        yield directory
 
 
-def told(directory: SocketDirectory, folder: Path) -> list[str]:
+def happened(directory: SocketDirectory, folder: Path) -> list[str]:
     """What happened since, with paths below the folder."""
     return [f"{e.kind} {os.path.relpath(e.path, folder)}" for e in directory.events()]
 
@@ -112,7 +112,7 @@ def mode(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("act", "expected"),
+    ("change", "expected"),
     [
         (new, ["appeared new"]),
         (new_below, ["appeared sub/new"]),
@@ -129,12 +129,12 @@ def mode(folder: Path) -> None:
     ],
 )
 def test_a_change_is_told_once(
-    directory: SocketDirectory, folder: Path, act: Callable[[Path], None], expected: list[str]
+    directory: SocketDirectory, folder: Path, change: Callable[[Path], None], expected: list[str]
 ) -> None:
     """REG-001, REG-003, REG-004, REG-005, REG-018, REG-020 begin here."""
-    act(folder)
-    assert told(directory, folder) == expected
-    assert told(directory, folder) == []
+    change(folder)
+    assert happened(directory, folder) == expected
+    assert happened(directory, folder) == []
 
 
 def test_a_folder_goes_with_its_sockets_and_may_come_back(
@@ -142,15 +142,15 @@ def test_a_folder_goes_with_its_sockets_and_may_come_back(
 ) -> None:
     """REG-003: also where it is moved away, to live on elsewhere."""
     bind(folder / "sub" / "new")
-    assert told(directory, folder) == ["appeared sub/new"]
+    assert happened(directory, folder) == ["appeared sub/new"]
     os.rename(folder / "sub", folder / ".away")
-    assert told(directory, folder) == ["gone sub/new"]
+    assert happened(directory, folder) == ["gone sub/new"]
     bind(folder / ".away" / "other")
-    assert told(directory, folder) == []
+    assert happened(directory, folder) == []
     os.rename(folder / ".away", folder / "sub")
-    assert sorted(told(directory, folder)) == ["appeared sub/new", "appeared sub/other"]
+    assert sorted(happened(directory, folder)) == ["appeared sub/new", "appeared sub/other"]
     shutil.rmtree(folder / "sub")
-    assert sorted(told(directory, folder)) == ["gone sub/new", "gone sub/other"]
+    assert sorted(happened(directory, folder)) == ["gone sub/new", "gone sub/other"]
 
 
 def test_a_socket_that_is_bound_again_goes_and_appears_even_between_two_looks(
@@ -159,21 +159,21 @@ def test_a_socket_that_is_bound_again_goes_and_appears_even_between_two_looks(
     """REG-019: the file system may even give it the same inode."""
     bind(folder / "old")
     with SocketDirectory(folder) as directory:
-        assert told(directory, folder) == ["appeared old"]
+        assert happened(directory, folder) == ["appeared old"]
         (folder / "old").unlink()
         bind(folder / "old")
-        assert told(directory, folder) == ["gone old", "appeared old"]
+        assert happened(directory, folder) == ["gone old", "appeared old"]
 
 
 def test_the_folder_itself_may_go_and_come_back(directory: SocketDirectory, folder: Path) -> None:
     """DP-PLG-069: a watch that is lost is taken up again."""
     shutil.rmtree(folder)
-    assert told(directory, folder) == ["gone old"]
+    assert happened(directory, folder) == ["gone old"]
     folder.mkdir()
     new(folder)
-    assert told(directory, folder) == ["appeared new"]
+    assert happened(directory, folder) == ["appeared new"]
     bind(folder / "later")
-    assert told(directory, folder) == ["appeared later"]
+    assert happened(directory, folder) == ["appeared later"]
 
 
 def test_the_folder_may_be_another_one_than_before(folder: Path) -> None:
@@ -182,12 +182,12 @@ def test_the_folder_may_be_another_one_than_before(folder: Path) -> None:
     watched.mkdir()
     bind(watched / "old")
     with SocketDirectory(watched) as directory:
-        assert told(directory, watched) == ["appeared old"]
+        assert happened(directory, watched) == ["appeared old"]
         os.rename(watched, folder / "moved")
         watched.mkdir()
         bind(watched / "new")
         bind(folder / "moved" / "unseen")
-        assert told(directory, watched) == ["gone old", "appeared new"]
+        assert happened(directory, watched) == ["gone old", "appeared new"]
 
 
 @pytest.mark.parametrize("polling", [False, True])
@@ -203,9 +203,9 @@ def test_a_missing_folder_may_appear_while_one_waits(folder: Path, polling: bool
 
         maker = threading.Thread(target=make)
         maker.start()
-        found = directory.events(DEADLINE_S)
+        events = directory.events(DEADLINE_S)
         maker.join()
-        assert [event.path for event in found] == [str(missing / "new")]
+        assert [event.path for event in events] == [str(missing / "new")]
 
 
 @pytest.mark.parametrize("polling", [False, True])
@@ -228,14 +228,14 @@ def test_waiting_ends_with_an_event_with_a_call_or_with_its_time(
 def test_two_hundred_sockets_at_once_are_all_told(folder: Path) -> None:
     """REG-024: in folders of their own, made and bound while they are being told of."""
     with SocketDirectory(folder) as directory:
-        found = [event.path for event in directory.events()]
+        paths = [event.path for event in directory.events()]
         for number in range(200):
             (folder / f"d{number}").mkdir()
             bind(folder / f"d{number}" / "sock")
             if number % 20 == 0:
-                found += [event.path for event in directory.events()]
-        found += [event.path for event in directory.events()]
-        assert sorted(found) == sorted(str(folder / f"d{n}" / "sock") for n in range(200))
+                paths += [event.path for event in directory.events()]
+        paths += [event.path for event in directory.events()]
+        assert sorted(paths) == sorted(str(folder / f"d{n}" / "sock") for n in range(200))
 
 
 def test_a_queue_that_overflows_loses_nothing(
@@ -244,7 +244,7 @@ def test_a_queue_that_overflows_loses_nothing(
     """REG-024: the kernel drops events, and says that it did."""
     bind(folder / "old")
     with SocketDirectory(folder) as directory:
-        assert told(directory, folder) == ["appeared old"]
+        assert happened(directory, folder) == ["appeared old"]
         (folder / "old").unlink()
         bind(folder / "new")
 
@@ -252,7 +252,7 @@ def test_a_queue_that_overflows_loses_nothing(
             wd, mask, cookie, name = -1, module.flags.Q_OVERFLOW, 0, ""
 
         monkeypatch.setattr(module.INotify, "read", lambda *_, **__: [Overflow()])
-        assert told(directory, folder) == ["gone old", "appeared new"]
+        assert happened(directory, folder) == ["gone old", "appeared new"]
 
 
 @pytest.mark.parametrize("what", ["instances", "watches"])
@@ -270,10 +270,10 @@ def test_it_looks_where_inotify_cannot_be_had(
         monkeypatch.setattr(module.INotify, "add_watch", refuse)
     bind(folder / "old")
     with SocketDirectory(folder) as directory:
-        assert told(directory, folder) == ["appeared old"]
+        assert happened(directory, folder) == ["appeared old"]
         assert directory.polling
         (folder / "old").unlink()
-        assert told(directory, folder) == ["gone old"]
+        assert happened(directory, folder) == ["gone old"]
 
 
 def test_nobody_waits_for_the_kernel_to_end_a_watch(

@@ -113,7 +113,7 @@ class Links:
         channel = None
         try:
             channel = self._dial(socket)
-            found = options or self._options(channel, until)
+            answer = options or self._options(channel, until)
         except (Refused, Unreachable, EndpointError) as error:
             # kubelet 1.37.2 leaves the connection open, which no plugin could tell from a leak.
             self._give_up(connection, channel)
@@ -122,7 +122,7 @@ class Links:
                 f"{resource}: the plugin at {socket} cannot be registered: {error}; serve before"
                 " calling Register, and answer while it is open",
             ) from error
-        self._connect(Link(connection, channel), found)
+        self._connect(Link(connection, channel), answer)
 
     def leave(self, resource: str, socket: str) -> None:
         """The watched socket of a plugin is gone."""
@@ -212,9 +212,9 @@ class Links:
         """Waits for the plugin as long as kubelet does, by the clock that was given."""
         seconds = DIAL_S * timeout_factor()
         end = self._clock() + seconds
-        while (found := obstacle(channel.endpoint, seconds)) is not None and found.passing:
+        while (blocked := obstacle(channel.endpoint, seconds)) is not None and blocked.passing:
             if self._closed or self._clock() >= end:
-                raise Unreachable(f"{channel.endpoint}: {found.reason}")
+                raise Unreachable(f"{channel.endpoint}: {blocked.reason}")
             threading.Event().wait(_POLL_S)
         channel.wait_ready(DIAL_S)
 
@@ -271,11 +271,11 @@ class Links:
         if (size := message.ByteSize()) > RECEIVE_BYTES:
             raise Refused(Code.RESOURCE_EXHAUSTED, f"a list of {size} bytes, above {RECEIVE_BYTES}")
         resource = link.connection.resource
-        found = link.reader.read(message)
+        devices = link.reader.read(message)
         with self._lock:
             if self._closed:
                 return
-            pods = self._state.tables.listed(resource, found)
+            pods = self._state.tables.listed(resource, devices)
             link.lists += 1
         self._listed(pods)
         self._changed()

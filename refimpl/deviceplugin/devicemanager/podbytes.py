@@ -77,11 +77,11 @@ def _message(fields: Iterable[tuple[int, bytes]]) -> bytes:
 
 
 def _varint(number: int) -> bytes:
-    found = bytearray()
+    written = bytearray()
     while number > 0x7F:
-        found.append(number & 0x7F | 0x80)
+        written.append(number & 0x7F | 0x80)
         number >>= 7
-    return bytes([*found, number])
+    return bytes([*written, number])
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, bytes]]:

@@ -42,25 +42,25 @@ class Pods:
         """One pod by its uid; NOT_FOUND."""
         self._limiter.take()
         self._check()
-        found = self._notes().get(request.podUID)
-        if found is None:
+        note = self._notes().get(request.podUID)
+        if note is None:
             text = f"no pod here has the uid {request.podUID!a}: ListPods names those there are"
             raise Refused(Code.NOT_FOUND, text)
-        return pb.GetPodResponse(pod=to_bytes(found))
+        return pb.GetPodResponse(pod=to_bytes(note))
 
     def WatchPods(self, _request: pb.WatchPodsRequest, call: Call) -> Iterator[pb.WatchPodsEvent]:
         """What there is, a mark that this was all, and changes until the caller ends it."""
         self._check()
         call.on_cancel(self._node.touch)
-        seen, told = self._node.events, self._notes()
-        for note in told.values():
+        seen, before = self._node.events, self._notes()
+        for note in before.values():
             yield _event(pb.ADDED, note)
         yield pb.WatchPodsEvent(type=pb.INITIAL_SYNC_COMPLETE)
         while not call.cancelled():
             self._node.wait(seen, _LONG_S)
             seen, now = self._node.events, self._notes()
-            yield from _changes(told, now)
-            told = now
+            yield from _changes(before, now)
+            before = now
 
     def _check(self) -> None:
         if not self._ready():

@@ -35,7 +35,7 @@ class Inventory:
     def find(self, id: str) -> Device:
         """The device; LookupError where there is none of that id."""
         with self._changed:
-            return self._found(id)
+            return self._device(id)
 
     def add(self, device: Device) -> None:
         """Adds a device. ValueError for an id that is taken or empty."""
@@ -48,7 +48,7 @@ class Inventory:
     def set_health(self, id: str, health: str) -> None:
         """Sets a device's health, to any word. Raises LookupError."""
         with self._changed:
-            before = self._found(id)
+            before = self._device(id)
             if before.health != health:
                 self._devices[id] = attrs.evolve(before, health=health)
                 self._touch()
@@ -59,10 +59,10 @@ class Inventory:
         Kubelet 1.37.2 dies of a list without a device that it is waiting for. Raises LookupError.
         """
         with self._changed:
-            found = self._found(id)
+            device = self._device(id)
             if self._allocating:
                 self._leaving.add(id)
-                self._devices[id] = attrs.evolve(found, health=UNHEALTHY)
+                self._devices[id] = attrs.evolve(device, health=UNHEALTHY)
             else:
                 del self._devices[id]
             self._touch()
@@ -85,7 +85,8 @@ class Inventory:
     def changed(
         self, version: int, ended: Callable[[], bool]
     ) -> tuple[int, tuple[Device, ...]] | None:
-        """Waits for another list than that of `version`; None once `ended` says so, see `wake`."""
+        """Waits for another list than that of `version`; None once `ended` says so, which
+        `wake` has it look at."""
         with self._changed:
             self._changed.wait_for(lambda: self._version != version or ended())
             if ended():
@@ -97,7 +98,7 @@ class Inventory:
         with self._changed:
             self._changed.notify_all()
 
-    def _found(self, id: str) -> Device:
+    def _device(self, id: str) -> Device:
         if id not in self._devices:
             raise LookupError(f"there is no device {id!r}")
         return self._devices[id]

@@ -53,8 +53,8 @@ class Push:
             options=self._options,
         )
         # Without waiting: the folder is watched for the day it comes.
-        if (found := probe(self.kubelet)) != "live":
-            raise Unreachable(f"no kubelet listens at {self.kubelet}: it is {found}")
+        if (socket := probe(self.kubelet)) != "live":
+            raise Unreachable(f"no kubelet listens at {self.kubelet}: it is {socket}")
         with Channel(self.kubelet, journal=self._journal) as channel:
             with self._lock:
                 if self._cancelled:

@@ -77,8 +77,8 @@ class DevicePluginService:
         try:
             self._pace(call)
             version = -1
-            while (found := self.inventory.changed(version, call.cancelled)) is not None:
-                version, devices = found
+            while (change := self.inventory.changed(version, call.cancelled)) is not None:
+                version, devices = change
                 yield pb.ListAndWatchResponse(devices=self._listed(devices))
         finally:
             self._streaming(-1)
@@ -100,17 +100,17 @@ class DevicePluginService:
         # A list without one of its devices must not overtake the answer: kubelet 1.37.2 dies of it.
         self.inventory.allocating()
         call.on_end(self.inventory.answered)
-        asked = [tuple(dict.fromkeys(one.devices_ids)) for one in request.container_requests]
+        containers = [tuple(dict.fromkeys(one.devices_ids)) for one in request.container_requests]
         if not self.persona.lies:
-            for ids in asked:
+            for ids in containers:
                 self._judge(ids)
         self._pace(call)
         self._point("Allocate.before_effect")
-        self.record.allocated += asked
+        self.record.allocated += containers
         self._point("Allocate.after_effect")
         if self.persona.dies:
             self._die(call)
-        answers = [self._answer(ids) for ids in [*asked, *([()] if self.persona.lies else [])]]
+        answers = [self._answer(ids) for ids in [*containers, *([()] if self.persona.lies else [])]]
         return pb.AllocateResponse(container_responses=answers)
 
     def PreStartContainer(

@@ -105,12 +105,12 @@ class Admissions:
     def _hints(self, pod: Pod, container: Container) -> Mapping[str, Hints]:
         tables = self._tables
         pool = tables.reusable if tables.reusable_of == pod.uid else {}
-        found: dict[str, Hints] = {}
+        hints: dict[str, Hints] = {}
         for name, request in container_request(container, tables.names()).items():
             record = tables.records.get(pod.uid, container.name, name)
             held = record.ids if record else frozenset()
-            found[name] = self._resource_hints(name, request, held, pool.get(name, set()))
-        return found
+            hints[name] = self._resource_hints(name, request, held, pool.get(name, set()))
+        return hints
 
     def _pod_hints(self, pod: Pod) -> Mapping[str, Hints]:
         requests = pod_request(pod, self._tables.names())

@@ -101,21 +101,23 @@ def _shown_map(value: object, what: str, key: Callable[[str], Any]) -> str:
     if value is None:
         return "<nil>"
     try:
-        found = {key(name): each for name, each in _mapping(value, what).items()}
+        entries = {key(name): each for name, each in _mapping(value, what).items()}
     except ValueError as error:
         raise Unreadable(f"{what}: {error}") from error
-    return f"map[{' '.join(f'{name}:{_each(found[name], what, str)}' for name in sorted(found))}]"
+    return (
+        f"map[{' '.join(f'{name}:{_each(entries[name], what, str)}' for name in sorted(entries))}]"
+    )
 
 
 def _each(value: object, what: str, show: Callable[[Any], str]) -> str:
     return "<nil>" if value is None else f"[{' '.join(map(show, _list(value, what)))}]"
 
 
-def _check(found: object, data: Mapping[str, Any]) -> None:
+def _check(recorded: object, data: Mapping[str, Any]) -> None:
     wanted = checksum(data)
-    if found != wanted:
+    if recorded != wanted:
         raise Unreadable(
-            f"Checksum {found!r} is not that of Data, {wanted}; the file was changed, cut, or"
+            f"Checksum {recorded!r} is not that of Data, {wanted}; the file was changed, cut, or"
             " written by another release: remove it"
         )
 

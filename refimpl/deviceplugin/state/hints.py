@@ -100,8 +100,8 @@ def _places(devices: Iterable[Device | None]) -> Counter[int]:
 def _reusable(known: Mapping[str, Device], names: Iterable[str]) -> Counter[int]:
     """Places of devices to be used again. One without topology does not count; one with a topology
     of no nodes lies in no mask, and so rules out every one (a quirk of kubelet)."""
-    found = (known.get(name) for name in names)
-    return _places(device for device in found if device and device.nodes is not None)
+    devices = (known.get(name) for name in names)
+    return _places(device for device in devices if device and device.nodes is not None)
 
 
 def _touching(places: Counter[int], mask: int) -> int:

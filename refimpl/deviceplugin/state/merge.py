@@ -33,7 +33,7 @@ class Merged:
 @attrs.frozen
 class Policy:
     """A topology policy on a machine. `distances`: node -> distance to node 0, 1, ... as the kernel
-    tells them; only with `closest`. See `policy_of` for what a kubelet checks at its start."""
+    tells them; only with `closest`. `policy_of` checks what a kubelet does at its start."""
 
     name: PolicyName = "none"
     nodes: tuple[int, ...] = (0,)
@@ -59,9 +59,9 @@ class Policy:
 
     def _best(self, lists: Sequence[Sequence[Hint]]) -> Hint:
         target = max((_narrowest(hints) for hints in lists), default=0)
-        found = [hint for hint in combinations(self._all, lists) if hint.mask]
+        placements = [hint for hint in combinations(self._all, lists) if hint.mask]
         fallback = Hint(self._all, False)
-        return min(found, key=lambda hint: self._rank(hint, target), default=fallback)
+        return min(placements, key=lambda hint: self._rank(hint, target), default=fallback)
 
     def _rank(self, hint: Hint, target: int) -> tuple[int, ...]:
         """Smaller is better. Among what nobody prefers, wanted is the width `target` of the most

@@ -31,11 +31,11 @@ class Record:
 
 def by_node(devices: Devices, resource: str, ids: Iterable[str]) -> dict[int, tuple[str, ...]]:
     """Ids under the nodes that their devices name now."""
-    found: dict[int, list[str]] = {}
+    nodes: dict[int, list[str]] = {}
     for name in sorted(ids):
         for node in devices.device(resource, name).nodes or (NO_NODE,):
-            found.setdefault(node, []).append(name)
-    return {node: tuple(names) for node, names in sorted(found.items())}
+            nodes.setdefault(node, []).append(name)
+    return {node: tuple(names) for node, names in sorted(nodes.items())}
 
 
 class Records:
@@ -71,12 +71,12 @@ class Records:
 
     def holders(self, resource: str | None) -> dict[str, str]:
         """Id -> the first pod that holds a device of it; resource None: of whatever resource."""
-        found: dict[str, str] = {}
+        pods: dict[str, str] = {}
         for record in self:
             if resource in (None, record.resource):
                 for device_id in record.ids:
-                    found.setdefault(device_id, record.pod)
-        return found
+                    pods.setdefault(device_id, record.pod)
+        return pods
 
     def drop(self, pods: Iterable[str]) -> None:
         """Forget all records of these pods."""
@@ -89,7 +89,7 @@ class Records:
 
     def in_use(self) -> dict[str, set[str]]:
         """Resource -> ids that some record names."""
-        found: dict[str, set[str]] = {}
+        ids: dict[str, set[str]] = {}
         for record in self:
-            found.setdefault(record.resource, set()).update(record.ids)
-        return found
+            ids.setdefault(record.resource, set()).update(record.ids)
+        return ids

@@ -45,10 +45,10 @@ def split(known: Mapping[str, Device], names: Iterable[str], affinity: int | Non
     all, nothing is aligned and all are unplaced."""
     if affinity is None or not any(device.nodes for device in known.values()):
         return Buckets(frozenset(), frozenset(), frozenset(names))
-    found: dict[str, set[str]] = {"aligned": set(), "unaligned": set(), "unplaced": set()}
+    buckets: dict[str, set[str]] = {"aligned": set(), "unaligned": set(), "unplaced": set()}
     for name in names:
-        found[_bucket(known.get(name), affinity)].add(name)
-    return Buckets(*map(frozenset, found.values()))
+        buckets[_bucket(known.get(name), affinity)].add(name)
+    return Buckets(*map(frozenset, buckets.values()))
 
 
 def _bucket(device: Device | None, affinity: int) -> str:

@@ -40,9 +40,9 @@ def test_a_pod_is_admitted_shown_and_taken_away(kubelet: FakeKubelet) -> None:
 @pytest.mark.usefixtures("joined")
 def test_the_node_tells_counts_and_devices(kubelet: FakeKubelet) -> None:
     """Each with its health."""
-    told = kubelet.routes()["GET /node"]({})
-    assert told["capacity"] == told["allocatable"] == {GPU: 2}
-    assert [(each["id"], each["health"]) for each in told["devices"][GPU]] == [
+    answer = kubelet.routes()["GET /node"]({})
+    assert answer["capacity"] == answer["allocatable"] == {GPU: 2}
+    assert [(each["id"], each["health"]) for each in answer["devices"][GPU]] == [
         ("a", "Healthy"),
         ("b", "Healthy"),
     ]
@@ -53,13 +53,13 @@ def test_a_restart_says_how_the_pods_fared(kubelet: FakeKubelet, joined: Scripte
     routes = kubelet.routes()
     routes["POST /pods"](POD)
     routes["POST /containers"]({"uid": UID, "name": "main"})
-    told = routes["POST /restart"]({"mode": "A", "gap_s": 0})
-    assert told["admissions"][UID]["accepted"]
+    answer = routes["POST /restart"]({"mode": "A", "gap_s": 0})
+    assert answer["admissions"][UID]["accepted"]
     assert not joined.path.exists()
 
 
 @pytest.mark.parametrize(
-    ("name", "body", "said"),
+    ("name", "body", "complaint"),
     [
         ("POST /pods", {"uid": UID}, "'containers' is missing"),
         ("POST /pods", {"uid": UID, "containers": ["main"]}, "a container is"),
@@ -73,10 +73,10 @@ def test_a_restart_says_how_the_pods_fared(kubelet: FakeKubelet, joined: Scripte
     ],
 )
 def test_a_body_that_makes_no_sense_is_named(
-    kubelet: FakeKubelet, name: str, body: dict[str, Any], said: str
+    kubelet: FakeKubelet, name: str, body: dict[str, Any], complaint: str
 ) -> None:
     """With what would be right."""
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=complaint):
         kubelet.routes()[name](body)
 
 

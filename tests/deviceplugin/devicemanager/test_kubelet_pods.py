@@ -119,8 +119,8 @@ def test_the_plugin_is_asked_what_it_prefers_if_it_says_so(
     plugin.preferred = lambda _: preferred
     plugin.join(kubelet, "a", "b", "c")
     assert kubelet.admit(pod({GPU: 2})).accepted
-    [asked] = plugin.asked["GetPreferredAllocation"]
-    [wanted] = asked.container_requests
+    [request] = plugin.asked["GetPreferredAllocation"]
+    [wanted] = request.container_requests
     assert {*wanted.available_deviceIDs} == {"a", "b", "c"}
     assert (list(wanted.must_include_deviceIDs), wanted.allocation_size) == ([], 2)
     assert "c" in ids_of(plugin.asked["Allocate"][0])

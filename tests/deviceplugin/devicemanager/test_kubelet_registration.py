@@ -47,7 +47,7 @@ def test_a_plugin_is_asked_for_options_and_watched_once(
 ) -> None:
     """DP-KUB-001."""
     plugin = scripted().join(kubelet, "a", "b")
-    assert {rpc: len(asked) for rpc, asked in plugin.asked.items()} == {
+    assert {rpc: len(requests) for rpc, requests in plugin.asked.items()} == {
         "GetDevicePluginOptions": 1,
         "ListAndWatch": 1,
     }
@@ -141,9 +141,9 @@ def test_the_options_call_has_what_is_left_of_the_callers_time(
         plugin.enrol(kubelet, timeout=0.3)
     assert refused.value.code == Code.DEADLINE_EXCEEDED
     kubelet.wait(lambda: bool(kubelet.journal.calls("GetDevicePluginOptions")))
-    [asked] = kubelet.journal.calls("GetDevicePluginOptions")
-    assert asked.deadline_s is not None
-    assert asked.deadline_s <= 0.3
+    [call] = kubelet.journal.calls("GetDevicePluginOptions")
+    assert call.deadline_s is not None
+    assert call.deadline_s <= 0.3
 
 
 def test_a_plugin_whose_options_hang_is_given_up_after_our_patience(
@@ -318,9 +318,9 @@ def test_a_found_plugin_is_told_why_it_is_refused(
     plugin.registration.name, plugin.registration.versions = resource, versions
     plugin.serve(folder / "plugins_registry" / "found.sock")
     assert plugin.registration.wait_notified()
-    told = plugin.registration.notified[0]
-    assert not told.registered
-    assert reason in told.error
+    status = plugin.registration.notified[0]
+    assert not status.registered
+    assert reason in status.error
 
 
 def test_other_types_have_handlers_of_their_own(

@@ -76,10 +76,10 @@ def test_only_sockets_are_removed_and_then_the_own_one_is_made(
     with SocketDirectory(plugins) as watched:
         watched.events()
         kubelets()
-        told = [(event.kind, os.path.basename(event.path)) for event in watched.events(10)]
+        events = [(event.kind, os.path.basename(event.path)) for event in watched.events(10)]
     assert {*os.listdir(plugins)} == {"below", "notes.txt", "nowhere", "kubelet.sock"}
-    assert ("gone", "old.sock") in told
-    assert told[-1] == ("appeared", "kubelet.sock")
+    assert ("gone", "old.sock") in events
+    assert events[-1] == ("appeared", "kubelet.sock")
     assert (plugins / "below" / "deep.sock").exists()
 
 

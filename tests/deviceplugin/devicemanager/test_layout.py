@@ -38,9 +38,9 @@ def test_the_folder_of_plugins_does_not_follow_the_root_directory(folder: Path) 
     """DP-KUB-075; all else does."""
     layout = Layout(folder, folder / "moved")
     layout.make(pods_api=True)
-    found = {str(path.relative_to(folder)) for path in folder.glob("**/*") if path.is_dir()}
+    paths = {str(path.relative_to(folder)) for path in folder.glob("**/*") if path.is_dir()}
     below = {f"moved/{name}" for name in ("plugins_registry", "pod-resources", "pods-api")}
-    assert found == {"device-plugins", "moved"} | below
+    assert paths == {"device-plugins", "moved"} | below
     assert layout.checkpoint.parent == layout.plugins
 
 

@@ -65,13 +65,13 @@ def test_a_dial_ends_with_the_process(kubelets: Kubelets, scripted: Plugins) -> 
     assert isinstance(ended[0], Refused)
 
 
-def beside(act: Callable[[], object]) -> list[Exception | None]:
+def beside(call: Callable[[], object]) -> list[Exception | None]:
     """Runs it in a thread; the list gets what it raised, or None, when it ends."""
     ended: list[Exception | None] = []
 
     def run() -> None:
         try:
-            act()
+            call()
         except (Refused, Unreachable) as error:
             ended.append(error)
         else:
@@ -118,7 +118,7 @@ def test_a_plugin_that_serves_no_lists_is_lost_after_two_calls(
     plugin.enrol(kubelet)
     assert kubelet.wait(lambda: bool(kubelet.links[0].ended))
     assert "UNIMPLEMENTED" in kubelet.links[0].ended
-    assert {rpc: len(asked) for rpc, asked in plugin.asked.items()} == {
+    assert {rpc: len(requests) for rpc, requests in plugin.asked.items()} == {
         "GetDevicePluginOptions": 1,
         "ListAndWatch": 1,
     }

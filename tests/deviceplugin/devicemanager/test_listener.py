@@ -52,9 +52,9 @@ def echo(folder: Path) -> Iterator[Echo]:
 
 @pytest.fixture
 def listener(folder: Path, echo: Echo) -> Iterator[Listener]:
-    made = Listener(Endpoint.parse(folder / "front"), echo.endpoint)
-    yield made
-    made.close()
+    listener = Listener(Endpoint.parse(folder / "front"), echo.endpoint)
+    yield listener
+    listener.close()
 
 
 def caller(listener: Listener) -> socket.socket:

@@ -52,12 +52,12 @@ def containers_of(
 def entries_of(
     message: v1.ContainerResources | v1.AllocatableResourcesResponse,
 ) -> list[tuple[str, tuple[int, ...] | None]]:
-    found = []
+    entries = []
     for entry in message.devices:
         [name] = entry.device_ids
         nodes = tuple(node.ID for node in entry.topology.nodes)
-        found.append((name, nodes if entry.HasField("topology") else None))
-    return sorted(found, key=repr)
+        entries.append((name, nodes if entry.HasField("topology") else None))
+    return sorted(entries, key=repr)
 
 
 @pytest.fixture

@@ -41,8 +41,8 @@ def test_all_pods_are_listed_by_uid_and_had_one_by_one(
     kubelet.finish("a")
     listed = [from_bytes(each) for each in pods.ListPods(pb.ListPodsRequest()).pods]
     assert listed == [note(second, "Succeeded"), note(first, "Running")]
-    found = pods.GetPod(pb.GetPodRequest(podUID="b"))
-    assert from_bytes(found.pod) == note(first, "Running")
+    reply = pods.GetPod(pb.GetPodRequest(podUID="b"))
+    assert from_bytes(reply.pod) == note(first, "Running")
 
 
 def test_a_pod_that_is_not_there_is_not_found(pods: PodsStub) -> None:

@@ -11,9 +11,9 @@ from refimpl.deviceplugin.plugin.inventory import HEALTHY, UNHEALTHY, Device, In
 
 def seen(inventory: Inventory, version: int = -1) -> tuple[int, dict[str, str]]:
     """The version and the health of each device, once it is another than `version`."""
-    found = inventory.changed(version, lambda: False)
-    assert found is not None
-    return found[0], {device.id: device.health for device in found[1]}
+    change = inventory.changed(version, lambda: False)
+    assert change is not None
+    return change[0], {device.id: device.health for device in change[1]}
 
 
 def test_each_change_is_a_new_version_and_no_change_is_none() -> None:
@@ -34,15 +34,15 @@ def test_who_waits_is_woken_by_a_change_or_to_end() -> None:
     inventory = Inventory([Device("a")])
     version, _ = seen(inventory)
     ended = threading.Event()
-    found: list[object] = []
+    changes: list[object] = []
     waiting = threading.Thread(
-        target=lambda: found.append(inventory.changed(version, ended.is_set))
+        target=lambda: changes.append(inventory.changed(version, ended.is_set))
     )
     waiting.start()
     ended.set()
     inventory.wake()
     waiting.join(30)
-    assert found == [None]
+    assert changes == [None]
 
 
 def test_a_device_stays_while_something_is_allocated() -> None:
@@ -60,9 +60,9 @@ def test_a_device_stays_while_something_is_allocated() -> None:
 def test_what_is_not_there_or_there_already_is_said() -> None:
     """The control socket makes 404 and 400 of these."""
     inventory = Inventory([Device("a")])
-    for act in (inventory.find, inventory.remove, lambda id: inventory.set_health(id, HEALTHY)):
+    for method in (inventory.find, inventory.remove, lambda id: inventory.set_health(id, HEALTHY)):
         with pytest.raises(LookupError, match="there is no device 'x'"):
-            act("x")
+            method("x")
     for id in ("a", ""):
         with pytest.raises(ValueError, match="an id is not empty, and of one device"):
             inventory.add(Device(id))

@@ -19,14 +19,14 @@ from tests.deviceplugin.scripted_kubelet import AT_ONCE, Connection, Kubelet, Ri
 @pytest.fixture
 def rig() -> Iterator[Rig]:
     """A kubelet that runs, and plugins for it."""
-    with Rig() as made:
-        yield made
+    with Rig() as rig:
+        yield rig
 
 
 def test_it_serves_before_it_registers_and_sends_the_whole_list(rig: Rig) -> None:
     """DP-PLG-001 to 007, 013: kubelet dials back while Register is still open."""
     plugin = rig.plugin()
-    found = rig.kubelet.connected()
+    connection = rig.kubelet.connected()
     assert plugin.wait_registered()
     assert plugin.problem == ""
     request = rig.kubelet.requests[0]
@@ -35,8 +35,8 @@ def test_it_serves_before_it_registers_and_sends_the_whole_list(rig: Rig) -> Non
     assert request.endpoint.startswith("fake-example.com-gpu-")
     assert plugin.endpoint.path == str(rig.kubelet.folder / request.endpoint)
     assert request.options == rig.kubelet.options[0]
-    assert found.lists == [{"gpu-0": HEALTHY, "gpu-1": HEALTHY}]
-    assert not any(device.HasField("topology") for device in found.messages[0].devices)
+    assert connection.lists == [{"gpu-0": HEALTHY, "gpu-1": HEALTHY}]
+    assert not any(device.HasField("topology") for device in connection.messages[0].devices)
 
 
 def test_it_may_be_started_before_kubelet(rig: Rig) -> None:

@@ -51,12 +51,12 @@ class Served:
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[Served]:
     """Serves personas until the test ends."""
-    made = Served(tmp_path)
-    yield made
-    made.close()
+    served = Served(tmp_path)
+    yield served
+    served.close()
 
 
-def asked(*containers: list[str]) -> pb.AllocateRequest:
+def allocate_request(*containers: list[str]) -> pb.AllocateRequest:
     return pb.AllocateRequest(container_requests=[{"devices_ids": ids} for ids in containers])
 
 
@@ -68,9 +68,11 @@ def wish(available: list[str], size: int, must: tuple[str, ...] = ()) -> Any:
 def test_every_container_gets_an_answer_in_order(served: Served) -> None:
     """DP-PLG-030, 031, 035, 036, 037."""
     stub = served()
-    answers = stub.Allocate(asked(["gpu-1", "gpu-1", "gpu-0"], [], ["gpu-2"])).container_responses
-    told = [answer.envs["REFIMPL_EXAMPLE_COM_GPU"] for answer in answers]
-    assert told == ["gpu-1,gpu-0", "", "gpu-2"]
+    answers = stub.Allocate(
+        allocate_request(["gpu-1", "gpu-1", "gpu-0"], [], ["gpu-2"])
+    ).container_responses
+    ids = [answer.envs["REFIMPL_EXAMPLE_COM_GPU"] for answer in answers]
+    assert ids == ["gpu-1,gpu-0", "", "gpu-2"]
     assert [len(answer.devices) for answer in answers] == [2, 0, 1]
     (device,) = answers[2].devices
     assert (device.host_path, device.container_path) == ("/dev/null", "/dev/gpu-2")
@@ -84,7 +86,7 @@ def test_unfit_ids_are_refused_and_nothing_is_done(served: Served) -> None:
     served.inventory.set_health("gpu-3", UNHEALTHY)
     for id, code in (("gpu-9", Code.NOT_FOUND), ("gpu-3", Code.FAILED_PRECONDITION)):
         with pytest.raises(Refused, match=id) as caught:
-            stub.Allocate(asked(["gpu-0"], [id]))
+            stub.Allocate(allocate_request(["gpu-0"], [id]))
         assert caught.value.code == code
     assert served.record.allocated == []
 
@@ -92,7 +94,7 @@ def test_unfit_ids_are_refused_and_nothing_is_done(served: Served) -> None:
 @pytest.mark.parametrize("persona", ["mounts", "annotations", "cdi"])
 def test_a_persona_gives_what_it_is_called_after(served: Served, persona: str) -> None:
     """DP-PLG-039 to 045: paths that exist, qualified keys, qualified names."""
-    (answer,) = served(persona).Allocate(asked(["gpu-0", "gpu-1"])).container_responses
+    (answer,) = served(persona).Allocate(allocate_request(["gpu-0", "gpu-1"])).container_responses
     assert bool(answer.devices) == (persona == "annotations")
     assert [Path(mount.host_path).exists() for mount in answer.mounts] == [True] * (
         persona == "mounts"
@@ -113,7 +115,7 @@ def test_a_liar_breaks_every_promise_a_kubelet_may_rely_on(served: Served) -> No
     (chosen,) = stub.GetPreferredAllocation(wish(["gpu-0"], 1)).container_responses
     assert len(chosen.deviceIDs) == 2
     assert not set(chosen.deviceIDs) & {device.ID for device in listed}
-    assert len(stub.Allocate(asked(["unknown"])).container_responses) == 2
+    assert len(stub.Allocate(allocate_request(["unknown"])).container_responses) == 2
 
 
 def test_a_preference_that_is_not_offered_is_not_given(served: Served) -> None:

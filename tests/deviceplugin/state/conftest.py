@@ -1,4 +1,4 @@
-"""One kubelet's state on a desk: a clock set by hand, canned answers, a list of calls."""
+"""One kubelet's state for tests: a clock set by hand, canned answers, a list of calls."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Clock:
         return self.now
 
 
-class Desk:
+class StateRig:
     """A state, and short words for what tests do to it. Answers may be exceptions to be raised."""
 
     def __init__(
@@ -115,7 +115,7 @@ class Desk:
             case WriteCheckpoint():
                 return _next(self.written, None)
 
-    def made(self, kind: type[Any]) -> list[Any]:
+    def effects(self, kind: type[Any]) -> list[Any]:
         return [call for call in self.calls if isinstance(call, kind)]
 
     def ids(self, uid: str, container: str, resource: str = R) -> set[str]:
@@ -140,15 +140,15 @@ def pod_of(uid: str, *counts: int, resource: str = R, **more: Any) -> Pod:
 
 
 @pytest.fixture
-def desk() -> Desk:
+def rig() -> StateRig:
     """A kubelet of 1.37 without a topology policy."""
-    return Desk()
+    return StateRig()
 
 
 @pytest.fixture
-def kubelet() -> type[Desk]:
+def kubelet() -> type[StateRig]:
     """To be called with a profile and whatever else this kubelet is made of."""
-    return Desk
+    return StateRig
 
 
 @pytest.fixture(name="pod_of")

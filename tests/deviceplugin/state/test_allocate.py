@@ -15,36 +15,36 @@ from refimpl.deviceplugin.state.models import Container, ContainerResponse, Devi
 R, S = "example.com/gpu", "example.com/nic"
 
 
-def test_two_containers_get_a_call_each_and_share_nothing(desk: Any, pod_of: Any) -> None:
+def test_two_containers_get_a_call_each_and_share_nothing(rig: Any, pod_of: Any) -> None:
     """DP-KUB-032, 033."""
-    connection = desk.plugin(["a", "b", "c"])
-    assert desk.admit(pod_of("u1", 1, 2)).accepted
-    calls = desk.made(Allocate)
+    connection = rig.plugin(["a", "b", "c"])
+    assert rig.admit(pod_of("u1", 1, 2)).accepted
+    calls = rig.effects(Allocate)
     assert [len(call.ids) for call in calls] == [1, 2]
     assert {call.connection for call in calls} == {connection}
-    assert desk.ids("u1", "c0").isdisjoint(desk.ids("u1", "c1"))
-    assert len(desk.made(WriteCheckpoint)) == 2
+    assert rig.ids("u1", "c0").isdisjoint(rig.ids("u1", "c1"))
+    assert len(rig.effects(WriteCheckpoint)) == 2
 
 
-def test_two_resources_get_a_call_each(desk: Any) -> None:
+def test_two_resources_get_a_call_each(rig: Any) -> None:
     """DP-KUB-034: and one write."""
-    desk.plugin(["a"])
-    desk.plugin(["n"], resource=S, socket="s.sock")
-    assert desk.admit(Pod("u1", (Container("c", {R: 1, S: 1}),))).accepted
-    assert {call.connection.resource for call in desk.made(Allocate)} == {R, S}
-    assert len(desk.made(WriteCheckpoint)) == 1
+    rig.plugin(["a"])
+    rig.plugin(["n"], resource=S, socket="s.sock")
+    assert rig.admit(Pod("u1", (Container("c", {R: 1, S: 1}),))).accepted
+    assert {call.connection.resource for call in rig.effects(Allocate)} == {R, S}
+    assert len(rig.effects(WriteCheckpoint)) == 1
 
 
-def test_an_error_fails_the_pod_and_frees_the_devices(desk: Any, pod_of: Any, broken: Any) -> None:
+def test_an_error_fails_the_pod_and_frees_the_devices(rig: Any, pod_of: Any, broken: Any) -> None:
     """DP-KUB-035: the status says what the plugin said."""
-    desk.plugin(["a"])
-    desk.allocated = [broken]
-    admission = desk.admit(pod_of("u1", 1))
+    rig.plugin(["a"])
+    rig.allocated = [broken]
+    admission = rig.admit(pod_of("u1", 1))
     assert (admission.accepted, admission.reason) == (False, "UnexpectedAdmissionError")
     assert admission.message.startswith("Pod was rejected: Allocate failed due to ")
     assert admission.message.endswith(", which is unexpected")
     assert "INTERNAL: the device does not answer" in admission.message
-    assert desk.in_use() == set()
+    assert rig.in_use() == set()
 
 
 @pytest.mark.parametrize(("profile", "left"), [("1.37", {"a"}), ("ideal", set())])
@@ -52,52 +52,52 @@ def test_an_answer_without_containers_leaks(
     kubelet: Any, pod_of: Any, profile: str, left: set[str]
 ) -> None:
     """DP-KUB-036: a better kubelet frees the devices."""
-    desk = kubelet(profile)
-    desk.plugin(["a", "b"])
-    desk.allocated = [()]
-    assert not desk.admit(pod_of("u1", 1)).accepted
-    assert desk.in_use() == left
+    rig = kubelet(profile)
+    rig.plugin(["a", "b"])
+    rig.allocated = [()]
+    assert not rig.admit(pod_of("u1", 1)).accepted
+    assert rig.in_use() == left
 
 
-def test_a_leak_ends_with_the_next_pod_that_leaves(desk: Any, pod_of: Any) -> None:
+def test_a_leak_ends_with_the_next_pod_that_leaves(rig: Any, pod_of: Any) -> None:
     """DP-KUB-036: only then the marks are made anew from the records."""
-    desk.plugin(["a", "b"])
-    assert desk.admit(pod_of("u1", 1)).accepted
-    desk.allocated = [()]
-    assert not desk.admit(pod_of("u2", 1)).accepted
-    assert not desk.admit(pod_of("u3", 1)).accepted
-    desk.state.admissions.remove("u1")
-    assert desk.admit(pod_of("u4", 2)).accepted
+    rig.plugin(["a", "b"])
+    assert rig.admit(pod_of("u1", 1)).accepted
+    rig.allocated = [()]
+    assert not rig.admit(pod_of("u2", 1)).accepted
+    assert not rig.admit(pod_of("u3", 1)).accepted
+    rig.state.admissions.remove("u1")
+    assert rig.admit(pod_of("u4", 2)).accepted
 
 
-def test_of_two_container_responses_the_first_is_used(desk: Any, pod_of: Any) -> None:
+def test_of_two_container_responses_the_first_is_used(rig: Any, pod_of: Any) -> None:
     """DP-KUB-037."""
-    desk.plugin(["a"])
-    desk.allocated = [(ContainerResponse({"N": "1"}), ContainerResponse({"N": "2"}))]
-    desk.admit(pod_of("u1", 1))
-    assert desk.tables.records.get("u1", "c0", R).response.envs == {"N": "1"}
-    assert "of 2 container responses" in desk.notes[0]
+    rig.plugin(["a"])
+    rig.allocated = [(ContainerResponse({"N": "1"}), ContainerResponse({"N": "2"}))]
+    rig.admit(pod_of("u1", 1))
+    assert rig.tables.records.get("u1", "c0", R).response.envs == {"N": "1"}
+    assert "of 2 container responses" in rig.notes[0]
 
 
-def test_what_a_failed_pod_got_is_freed_after_it_left(desk: Any, broken: Any) -> None:
+def test_what_a_failed_pod_got_is_freed_after_it_left(rig: Any, broken: Any) -> None:
     """DP-KUB-038: the first resource worked, the second did not."""
-    desk.plugin(["a"])
-    desk.plugin(["n"], resource=S, socket="s.sock")
-    desk.allocated = [(ContainerResponse(),), broken]
+    rig.plugin(["a"])
+    rig.plugin(["n"], resource=S, socket="s.sock")
+    rig.allocated = [(ContainerResponse(),), broken]
     both = (Container("c", {R: 1, S: 1}),)
-    assert not desk.admit(Pod("u1", both)).accepted
-    assert desk.in_use() == {"a"}
-    assert desk.admit(Pod("u2", both)).accepted
-    assert desk.ids("u2", "c") == {"a"}
+    assert not rig.admit(Pod("u1", both)).accepted
+    assert rig.in_use() == {"a"}
+    assert rig.admit(Pod("u2", both)).accepted
+    assert rig.ids("u2", "c") == {"a"}
 
 
-def test_an_error_of_the_preference_fails_the_pod(desk: Any, pod_of: Any, broken: Any) -> None:
+def test_an_error_of_the_preference_fails_the_pod(rig: Any, pod_of: Any, broken: Any) -> None:
     """DP-KUB-040: no Allocate follows."""
-    desk.plugin(["a", "b"], preferred=True)
-    desk.preferred = [broken]
-    admission = desk.admit(pod_of("u1", 1))
+    rig.plugin(["a", "b"], preferred=True)
+    rig.preferred = [broken]
+    admission = rig.admit(pod_of("u1", 1))
     assert "GetPreferredAllocation failed: INTERNAL" in admission.message
-    assert desk.made(Allocate) == []
+    assert rig.effects(Allocate) == []
 
 
 @pytest.mark.parametrize(("profile", "left"), [("1.37", {"a"}), ("ideal", set())])
@@ -106,129 +106,129 @@ def test_what_was_picked_before_a_failed_preference_leaks(
 ) -> None:
     """The aligned devices were marked before the plugin was asked for the rest."""
     wish = {"cpu": [Hint(0b1, True)]}
-    desk = kubelet(profile, policy=Policy("best-effort", (0, 1)), wishes=lambda *_: [wish])
+    rig = kubelet(profile, policy=Policy("best-effort", (0, 1)), wishes=lambda *_: [wish])
     devices = [Device("a", nodes=(0,)), Device("b", nodes=(1,)), Device("c", nodes=(1,))]
-    desk.plugin(devices, preferred=True)
-    desk.preferred = [broken]
-    assert not desk.admit(Pod("u1", (Container("c", {R: 2}),))).accepted
-    assert desk.in_use() == left
+    rig.plugin(devices, preferred=True)
+    rig.preferred = [broken]
+    assert not rig.admit(Pod("u1", (Container("c", {R: 2}),))).accepted
+    assert rig.in_use() == left
 
 
-def test_a_plugin_that_does_not_offer_preferences_is_not_asked(desk: Any, pod_of: Any) -> None:
+def test_a_plugin_that_does_not_offer_preferences_is_not_asked(rig: Any, pod_of: Any) -> None:
     """DP-KUB-041."""
-    desk.plugin(["a", "b"])
-    assert desk.admit(pod_of("u1", 1)).accepted
-    assert desk.made(GetPreferredAllocation) == []
+    rig.plugin(["a", "b"])
+    assert rig.admit(pod_of("u1", 1)).accepted
+    assert rig.effects(GetPreferredAllocation) == []
 
 
-def test_devices_are_free_again_after_their_pod_left(desk: Any, pod_of: Any) -> None:
+def test_devices_are_free_again_after_their_pod_left(rig: Any, pod_of: Any) -> None:
     """DP-KUB-046: when devices are collected next, not when the pod goes."""
-    desk.plugin(["a"])
-    assert desk.admit(pod_of("u1", 1)).accepted
-    assert not desk.admit(pod_of("u2", 1)).accepted
-    desk.state.admissions.remove("u1")
-    assert desk.in_use() == {"a"}
-    assert desk.admit(pod_of("u3", 1)).accepted
+    rig.plugin(["a"])
+    assert rig.admit(pod_of("u1", 1)).accepted
+    assert not rig.admit(pod_of("u2", 1)).accepted
+    rig.state.admissions.remove("u1")
+    assert rig.in_use() == {"a"}
+    assert rig.admit(pod_of("u3", 1)).accepted
 
 
-def test_a_request_for_none_still_needs_a_healthy_device(desk: Any, pod_of: Any) -> None:
+def test_a_request_for_none_still_needs_a_healthy_device(rig: Any, pod_of: Any) -> None:
     """DP-KUB-062."""
-    desk.plugin([Device("a", "Unhealthy")])
-    assert "no healthy device" in desk.admit(pod_of("u1", 0)).message
-    desk.lists(["a"])
-    assert desk.admit(pod_of("u2", 0)).accepted
-    assert desk.calls == []
+    rig.plugin([Device("a", "Unhealthy")])
+    assert "no healthy device" in rig.admit(pod_of("u1", 0)).message
+    rig.lists(["a"])
+    assert rig.admit(pod_of("u2", 0)).accepted
+    assert rig.calls == []
 
 
-def test_a_resource_that_nobody_registered_is_ignored(desk: Any, pod_of: Any) -> None:
+def test_a_resource_that_nobody_registered_is_ignored(rig: Any, pod_of: Any) -> None:
     """DP-KUB-063: the pod runs without it."""
-    assert desk.admit(pod_of("u1", 5)).accepted
-    assert desk.ids("u1", "c0") == set()
+    assert rig.admit(pod_of("u1", 5)).accepted
+    assert rig.ids("u1", "c0") == set()
 
 
-def test_a_resource_that_was_removed_but_is_held_is_refused(desk: Any, pod_of: Any) -> None:
+def test_a_resource_that_was_removed_but_is_held_is_refused(rig: Any, pod_of: Any) -> None:
     """Once allocated, it stays one of ours as long as somebody has a device of it."""
-    connection = desk.plugin(["a", "b"])
-    desk.admit(pod_of("u1", 1))
-    desk.tables.endpoints.ended(connection)
-    desk.clock.now += 301
-    desk.state.count()
-    assert "not registered" in desk.admit(pod_of("u2", 1)).message
+    connection = rig.plugin(["a", "b"])
+    rig.admit(pod_of("u1", 1))
+    rig.tables.endpoints.ended(connection)
+    rig.clock.now += 301
+    rig.state.count()
+    assert "not registered" in rig.admit(pod_of("u2", 1)).message
 
 
-def test_a_request_cannot_change(desk: Any, pod_of: Any) -> None:
+def test_a_request_cannot_change(rig: Any, pod_of: Any) -> None:
     """DP-KUB-065."""
-    desk.plugin(["a", "b"])
-    desk.admit(pod_of("u1", 1))
-    assert "asks for 2 of example.com/gpu but was given 1" in desk.admit(pod_of("u1", 2)).message
+    rig.plugin(["a", "b"])
+    rig.admit(pod_of("u1", 1))
+    assert "asks for 2 of example.com/gpu but was given 1" in rig.admit(pod_of("u1", 2)).message
 
 
-def test_too_few_devices_are_named_by_number(desk: Any, pod_of: Any) -> None:
+def test_too_few_devices_are_named_by_number(rig: Any, pod_of: Any) -> None:
     """The message tells what was to be had."""
-    desk.plugin(["a", "b", Device("c", "Unhealthy")])
-    desk.admit(pod_of("u1", 1))
-    assert "2 devices requested, 1 available" in desk.admit(pod_of("u2", 2)).message
+    rig.plugin(["a", "b", Device("c", "Unhealthy")])
+    rig.admit(pod_of("u1", 1))
+    assert "2 devices requested, 1 available" in rig.admit(pod_of("u2", 2)).message
 
 
-def test_a_recorded_device_that_fell_ill_fails_an_admission(desk: Any, pod_of: Any) -> None:
+def test_a_recorded_device_that_fell_ill_fails_an_admission(rig: Any, pod_of: Any) -> None:
     """As after a reboot, when pods are admitted again."""
-    desk.plugin(["a", "b"])
-    desk.admit(pod_of("u1", 1))
-    desk.lists([Device("a", "Unhealthy"), "b"])
-    assert "devices a of example.com/gpu, allocated before" in desk.admit(pod_of("u1", 1)).message
+    rig.plugin(["a", "b"])
+    rig.admit(pod_of("u1", 1))
+    rig.lists([Device("a", "Unhealthy"), "b"])
+    assert "devices a of example.com/gpu, allocated before" in rig.admit(pod_of("u1", 1)).message
 
 
-def test_a_stopped_plugin_is_not_called(desk: Any, pod_of: Any) -> None:
+def test_a_stopped_plugin_is_not_called(rig: Any, pod_of: Any) -> None:
     """A list that came late makes devices healthy, but nobody answers for them."""
-    connection = desk.plugin(["a", "b"], preferred=True)
-    desk.tables.endpoints.ended(connection)
-    desk.lists(["a", "b"])
-    assert "has stopped" in desk.admit(pod_of("u1", 1)).message
+    connection = rig.plugin(["a", "b"], preferred=True)
+    rig.tables.endpoints.ended(connection)
+    rig.lists(["a", "b"])
+    assert "has stopped" in rig.admit(pod_of("u1", 1)).message
     connection.options = type(connection.options)()
-    assert "has stopped" in desk.admit(pod_of("u2", 1)).message
-    assert desk.made(Allocate) == []
+    assert "has stopped" in rig.admit(pod_of("u2", 1)).message
+    assert rig.effects(Allocate) == []
 
 
-def test_a_checkpoint_that_cannot_be_written_fails_the_pod(desk: Any, pod_of: Any) -> None:
+def test_a_checkpoint_that_cannot_be_written_fails_the_pod(rig: Any, pod_of: Any) -> None:
     """DP-KUB-058: what the plugin did is not undone."""
-    desk.plugin(["a"])
-    desk.written = [OSError(30, "Read-only file system")]
-    assert "checkpoint could not be written" in desk.admit(pod_of("u1", 1)).message
-    assert desk.ids("u1", "c0") == {"a"}
+    rig.plugin(["a"])
+    rig.written = [OSError(30, "Read-only file system")]
+    assert "checkpoint could not be written" in rig.admit(pod_of("u1", 1)).message
+    assert rig.ids("u1", "c0") == {"a"}
 
 
-def test_a_device_that_leaves_during_allocate_is_recorded_whole(desk: Any, pod_of: Any) -> None:
+def test_a_device_that_leaves_during_allocate_is_recorded_whole(rig: Any, pod_of: Any) -> None:
     """DP-KUB-068: without a place; and a note says what kubelet 1.37 makes of it."""
-    desk.plugin([Device("a", nodes=(0,))])
-    desk.during_allocate = lambda: desk.lists([])
-    desk.admit(pod_of("u1", 1))
-    assert desk.tables.records.get("u1", "c0", R).ids_by_node == {-1: ("a",)}
-    assert "left the list" in desk.notes[0]
+    rig.plugin([Device("a", nodes=(0,))])
+    rig.during_allocate = lambda: rig.lists([])
+    rig.admit(pod_of("u1", 1))
+    assert rig.tables.records.get("u1", "c0", R).ids_by_node == {-1: ("a",)}
+    assert "left the list" in rig.notes[0]
 
 
 def test_a_kubelet_that_dies_of_it_says_so(kubelet: Any, pod_of: Any) -> None:
     """DP-KUB-068 in 1.37, for those who want to see it."""
-    desk = kubelet(settings={"vanished_device_kills": True})
-    desk.plugin(["a"])
-    desk.during_allocate = lambda: desk.lists([])
+    rig = kubelet(settings={"vanished_device_kills": True})
+    rig.plugin(["a"])
+    rig.during_allocate = lambda: rig.lists([])
     with pytest.raises(Died, match="list them as Unhealthy"):
-        desk.admit(pod_of("u1", 1))
+        rig.admit(pod_of("u1", 1))
 
 
 def test_what_dra_provides_is_no_business_of_a_plugin(kubelet: Any) -> None:
     """DP-KUB-073: since 1.36."""
     pod = Pod("u1", (Container("c", {R: 1}, claimed=frozenset({R})),))
     for profile, calls in (("1.37", 0), ("1.35", 1)):
-        desk = kubelet(profile)
-        desk.plugin(["a"])
-        assert desk.admit(pod).accepted
-        assert len(desk.made(Allocate)) == calls
+        rig = kubelet(profile)
+        rig.plugin(["a"])
+        assert rig.admit(pod).accepted
+        assert len(rig.effects(Allocate)) == calls
 
 
-def test_calls_of_the_plugin_may_be_answered_by_hand(desk: Any, pod_of: Any) -> None:
+def test_calls_of_the_plugin_may_be_answered_by_hand(rig: Any, pod_of: Any) -> None:
     """A flow is a generator: whoever holds it decides what the plugin says."""
-    desk.plugin(["a"])
-    flow = desk.state.admissions.admit(pod_of("u1", 1))
+    rig.plugin(["a"])
+    flow = rig.state.admissions.admit(pod_of("u1", 1))
     call = next(flow)
     assert isinstance(call, Allocate)
     assert isinstance(flow.send((ContainerResponse(),)), WriteCheckpoint)
@@ -237,26 +237,26 @@ def test_calls_of_the_plugin_may_be_answered_by_hand(desk: Any, pod_of: Any) -> 
     assert stop.value.value.accepted
 
 
-def test_a_plugin_forgotten_while_it_was_asked_gets_no_allocate(desk: Any, pod_of: Any) -> None:
+def test_a_plugin_forgotten_while_it_was_asked_gets_no_allocate(rig: Any, pod_of: Any) -> None:
     """Five minutes can pass during a call that has no deadline."""
-    connection = desk.plugin(["a", "b"], preferred=True)
-    flow = desk.state.admissions.admit(pod_of("u1", 1))
+    connection = rig.plugin(["a", "b"], preferred=True)
+    flow = rig.state.admissions.admit(pod_of("u1", 1))
     assert isinstance(next(flow), GetPreferredAllocation)
-    desk.tables.endpoints.ended(connection)
-    desk.clock.now += 301
-    desk.state.count()
+    rig.tables.endpoints.ended(connection)
+    rig.clock.now += 301
+    rig.state.count()
     with pytest.raises(StopIteration) as stop:
         flow.send((("a",),))
     assert "has no plugin" in stop.value.value.message
-    assert desk.in_use() == set()
+    assert rig.in_use() == set()
 
 
 def test_ten_thousand_devices_take_one_call_each(kubelet: Any, pod_of: Any) -> None:
     """DP-KUB-018: all of them available, and named once."""
-    desk = kubelet(policy=Policy("restricted", (0, 1)))
-    desk.plugin((Device(f"d{n}", nodes=(n % 2,)) for n in range(10_000)), preferred=True)
-    assert desk.admit(pod_of("u1", 4000)).accepted
-    (asked,) = desk.made(GetPreferredAllocation)
-    (call,) = desk.made(Allocate)
-    assert len(asked.available) == 5000
+    rig = kubelet(policy=Policy("restricted", (0, 1)))
+    rig.plugin((Device(f"d{n}", nodes=(n % 2,)) for n in range(10_000)), preferred=True)
+    assert rig.admit(pod_of("u1", 4000)).accepted
+    (question,) = rig.effects(GetPreferredAllocation)
+    (call,) = rig.effects(Allocate)
+    assert len(question.available) == 5000
     assert len({*call.ids}) == 4000

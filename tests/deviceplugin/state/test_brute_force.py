@@ -133,11 +133,11 @@ def _plain(hint: Hint) -> Wish:
 
 def _providers(layout: Layout, bearing: str, source: random.Random) -> list[dict[str, Any]]:
     """Hints of the resources, and now and then a provider that does not care or cannot."""
-    made: list[dict[str, Any]] = [
+    providers: list[dict[str, Any]] = [
         {f"r{i}": generate(known, layout.nodes, request, free, reusable, bearing=bearing)}
         for i, (known, free, reusable, request) in enumerate(layout.resources)
     ]
-    return [*made, *source.choice(([], [{}], [{"x": None}], [{"y": ()}]))]
+    return [*providers, *source.choice(([], [{}], [{"x": None}], [{"y": ()}]))]
 
 
 @pytest.mark.parametrize("bearing", ["bearing", "machine"])
@@ -146,10 +146,10 @@ def test_hints_agree_with_a_walk_over_all_subsets(bearing: str) -> None:
     for seed in range(LAYOUTS):
         layout = _layout(random.Random(seed))
         for index, (known, free, reusable, request) in enumerate(layout.resources):
-            made = generate(known, layout.nodes, request, free, reusable, bearing=bearing)
-            assert len({*made}) == len(made)
+            hints = generate(known, layout.nodes, request, free, reusable, bearing=bearing)
+            assert len({*hints}) == len(hints)
             expected = _expected_hints(layout, index, bearing == "bearing")
-            assert {_plain(hint) for hint in made} == expected, f"seed {seed}"
+            assert {_plain(hint) for hint in hints} == expected, f"seed {seed}"
 
 
 @pytest.mark.parametrize("closest", [False, True])

@@ -41,10 +41,10 @@ def foreign(**data: Any) -> str:
     """A file as a real kubelet writes it."""
     content = {"PodDeviceEntries": None, "RegisteredDevices": {R: None}} | data
     try:
-        found = checksum(content)
+        total = checksum(content)
     except Unreadable:
-        found = 123
-    return json.dumps({"Data": content, "Checksum": found})
+        total = 123
+    return json.dumps({"Data": content, "Checksum": total})
 
 
 def entry(**more: Any) -> dict[str, Any]:

@@ -12,60 +12,60 @@ from refimpl.deviceplugin.state.models import Device
 R = "example.com/gpu"
 
 
-def test_healthy_and_unhealthy_devices_are_counted_apart(desk: Any) -> None:
+def test_healthy_and_unhealthy_devices_are_counted_apart(rig: Any) -> None:
     """DP-KUB-011: capacity counts both, allocatable the healthy ones."""
-    desk.plugin(["a", "b", "c", Device("d", "Unhealthy")])
-    assert desk.counts() == (4, 3)
+    rig.plugin(["a", "b", "c", Device("d", "Unhealthy")])
+    assert rig.counts() == (4, 3)
 
 
 @pytest.mark.parametrize("health", ["healthy", "", "Unknown", "HEALTHY", "Healthy "])
-def test_every_other_word_is_unhealthy(desk: Any, health: str) -> None:
+def test_every_other_word_is_unhealthy(rig: Any, health: str) -> None:
     """DP-KUB-012: the comparison is exact."""
-    desk.plugin([Device("a", health)])
-    assert desk.counts() == (1, 0)
+    rig.plugin([Device("a", health)])
+    assert rig.counts() == (1, 0)
 
 
-def test_an_empty_list_leaves_a_resource_of_none(desk: Any) -> None:
+def test_an_empty_list_leaves_a_resource_of_none(rig: Any) -> None:
     """DP-KUB-013: the plugin still serves it."""
-    connection = desk.plugin(["a"])
-    desk.lists([])
-    assert desk.counts() == (0, 0)
+    connection = rig.plugin(["a"])
+    rig.lists([])
+    assert rig.counts() == (0, 0)
     assert connection.stopped is None
 
 
-def test_before_the_first_list_there_is_no_resource(desk: Any) -> None:
+def test_before_the_first_list_there_is_no_resource(rig: Any) -> None:
     """DP-KUB-010: registering alone shows nothing."""
-    connection = desk.tables.endpoints.register(R, "a.sock")
-    desk.tables.endpoints.connect(connection, connection.options)
-    assert desk.counts() is None
+    connection = rig.tables.endpoints.register(R, "a.sock")
+    rig.tables.endpoints.connect(connection, connection.options)
+    assert rig.counts() is None
 
 
-def test_a_list_replaces_the_one_before(desk: Any) -> None:
+def test_a_list_replaces_the_one_before(rig: Any) -> None:
     """DP-KUB-014: there is no difference to send."""
-    desk.plugin(["a", "b", "c"])
-    desk.lists(["b"])
-    assert desk.counts() == (1, 1)
-    assert {*desk.tables.devices.of(R)} == {"b"}
+    rig.plugin(["a", "b", "c"])
+    rig.lists(["b"])
+    assert rig.counts() == (1, 1)
+    assert {*rig.tables.devices.of(R)} == {"b"}
 
 
-def test_an_id_listed_twice_counts_once(desk: Any) -> None:
+def test_an_id_listed_twice_counts_once(rig: Any) -> None:
     """DP-KUB-015."""
-    desk.plugin(["a", "a"])
-    assert desk.counts() == (1, 1)
+    rig.plugin(["a", "a"])
+    assert rig.counts() == (1, 1)
 
 
-def test_an_id_listed_as_both_counts_twice_in_capacity(desk: Any) -> None:
+def test_an_id_listed_as_both_counts_twice_in_capacity(rig: Any) -> None:
     """DP-KUB-016: it is in both sets; the map keeps what came last."""
-    desk.plugin([Device("a"), Device("a", "Unhealthy")])
-    assert desk.counts() == (2, 1)
-    assert not desk.tables.devices.device(R, "a").healthy
+    rig.plugin([Device("a"), Device("a", "Unhealthy")])
+    assert rig.counts() == (2, 1)
+    assert not rig.tables.devices.device(R, "a").healthy
 
 
 @pytest.mark.parametrize("name", ["", "n" * 63, "n" * 64, "n" * 300, "gerät-ß"])
-def test_no_id_is_refused(desk: Any, name: str) -> None:
+def test_no_id_is_refused(rig: Any, name: str) -> None:
     """DP-KUB-017: the limit of 63 is one for plugins only."""
-    desk.plugin([name])
-    assert desk.counts() == (1, 1)
+    rig.plugin([name])
+    assert rig.counts() == (1, 1)
 
 
 def test_changed_are_new_ids_and_those_of_another_health() -> None:

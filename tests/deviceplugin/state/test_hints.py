@@ -46,6 +46,6 @@ def test_a_reused_device_that_left_the_list_is_no_reason_to_fail() -> None:
 def test_many_devices_on_many_nodes_are_no_burden() -> None:
     """DP-KUB-018: equal places are counted together."""
     many = {f"d{n}": Device(f"d{n}", nodes=(n % 8,)) for n in range(10_000)}
-    found = generate(many, range(8), 1251, many)
-    assert len(found) == 255 - 8
-    assert sum(hint.preferred for hint in found) == 28
+    hints = generate(many, range(8), 1251, many)
+    assert len(hints) == 255 - 8
+    assert sum(hint.preferred for hint in hints) == 28

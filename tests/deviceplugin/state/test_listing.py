@@ -16,12 +16,12 @@ MIXED = [
 ]
 
 
-def test_a_device_is_shown_once_for_each_of_its_nodes(desk: Any, pod_of: Any) -> None:
+def test_a_device_is_shown_once_for_each_of_its_nodes(rig: Any, pod_of: Any) -> None:
     """Readers join entries by resource and id; what is assigned is shown even without nodes."""
-    desk.plugin(MIXED)
-    assert desk.admit(pod_of("u1", 3)).accepted
-    found = assigned(desk.tables.records.of_container("u1", "c0"))
-    assert {*found} == {
+    rig.plugin(MIXED)
+    assert rig.admit(pod_of("u1", 3)).accepted
+    entries = assigned(rig.tables.records.of_container("u1", "c0"))
+    assert {*entries} == {
         Entry(R, "both", 0),
         Entry(R, "both", 1),
         Entry(R, "empty", None),
@@ -29,10 +29,10 @@ def test_a_device_is_shown_once_for_each_of_its_nodes(desk: Any, pod_of: Any) ->
     }
 
 
-def test_allocatable_are_the_healthy_ones_but_for_those_of_no_nodes(desk: Any) -> None:
+def test_allocatable_are_the_healthy_ones_but_for_those_of_no_nodes(rig: Any) -> None:
     """An empty topology is left out there, an unset one is not."""
-    desk.plugin(MIXED)
-    assert allocatable(desk.tables.devices) == (
+    rig.plugin(MIXED)
+    assert allocatable(rig.tables.devices) == (
         Entry(R, "both", 0),
         Entry(R, "both", 1),
         Entry(R, "none", None),

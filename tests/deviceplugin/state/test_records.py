@@ -12,18 +12,18 @@ def record(pod: str, container: str, resource: str, *ids: str) -> Record:
 def test_records_are_found_by_pod_and_container() -> None:
     """Each in the order in which it was made; what others hold is not looked at."""
     records = Records()
-    made = [
+    kept = [
         record(f"pod-{pod}", container, resource, f"{pod}-{container}-{resource}")
         for pod in range(50)
         for container in ("main", "sidecar")
         for resource in ("x/b", "x/a")
     ]
-    for each in made:
+    for each in kept:
         records.put(each)
-    assert list(records) == made
-    assert records.of_pod("pod-7") == tuple(made[28:32])
-    assert records.of_container("pod-7", "sidecar") == tuple(made[30:32])
-    assert records.get("pod-7", "main", "x/a") is made[29]
+    assert list(records) == kept
+    assert records.of_pod("pod-7") == tuple(kept[28:32])
+    assert records.of_container("pod-7", "sidecar") == tuple(kept[30:32])
+    assert records.get("pod-7", "main", "x/a") is kept[29]
     assert records.pod_ids("pod-7", "x/a") == {"7-main-x/a", "7-sidecar-x/a"}
     assert records.pods() == {f"pod-{pod}" for pod in range(50)}
 

@@ -17,10 +17,10 @@ DEV2 = [Device(name, nodes=(node,)) for name, node in zip("abcd", (0, 0, 1, 1), 
 
 def test_by_container_each_finds_its_own_node(kubelet: Any, pod_of: Any) -> None:
     """Four devices on two nodes do for two containers of two."""
-    desk = kubelet(policy=Policy("single-numa-node", (0, 1)))
-    desk.plugin(DEV2)
-    assert desk.admit(pod_of("u1", 2, 2)).accepted
-    assert {frozenset(desk.ids("u1", name)) for name in ("c0", "c1")} == {
+    rig = kubelet(policy=Policy("single-numa-node", (0, 1)))
+    rig.plugin(DEV2)
+    assert rig.admit(pod_of("u1", 2, 2)).accepted
+    assert {frozenset(rig.ids("u1", name)) for name in ("c0", "c1")} == {
         frozenset("ab"),
         frozenset("cd"),
     }
@@ -28,27 +28,27 @@ def test_by_container_each_finds_its_own_node(kubelet: Any, pod_of: Any) -> None
 
 def test_by_pod_all_containers_have_to_fit_on_one_placement(kubelet: Any, pod_of: Any) -> None:
     """The same pod needs both nodes, and is refused for good."""
-    desk = kubelet(policy=Policy("single-numa-node", (0, 1)), scope="pod")
-    desk.plugin(DEV2)
-    admission = desk.admit(pod_of("u1", 2, 2))
+    rig = kubelet(policy=Policy("single-numa-node", (0, 1)), scope="pod")
+    rig.plugin(DEV2)
+    admission = rig.admit(pod_of("u1", 2, 2))
     assert admission.reason == "TopologyAffinityError"
     assert "single-numa-node finds no placement for the pod" in admission.message
-    assert desk.calls == []
-    assert desk.admit(pod_of("u2", 1, 1)).accepted
-    assert desk.ids("u2", "c0") | desk.ids("u2", "c1") == {"a", "b"}
+    assert rig.calls == []
+    assert rig.admit(pod_of("u2", 1, 1)).accepted
+    assert rig.ids("u2", "c0") | rig.ids("u2", "c1") == {"a", "b"}
 
 
 def test_a_refused_container_leaves_the_earlier_ones_to_the_collector(
     kubelet: Any, pod_of: Any
 ) -> None:
     """Their devices are free for the next pod."""
-    desk = kubelet(policy=Policy("restricted", (0, 1)))
-    desk.plugin(DEV2)
-    admission = desk.admit(pod_of("u1", 1, 2, 1, 1))
+    rig = kubelet(policy=Policy("restricted", (0, 1)))
+    rig.plugin(DEV2)
+    admission = rig.admit(pod_of("u1", 1, 2, 1, 1))
     assert (admission.accepted, admission.reason) == (False, "TopologyAffinityError")
     assert "container c3" in admission.message
-    assert len(desk.in_use()) == 4
-    assert desk.admit(pod_of("u2", 4)).accepted
+    assert len(rig.in_use()) == 4
+    assert rig.admit(pod_of("u2", 4)).accepted
 
 
 def test_a_placement_is_forgotten_with_its_pod() -> None:
@@ -67,12 +67,12 @@ def test_admitting_again_after_a_restart_places_as_before(
     kubelet: Any, pod_of: Any, scope: Any
 ) -> None:
     """Nothing is free, yet the pod keeps what it has."""
-    desk = kubelet(policy=Policy("restricted", (0, 1)), scope=scope)
-    desk.plugin(DEV2[:2])
-    assert desk.admit(pod_of("u1", 2)).accepted
-    desk.calls.clear()
-    assert desk.admit(pod_of("u1", 2)).accepted
-    assert desk.calls == []
+    rig = kubelet(policy=Policy("restricted", (0, 1)), scope=scope)
+    rig.plugin(DEV2[:2])
+    assert rig.admit(pod_of("u1", 2)).accepted
+    rig.calls.clear()
+    assert rig.admit(pod_of("u1", 2)).accepted
+    assert rig.calls == []
 
 
 def test_other_resources_are_left_to_others() -> None:

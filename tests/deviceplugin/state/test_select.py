@@ -16,8 +16,8 @@ def test_node_minus_one_means_no_node() -> None:
         "b": Device("b", nodes=(-1,)),
         "c": Device("c", nodes=(-1, 1)),
     }
-    found = split(known, known, 0b1)
-    assert found == Buckets(frozenset("a"), frozenset("c"), frozenset("b"))
+    buckets = split(known, known, 0b1)
+    assert buckets == Buckets(frozenset("a"), frozenset("c"), frozenset("b"))
 
 
 def test_a_device_that_is_not_known_is_unplaced() -> None:

@@ -60,12 +60,12 @@ def test_no_vector_is_missing() -> None:
 
 def _pod(text: str) -> Pod:
     words = [word.split(":") for word in text.split()]
-    made = [
+    containers = [
         (kind, Container(name, {R: int(count)}, restartable=kind == "sidecar"))
         for name, kind, count in words
     ]
-    app = tuple(container for kind, container in made if kind == "app")
-    return Pod("u1", app, tuple(container for kind, container in made if kind != "app"))
+    app = tuple(container for kind, container in containers if kind == "app")
+    return Pod("u1", app, tuple(container for kind, container in containers if kind != "app"))
 
 
 # -- one kind each --------------------------------------------------------------------------------
@@ -83,29 +83,29 @@ def _judge_start(vector: Start) -> None:
 def _judge_selection(vector: Selection, kubelet: Any) -> None:
     from_cpu = {"cpu": [_hint(word) for word in vector.cpu.split()] or None}
     policy = Policy("best-effort" if vector.cpu else "none", tuple(vector.nodes))
-    desk = kubelet(policy=policy, wishes=lambda *_: [from_cpu])
-    desk.plugin(topology.device_list(vector.devices, vector.unhealthy.split()), preferred=True)
-    _hold(desk, "other", vector.held)
-    _hold(desk, "u1", vector.recorded)
-    desk.preferred = [_answer(words) for words in vector.answers]
-    admission = desk.admit(_pod(vector.containers))
+    rig = kubelet(policy=policy, wishes=lambda *_: [from_cpu])
+    rig.plugin(topology.device_list(vector.devices, vector.unhealthy.split()), preferred=True)
+    _hold(rig, "other", vector.held)
+    _hold(rig, "u1", vector.recorded)
+    rig.preferred = [_answer(words) for words in vector.answers]
+    admission = rig.admit(_pod(vector.containers))
     assert admission.reason == vector.refused
-    trace = [_call(call) for call in desk.calls if not isinstance(call, WriteCheckpoint)]
+    trace = [_call(call) for call in rig.calls if not isinstance(call, WriteCheckpoint)]
     assert follows(trace, vector.trace), in_words(trace)
     if vector.in_use is not None:
-        assert desk.in_use() == {*vector.in_use.split()}
-    assert not desk.preferred
+        assert rig.in_use() == {*vector.in_use.split()}
+    assert not rig.preferred
 
 
 def _hint(text: str) -> Hint:
     return Hint(sum(1 << node for node in vectors.nodes_in(text) or ()), text.endswith("+"))
 
 
-def _hold(desk: Any, uid: str, ids: str) -> None:
+def _hold(rig: Any, uid: str, ids: str) -> None:
     if ids:
-        desk.tables.records.put(Record(uid, "app", R, {-1: tuple(ids.split())}))
-        desk.tables.rebuild()
-        desk.tables.pods[uid] = Pod(uid)
+        rig.tables.records.put(Record(uid, "app", R, {-1: tuple(ids.split())}))
+        rig.tables.rebuild()
+        rig.tables.pods[uid] = Pod(uid)
 
 
 def _answer(words: str) -> Any:

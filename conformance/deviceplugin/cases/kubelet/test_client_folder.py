@@ -180,7 +180,7 @@ def test_the_root_directory_moves_all_but_the_folder_of_device_plugins(node: Nod
     sockets has to be told."""
     node.configured(KubeletChoices(root="elsewhere"))
     pushed = node.joined("a", "b")
-    found = node.plugin(found=True)
+    found = node.plugin(watched=True)
     expect(
         (pushed.path.parent, found.path.parent.parent)
         == (node.client.folder / "device-plugins", node.client.folder / "elsewhere"),

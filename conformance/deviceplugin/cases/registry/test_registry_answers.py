@@ -24,7 +24,7 @@ BAD_NAMES = (
 
 
 def _found(node: NodeUnderTest, *versions: str, type: str = "DevicePlugin") -> ScriptedPlugin:
-    plugin = node.plugin(found=True)
+    plugin = node.plugin(watched=True)
     plugin.registration.type, plugin.registration.versions = type, versions
     return plugin.serve()
 
@@ -54,7 +54,7 @@ def test_a_device_plugin_without_a_version_that_is_known_is_refused(node: NodeUn
 @case("REG-012", SOURCE, needs=[WATCHES])
 def test_a_device_plugin_with_an_invalid_resource_name_is_refused(node: NodeUnderTest) -> None:
     """No pod could ever ask for it, and those of kubernetes.io are not a vendor's."""
-    plugins = [node.plugin(name, found=True).serve() for name in BAD_NAMES]
+    plugins = [node.plugin(name, watched=True).serve() for name in BAD_NAMES]
     for plugin in plugins:
         refused(node, plugin, f"resource name {plugin.resource}")
 
@@ -64,7 +64,7 @@ def test_without_an_endpoint_the_service_is_at_the_socket_that_was_found(
     node: NodeUnderTest,
 ) -> None:
     """Most plugins serve both at one socket and say nothing of it."""
-    plugin = node.join(node.plugin(found=True), "a", "b")
+    plugin = node.join(node.plugin(watched=True), "a", "b")
     registered(node, plugin)
     expect(
         len(plugin.calls(OPTIONS)) == 1 and plugin.streams == 1,
@@ -81,7 +81,7 @@ def test_an_endpoint_elsewhere_is_where_the_service_is_dialled(node: NodeUnderTe
     driver.path = node.client.folder / f"away-{driver.path.name}"
     driver.send("a")
     driver.serve()
-    registrar = node.plugin(driver.resource, found=True, main=str(driver.path))
+    registrar = node.plugin(driver.resource, watched=True, main=str(driver.path))
     registrar.serve()
     registered(node, registrar)
     node.until(
@@ -105,7 +105,7 @@ def test_a_device_plugin_with_versions_in_the_style_of_csi_is_refused(node: Node
 @case("REG-034", "kubelet 1.37: metrics", needs=[WATCHES, Feature("metrics")])
 def test_a_plugin_that_was_found_does_not_count_as_a_registration(node: NodeUnderTest) -> None:
     """Whoever alerts on this number learns of plugins that register themselves only."""
-    found = node.plugin(found=True)
+    found = node.plugin(watched=True)
     found.serve()
     registered(node, found)
     expect(_counted(node, found) == 0, "it is not counted", wanted=0, got=_counted(node, found))

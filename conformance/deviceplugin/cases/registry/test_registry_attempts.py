@@ -28,7 +28,7 @@ WATCHES = Feature("watcher")
 @case("REG-006", SOURCE, needs=[WATCHES])
 def test_a_plugin_that_takes_too_long_to_say_who_it_is_is_asked_again(node: NodeUnderTest) -> None:
     """One that hangs must not hold up the registration of others; one that was busy gets in."""
-    plugin = node.plugin(found=True)
+    plugin = node.plugin(watched=True)
     plugin.slow[INFO] = 1.1
     plugin.send("a")
     plugin.serve()
@@ -47,7 +47,7 @@ def test_a_plugin_that_takes_too_long_to_say_who_it_is_is_asked_again(node: Node
 @case("REG-007", SOURCE, needs=[WATCHES])
 def test_a_plugin_that_cannot_say_who_it_is_is_asked_again_with_pauses(node: NodeUnderTest) -> None:
     """A socket of another service in this folder must neither burn the CPU nor be lost for good."""
-    plugin = node.plugin(found=True)
+    plugin = node.plugin(watched=True)
     plugin.refused[INFO] = Code.UNIMPLEMENTED
     plugin.serve()
     attempted(node, plugin, 1)
@@ -65,7 +65,7 @@ def test_a_socket_that_nobody_listens_at_is_tried_again_and_holds_up_nobody(
     same."""
     stale = Deaf(node.registry / "stale.sock")
     with contextlib.closing(stale):
-        other = node.plugin(found=True)
+        other = node.plugin(watched=True)
         other.serve()
         node.until(
             lambda: other.registration.registered, "another plugin is registered meanwhile", SOON_S
@@ -84,7 +84,7 @@ def test_a_plugin_that_cannot_be_told_of_its_success_is_taken_out_and_tried_agai
     node: NodeUnderTest,
 ) -> None:
     """Its devices come and go until it answers: a plugin that refuses the notification flaps."""
-    plugin = node.plugin(found=True)
+    plugin = node.plugin(watched=True)
     plugin.held.add(NOTIFY)
     plugin.refused[NOTIFY] = Code.UNKNOWN
     plugin.send("a")
@@ -108,7 +108,7 @@ def test_a_plugin_that_does_not_answer_its_notification_is_not_waited_for(
     node: NodeUnderTest,
 ) -> None:
     """What hangs here would hang with each of the plugins that do the same."""
-    plugin = node.plugin(found=True)
+    plugin = node.plugin(watched=True)
     plugin.slow[NOTIFY] = 5.5
     plugin.serve()
     node.until(
@@ -129,7 +129,7 @@ def test_a_plugin_whose_service_fails_is_told_why_and_tried_again_with_pauses(
     node: NodeUnderTest,
 ) -> None:
     """A driver that needs its hardware first comes in when it has it, without being restarted."""
-    plugin = node.plugin(found=True)
+    plugin = node.plugin(watched=True)
     plugin.refused[OPTIONS] = Code.INTERNAL
     plugin.send("a")
     plugin.serve()

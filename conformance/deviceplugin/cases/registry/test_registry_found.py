@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,7 +29,7 @@ def test_a_socket_that_appears_is_asked_taken_in_and_told_in_this_order(
     node: NodeUnderTest,
 ) -> None:
     """A plugin that hears of its success before it was taken in starts work that nobody wants."""
-    plugin = node.plugin(found=True)
+    plugin = node.plugin(watched=True)
     plugin.serve()
     node.until(
         lambda: plugin.registration.notified, "a socket in plugins_registry is registered", SOON_S
@@ -46,7 +47,7 @@ def test_a_socket_that_appears_is_asked_taken_in_and_told_in_this_order(
 @case("REG-002", SOURCE, needs=[WATCHES, Feature("restart")])
 def test_a_socket_that_was_there_before_the_client_is_registered(node: NodeUnderTest) -> None:
     """After a reboot drivers often start before kubelet (kubernetes 64638)."""
-    plugin = node.plugin(found=True)
+    plugin = node.plugin(watched=True)
     node.client.end()
     plugin.serve()
     node.start()
@@ -57,7 +58,7 @@ def test_a_socket_that_was_there_before_the_client_is_registered(node: NodeUnder
 def test_sockets_in_new_folders_are_found_however_deep(node: NodeUnderTest) -> None:
     """Drivers make a folder of their own and bind in it at once: the watch must not come late."""
     tops = [f"new-{number}" for number in range(4)]
-    plugins = [node.plugin(socket=f"{top}/deep/er/plugin.sock", found=True) for top in tops]
+    plugins = [node.plugin(socket=f"{top}/deep/er/plugin.sock", watched=True) for top in tops]
     for top, plugin in zip(tops, plugins, strict=True):
         node.own(node.registry / top)
         plugin.path.parent.mkdir(parents=True)
@@ -69,9 +70,9 @@ def test_sockets_in_new_folders_are_found_however_deep(node: NodeUnderTest) -> N
 @case("REG-004", SOURCE, needs=[WATCHES])
 def test_a_socket_with_a_hidden_name_is_left_alone(node: NodeUnderTest) -> None:
     """Drivers bind under such a name and rename when they are ready; asked early, they fail."""
-    hidden = node.plugin(socket=".hidden.sock", found=True)
+    hidden = node.plugin(socket=".hidden.sock", watched=True)
     hidden.serve()
-    later = node.plugin(found=True)
+    later = node.plugin(watched=True)
     later.serve()
     registered(node, later)
     node.stays(
@@ -85,13 +86,13 @@ def test_files_and_pipes_are_ignored_and_a_link_to_a_socket_is_followed(
 ) -> None:
     """Others leave locks and notes there; and operators link to sockets that lie elsewhere."""
     file, pipe, link = (node.own(node.registry / f"odd.{kind}") for kind in ("txt", "fifo", "sock"))
-    plugin = node.plugin(found=True)
+    plugin = node.plugin(watched=True)
     plugin.serve(node.client.folder / link.name)
     file.write_text("no plugin")
     os.mkfifo(pipe)
     link.symlink_to(plugin.path)
     registered(node, plugin)
-    late = node.plugin(found=True)
+    late = node.plugin(watched=True)
     late.serve()
     registered(node, late)
     expect(
@@ -107,14 +108,12 @@ class Crowd(RegistrationService):
 
     def __init__(self, stem: str, main: Path) -> None:
         super().__init__("DevicePlugin", stem, str(main), ("v1beta1",))
-        self.asked = 0
+        self._numbers = itertools.count(1)
 
     def GetInfo(self, request: pb.InfoRequest, call: Call) -> pb.PluginInfo:  # noqa: N802
-        """See RegistrationService."""
+        """Who the next plugin is."""
         info = super().GetInfo(request, call)
-        with self._told:
-            self.asked += 1
-            info.name = f"{self.name}{self.asked}"
+        info.name = f"{self.name}{next(self._numbers)}"
         return info
 
 

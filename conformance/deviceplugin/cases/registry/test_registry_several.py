@@ -20,7 +20,7 @@ MULTI = since("1.37")
 
 def _two(node: NodeUnderTest, first: ScriptedPlugin) -> ScriptedPlugin:
     """A second plugin of its resource, registered after it by being found."""
-    second = node.plugin(first.resource, found=True)
+    second = node.plugin(first.resource, watched=True)
     second.send("a", "b")
     second.serve()
     registered(node, second)
@@ -36,7 +36,7 @@ def _allocated(node: NodeUnderTest, by: ScriptedPlugin, rule: str) -> None:
 @case("REG-021", SOURCE, needs=[WATCHES, PODS])
 def test_of_two_plugins_of_one_name_the_newest_is_used(node: NodeUnderTest) -> None:
     """An update starts the new plugin before the old one ends: it has to take over, not fail."""
-    first = node.join(node.plugin(found=True), "a", "b")
+    first = node.join(node.plugin(watched=True), "a", "b")
     registered(node, first)
     second = _two(node, first)
     if node.since(MULTI.number):
@@ -47,7 +47,7 @@ def test_of_two_plugins_of_one_name_the_newest_is_used(node: NodeUnderTest) -> N
 @case("REG-022", SOURCE, needs=[WATCHES, PODS, MULTI])
 def test_when_one_of_two_goes_the_other_one_is_used(node: NodeUnderTest) -> None:
     """The new version of a plugin is withdrawn: the old one is still there and must be used."""
-    first = node.join(node.plugin(found=True), "a", "b")
+    first = node.join(node.plugin(watched=True), "a", "b")
     second = _two(node, first)
     second.path.unlink()
     node.until(lambda: second.cancelled == 1, "the second is let go when its socket goes", SOON_S)
@@ -61,9 +61,9 @@ def test_plugins_of_different_types_do_not_get_into_each_others_way(node: NodeUn
     """All drivers of a node share this folder, and a driver of two types uses one name for both."""
     from refimpl.csi.fake import FakeDriver  # which no other case pays for
 
-    device = node.join(node.plugin(found=True), "a")
+    device = node.join(node.plugin(watched=True), "a")
     name = device.resource.partition("/")[0]
-    claims = node.plugin(name, found=True)
+    claims = node.plugin(name, watched=True)
     claims.registration.type, claims.registration.versions = "DRAPlugin", ("v1.DRAPlugin",)
     claims.registration.endpoint = str(claims.path)
     claims.serve()
@@ -74,7 +74,7 @@ def test_plugins_of_different_types_do_not_get_into_each_others_way(node: NodeUn
         registered(node, claims)
         node.until(lambda: told.registered, "the storage driver is registered", 20.0)
     claims.stop()
-    last = node.join(node.plugin(found=True), "z")
+    last = node.join(node.plugin(watched=True), "z")
     expect(
         device.streams == 1
         and node.podresources.allocatable(device.resource) == {"a"}

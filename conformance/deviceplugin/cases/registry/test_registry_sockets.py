@@ -19,7 +19,7 @@ LONGEST_PAUSE_S = 125.0
 
 def _joined(node: NodeUnderTest, *, freezable: bool = False) -> ScriptedPlugin:
     """A plugin with device a that was found, and told so."""
-    plugin = node.plugin(found=True)
+    plugin = node.plugin(watched=True)
     if freezable:
         plugin.serve(freezable=True)
     node.join(plugin, "a")
@@ -40,7 +40,7 @@ def _lost(
 
 def _heir(node: NodeUnderTest, plugin: ScriptedPlugin, socket: str) -> ScriptedPlugin:
     """Another instance of the same plugin, with device b."""
-    heir = node.plugin(plugin.resource, socket=socket, found=True)
+    heir = node.plugin(plugin.resource, socket=socket, watched=True)
     heir.send("b")
     return heir
 
