@@ -18,7 +18,7 @@ from conformance.engine import options as choices
 from conformance.engine.interfaces import ALL, named
 from conformance.engine.options import BadOption, Options
 from conformance.engine.reporting import ReportFolder
-from conformance.engine.resolve import resolve
+from conformance.engine.resolve import ResolvedTarget, resolve
 from conformance.engine.runid import new_run_id
 from refimpl.wire.client import Unreachable
 
@@ -53,13 +53,17 @@ def run(
     """
     options = identified(options)
     try:
-        opened = prepare(options)
+        targets = prepare(options)
+        opened = session.Opened()
+        # Each worker opens its own; a target of somebody else's is out of reach now or never.
+        if workers == "0" or not all(target.ours for target in targets):
+            opened.open(targets)
     except Unreachable as error:
         session.record_unreachable(options, str(error))
         raise
     plugins = [*plugins, opened]
     if workers != "0":
-        opened.close()  # each worker opens its own
+        opened.close()
     try:
         with _ended_like_ctrl_c():
             return int(pytest.main([*arguments(options, workers, first), *extra], plugins))
@@ -69,15 +73,20 @@ def run(
 
 @contextlib.contextmanager
 def _ended_like_ctrl_c() -> Iterator[None]:
-    """SIGTERM, with which CI systems end a job, cleans up and writes the reports as Ctrl-C does."""
+    """SIGTERM, with which CI systems end a job, and SIGHUP, which a closed terminal sends, clean up
+    and write the reports as Ctrl-C does."""
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread may say what a signal does
         return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    numbers = [signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as under nohup
+        numbers.append(signal.SIGHUP)
+    before = {number: signal.signal(number, signal.default_int_handler) for number in numbers}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def usual_workers(options: Options) -> str:
@@ -91,8 +100,8 @@ def identified(options: Options) -> Options:
     return options if options.run_id else msgspec.structs.replace(options, run_id=new_run_id())
 
 
-def prepare(options: Options) -> session.Opened:
-    """Everything that can be known to be wrong before the first case, and the target itself."""
+def prepare(options: Options) -> list[ResolvedTarget]:
+    """The targets; raises BadOption for all that can be known to be wrong before one is opened."""
     options.check()
     several = options.interface == ALL
     if several and (options.target != "fake" or options.command):
@@ -101,7 +110,7 @@ def prepare(options: Options) -> session.Opened:
     expectations.load(narrate.fixture_paths(options.expect, "expectations"))
     if options.report_dir:
         ReportFolder.prepare(options.report_dir)
-    return session.Opened({each.interface.name: each.interface.open(each) for each in targets})
+    return targets
 
 
 def arguments(options: Options, workers: str, first: bool) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
@@ -14,6 +14,7 @@ from conformance.engine.judge import Judge
 from conformance.engine.options import UNREACHABLE, BadOption, Options
 from conformance.engine.recorder import Recorder
 from conformance.engine.reporting import ReportFolder
+from conformance.engine.resolve import ResolvedTarget
 from conformance.engine.runid import new_run_id
 from conformance.engine.target import Target
 
@@ -28,8 +29,17 @@ class Listener:
 class Opened:
     """Handed to pytest.main as a plugin: targets that are open already, by interface."""
 
-    def __init__(self, targets: dict[str, Target]) -> None:
-        self.targets = targets
+    def __init__(self) -> None:
+        self.targets: dict[str, Target] = {}
+
+    def open(self, targets: Iterable[ResolvedTarget]) -> None:
+        """Opens all of them, or none; raises BadOption, Unreachable."""
+        try:
+            for target in targets:
+                self.targets[target.interface.name] = target.interface.open(target)
+        except BaseException:
+            self.close()
+            raise
 
     def close(self) -> None:
         """Closes them; nobody gets them any more."""

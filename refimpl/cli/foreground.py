@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., object])
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 _RECORDED = (
     click.option("--faults", "faults_file", metavar="FILE", help="YAML file of fault rules."),
@@ -44,7 +44,7 @@ def shared_options(function: F) -> F:
 
 @contextmanager
 def interruption() -> Iterator[Callable[[], None]]:
-    """Gives a function that returns once SIGINT or SIGTERM has come; inside, they end nothing.
+    """Gives a function that returns once SIGINT, SIGTERM or SIGHUP has come; inside, they end nothing.
 
     The wait is over whichever thread the system delivers the signal to.
     """
@@ -52,7 +52,9 @@ def interruption() -> Iterator[Callable[[], None]]:
     with waiting, signalled:
         signalled.setblocking(False)
         wakeup = signal.set_wakeup_fd(signalled.fileno(), warn_on_full_buffer=False)
-        handlers = {number: signal.signal(number, lambda *_: None) for number in _SIGNALS}
+        ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN  # as under nohup
+        caught = [each for each in _SIGNALS if not (ignored and each == signal.SIGHUP)]
+        handlers = {number: signal.signal(number, lambda *_: None) for number in caught}
         try:
             yield lambda: _wait(waiting)
         finally:

@@ -76,7 +76,7 @@ def ask(path: Path, method: str, url: str, body: str = "") -> tuple[int, str]:
         return answer.status, answer.read().decode()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_it_cleanly(tmp_path: Path, number: signal.Signals) -> None:
     """Ready on one line, an answer, exit code 0, and an empty directory."""
     where = tmp_path / "csi.sock"

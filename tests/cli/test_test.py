@@ -254,12 +254,13 @@ def test_what_a_killed_run_has_made_can_be_swept(tmp_path: Path) -> None:
     assert "nothing to do" in in_process("sweep", "csi", target).stdout
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("workers", ["0", "2"])
 def test_an_interrupted_run_ends_with_2_and_its_reports(
     tmp_path: Path, workers: str, number: signal.Signals
 ) -> None:
-    """In the middle of a call: Ctrl-C, which reaches every process of the terminal, or SIGTERM."""
+    """In the middle of a call: Ctrl-C, which reaches every process of the terminal, or SIGTERM,
+    or SIGHUP."""
     faults = Faults.from_yaml("- {when: {method: DeleteVolume}, do: {hang: {}}}")
     out = tmp_path / "out"
     with FakeDriver(tmp_path / "c.sock", faults=faults) as csi:

@@ -56,7 +56,8 @@ def test_targets_are_closed_once() -> None:
         def close(self) -> None:
             closed.append("closed")
 
-    opened = session.Opened({"toy": Target()})  # type: ignore[dict-item]
+    opened = session.Opened()
+    opened.targets["toy"] = Target()  # type: ignore[assignment]
     opened.close()
     opened.close()
     assert closed == ["closed"]
