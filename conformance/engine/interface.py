@@ -9,14 +9,9 @@ from __future__ import annotations
 import fnmatch
 import importlib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import attrs
-
-if TYPE_CHECKING:
-    from conformance.engine.ledger.leftovers import Leftovers
-    from conformance.engine.resolve import ResolvedTarget
-    from conformance.engine.target import Target
 
 __all__ = ["COMMAND", "FAKES", "Interface", "Option", "Scheme", "load"]
 
@@ -98,16 +93,6 @@ class Interface:
     def judges_client(self, id: str) -> bool:
         """Whether the case of that id is about who calls the interface."""
         return any(fnmatch.fnmatchcase(id, glob) for glob in self.clients_judged)
-
-    def open(self, target: ResolvedTarget) -> Target:
-        """Connects to the target; raises BadOption, or wire.client.Unreachable."""
-        opened: Target = load(self.opener)(target)
-        return opened
-
-    def sweeper(self, target: ResolvedTarget) -> Leftovers:
-        """What undoes the ledgers of killed runs; raises as `open`."""
-        opened: Leftovers = load(self.leftovers)(target)
-        return opened
 
     def import_fakes(self) -> None:
         """Imports what a run on our fakes needs, once for all processes forked afterwards."""

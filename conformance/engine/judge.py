@@ -40,8 +40,7 @@ class Judge:
         """The target of an interface, opened at its first use; ends the run when out of reach."""
         if name not in self._targets:
             try:
-                resolved = self._resolve(name)
-                self._targets[name] = resolved.interface.open(resolved)
+                self._targets[name] = self._resolve(name).open()
             except Unreachable as error:
                 pytest.exit(str(error), returncode=UNREACHABLE)
             except BadOption as error:

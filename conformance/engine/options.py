@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, Protocol
 
 import msgspec
 
 from conformance.engine.level import Level
-
-if TYPE_CHECKING:
-    from conformance.engine.case import Case
 
 # Exit codes, a promise to scripts.
 CONFORMANT, NOT_CONFORMANT, INTERRUPTED, INTERNAL, USAGE, NOTHING_SELECTED, UNREACHABLE = range(7)
@@ -19,6 +16,17 @@ CONFORMANT, NOT_CONFORMANT, INTERRUPTED, INTERNAL, USAGE, NOTHING_SELECTED, UNRE
 
 class BadOption(ValueError):
     """An option cannot be used; the text says which, why, and what would be right."""
+
+
+class Selectable(Protocol):
+    """What the options look at of a case."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def level(self) -> Level: ...
 
 
 class Options(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, frozen=True):
@@ -46,7 +54,7 @@ class Options(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, frozen=T
     run_id: str = ""
     settings: dict[str, Any] = {}  # flag of an option of one interface -> its value
 
-    def selects(self, case: Case) -> bool:
+    def selects(self, case: Selectable) -> bool:
         """Whether --level, --only, --skip, --focus and --skip-re leave the case in."""
         text = f"{case.id} {case.title}"
         return (

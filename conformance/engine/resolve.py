@@ -9,10 +9,12 @@ from typing import Any
 import attrs
 
 from conformance.engine import placeholders, revision, settings, targetfile
-from conformance.engine.interface import COMMAND, FAKES, Interface
+from conformance.engine.interface import COMMAND, FAKES, Interface, load
 from conformance.engine.interfaces import INTERFACES, interface
+from conformance.engine.ledger.leftovers import Leftovers
 from conformance.engine.options import BadOption, Options
 from conformance.engine.revision import Revision
+from conformance.engine.target import Target
 
 __all__ = ["ResolvedTarget", "resolve"]
 
@@ -52,6 +54,16 @@ class ResolvedTarget:
     def judged_by(self, number: str) -> Revision:
         """The revision that was asked for, else that of the number."""
         return self.revision or Revision(self.interface.family, number)
+
+    def open(self) -> Target:
+        """Connects to it; raises BadOption, or wire.client.Unreachable."""
+        opened: Target = load(self.interface.opener)(self)
+        return opened
+
+    def leftovers(self) -> Leftovers:
+        """What undoes the ledgers of killed runs; raises as `open`."""
+        opened: Leftovers = load(self.interface.leftovers)(self)
+        return opened
 
     def judges(self, id: str) -> bool:
         """Whether the case of that id makes sense for such a target."""

@@ -36,7 +36,7 @@ class Opened:
         """Opens all of them, or none; raises BadOption, Unreachable."""
         try:
             for target in targets:
-                self.targets[target.interface.name] = target.interface.open(target)
+                self.targets[target.interface.name] = target.open()
         except BaseException:
             self.close()
             raise

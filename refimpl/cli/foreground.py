@@ -44,7 +44,8 @@ def shared_options(function: F) -> F:
 
 @contextmanager
 def interruption() -> Iterator[Callable[[], None]]:
-    """Gives a function that returns once SIGINT, SIGTERM or SIGHUP has come; inside, they end nothing.
+    """Gives a function that returns once SIGINT, SIGTERM or SIGHUP has come; inside, none of them
+    ends anything.
 
     The wait is over whichever thread the system delivers the signal to.
     """

@@ -30,7 +30,7 @@ def test_an_unknown_interface_is_a_usage_error_that_names_them() -> None:
 @pytest.mark.parametrize("name", list(INTERFACES))
 def test_a_fake_is_opened_and_keeps_the_protocol(name: str) -> None:
     """Name, revision and record of calls; closing leaves nothing behind."""
-    target = interface(name).open(resolved(name))
+    target = resolved(name).open()
     try:
         assert target.interface == name
         assert target.name

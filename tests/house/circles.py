@@ -23,25 +23,6 @@ Knot = frozenset[str]
 KNOWN: tuple[Knot, ...] = (
     frozenset(
         {
-            "conformance.cdi.interface",
-            "conformance.cni.interface",
-            "conformance.csi.interface",
-            "conformance.deviceplugin.interface",
-            "conformance.engine.case",
-            "conformance.engine.catalogue",
-            "conformance.engine.interface",
-            "conformance.engine.interfaces",
-            "conformance.engine.options",
-            "conformance.engine.placeholders",
-            "conformance.engine.resolve",
-            "conformance.engine.revision",
-            "conformance.engine.settings",
-            "conformance.engine.target",
-            "conformance.engine.targetfile",
-        }
-    ),
-    frozenset(
-        {
             "conformance.deviceplugin.mutation",
             "conformance.deviceplugin.plugins.ours",
         }

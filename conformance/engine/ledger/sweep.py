@@ -55,7 +55,7 @@ def sweep(options: Options, *, dry_run: bool = False) -> tuple[list[str], bool]:
     paths = ledgers(options.interface, options.target)
     if not paths:
         return [f"nothing to do: no killed run against {options.target} is on record"], False
-    leftovers = resolved.interface.sweeper(resolved)
+    leftovers = resolved.leftovers()
     said: list[str] = []
     failed = False
     try:
