@@ -48,6 +48,18 @@ class Offers:
         return "1.13"
 
 
+def transitions(offers: Offers) -> list[str]:
+    """The sides, controller and node, that tell conditions of 1.12 and health of 1.13."""
+    both = ("GET_VOLUME_HEALTH", "VOLUME_CONDITION")
+    sides = {"controller": ("GET_VOLUME", "LIST_VOLUMES"), "node": ("GET_VOLUME_STATS",)}
+    return [
+        side
+        for side, ways in sides.items()
+        if all(f"{side}:{name}" in offers for name in both)
+        and any(f"{side}:{name}" in offers for name in ways)
+    ]
+
+
 def ask(driver: Driver, node: Driver) -> Offers:
     """Asks both endpoints; what a driver refuses to tell counts as not offered."""
     info = _try(lambda: driver.identity.GetPluginInfo(pb.GetPluginInfoRequest()))

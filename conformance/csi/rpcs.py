@@ -118,6 +118,11 @@ def of(*services: str) -> Sequence[Rpc]:
     return [rpc for rpc in every() if rpc.service in services]
 
 
+def closed(offers: Offers) -> list[Rpc]:
+    """The RPCs of services that the driver has, whose capability is off."""
+    return [rpc for rpc in every() if rpc.served(offers) and not rpc.opened(offers)]
+
+
 def call(driver: Driver, rpc: Rpc, request: Message) -> Any:
     """Calls the RPC at this endpoint; returns the reply, of a stream the list of all replies.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from google.protobuf.message import Message
 
-from conformance.csi import known, undo
+from conformance.csi import features, known, undo
 from conformance.csi.capabilities import ask
 from conformance.csi.paths import paths_for
 from conformance.csi.preconditions import Surroundings
@@ -22,6 +22,7 @@ from conformance.engine.ledger import sweep
 from conformance.engine.ledger.calls import CallLedger, LedgerChannel
 from conformance.engine.ledger.entries import CALL, Ledger, LedgerEntry
 from conformance.engine.ledger.leftovers import Leftovers
+from conformance.engine.needs import Feature
 from conformance.engine.options import BadOption
 from conformance.engine.resolve import ResolvedTarget
 from conformance.engine.supervise import Supervised
@@ -78,6 +79,7 @@ class CsiTarget(Surroundings):
         self.name = self.offers.name or "a CSI driver"
         self.version = self.offers.version
         self.revision = resolved.judged_by(self.offers.guess_revision())
+        self.lacks = features.lacks(self)
         self.paths = paths_for(self.settings, local=self.endpoint.kind == "unix")
 
     def _ledger_path(self) -> Path | None:
@@ -118,6 +120,10 @@ class CsiTarget(Surroundings):
     def new_process(self) -> Supervised:
         """A process of the driver of a case's own, not started yet."""
         return started(self.command)
+
+    def has(self, *features: Feature) -> bool:
+        """Whether all of these are there: of the driver, or around it."""
+        return not any(self.lacks[feature.name] for feature in features)
 
     @property
     def secrets(self) -> Collection[str]:

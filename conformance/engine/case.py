@@ -20,7 +20,7 @@ F = TypeVar("F", bound=Callable[..., object])
 
 
 class Need(Protocol):
-    """What a target must offer before a case makes sense on it."""
+    """What a target must offer before a case makes sense on it; as a text, its name for people."""
 
     def unmet(self, target: Any) -> str | None:
         """The reason to skip, as one phrase, or None where the target offers it."""

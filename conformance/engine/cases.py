@@ -17,7 +17,7 @@ from typing import Any
 
 import attrs
 
-from conformance.engine import catalogue, fixtures, needs
+from conformance.engine import catalogue, fixtures
 from conformance.engine.case import Case, case_of
 from conformance.engine.interfaces import ALL, interface, named, side_of
 from conformance.engine.options import BadOption
@@ -82,26 +82,9 @@ def record(entry: Found) -> dict[str, Any]:
         "title": case.title,
         "source": case.source,
         "section": catalogue.section(case.id),
-        "needs": [need_name(need) for need in case.needs],
+        "needs": [str(need) for need in case.needs],
         "side": side_of(case.id),
     }
-
-
-def need_name(need: object) -> str:
-    """A need in one word: `controller:GET_CAPACITY`, `root`, `revision 1.13`."""
-    if type(need).__module__ == needs.__name__:
-        return str(need)
-    fields: dict[str, Any] = attrs.asdict(need, recurse=False)  # type: ignore[arg-type]
-    kind = type(need).__name__
-    if hasattr(need, "label"):
-        return str(need.label)
-    if kind == "AnyOf":
-        return " or ".join(need_name(part) for part in fields["needs"])
-    value = str(next(iter(fields.values()), kind.lower()))
-    named = {"Absent": "without {}", "Revision": "revision {}", "Service": "{} service"}
-    return named.get(kind, "{}").format(
-        value.removeprefix("no_").replace("_", " ") if kind == "Has" else value
-    )
 
 
 def explanation(id: str) -> str:
@@ -117,7 +100,7 @@ def explanation(id: str) -> str:
         "level": case.level.name,
         "source": case.source,
         "section": catalogue.section(id),
-        "needs": ", ".join(need_name(need) for need in case.needs) or "nothing",
+        "needs": ", ".join(map(str, case.needs)) or "nothing",
         "calls": ", ".join(entry.calls) or "see the source",
         "differs": "; ".join(deviations(id)) or "no target is known to",
         "code": f"{entry.function.__module__}.{entry.function.__name__}",

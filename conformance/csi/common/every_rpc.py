@@ -12,6 +12,7 @@ from typing import Any
 from google.protobuf.message import Message
 
 from conformance.csi import rpcs
+from conformance.csi.needs import NODE, SAME_HOST, VOLUMES
 from conformance.csi.target import CsiTarget
 from conformance.engine.verdict import Broken
 from refimpl.csi.api import csi_pb2 as pb
@@ -94,7 +95,7 @@ def refusals(csi: CsiTarget) -> list[Entry]:
 def _at_no_place(csi: CsiTarget) -> None:
     """Publishes a volume below a directory that is not there: here the operating system refuses,
     and the driver has to find a code for it."""
-    if csi.paths is None or csi.no_volumes or csi.no_node:
+    if not csi.has(SAME_HOST, VOLUMES, NODE):
         return
     with contextlib.suppress(Refused, Broken):
         request = csi.ready().request

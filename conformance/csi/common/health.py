@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from conformance.csi.common import pagination
 from conformance.csi.fault_injection import settle_s, sick, sick_storage
+from conformance.csi.needs import BREAKABLE, BREAKABLE_STORAGE
 from conformance.csi.target import CsiTarget
 from conformance.engine.verdict import Broken, eventually, expect
 from refimpl.csi.api import csi_pb2 as pb
@@ -88,7 +89,7 @@ def volumes_told(csi: CsiTarget) -> list[tuple[str, pb.VolumeHealth]]:
 
 @contextlib.contextmanager
 def _sick_if_possible(csi: CsiTarget, volume_id: str) -> Iterator[None]:
-    if csi.no_faults:
+    if not csi.has(BREAKABLE):
         yield
         return
     with sick(csi, volume_id):
@@ -100,7 +101,7 @@ def _sick_if_possible(csi: CsiTarget, volume_id: str) -> Iterator[None]:
 
 def storage_told(csi: CsiTarget) -> list[Backend]:
     """As `of_storage`, with the storage broken where there is a way to."""
-    if csi.no_storage_faults:
+    if not csi.has(BREAKABLE_STORAGE):
         return of_storage(csi)
     with sick_storage(csi, "STORAGE_DEGRADED"):
         with contextlib.suppress(Broken):  # another case says whether it has to be told

@@ -5,22 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import attrs
-
 from conformance.csi import rpcs
 from conformance.csi.capabilities import ask
 from conformance.csi.common import every_rpc
 from conformance.csi.needs import (
+    CLOSED_RPC,
     CONTROLLER,
+    CONTROLLER_SERVICE,
     EXPAND_VOLUME,
+    GROUP_SERVICE,
+    METADATA_SERVICE,
     NODE,
     NODE_EXPAND_VOLUME,
-    Absent,
-    AnyOf,
+    without,
 )
 from conformance.csi.rpcs import Rpc
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
+from conformance.engine.needs import AnyOf
 from conformance.engine.verdict import expect, should
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.csi.kubelet import Driver
@@ -35,22 +37,6 @@ _IMPLIED = {
     "expansion:ONLINE": ("controller:EXPAND_VOLUME", "node:EXPAND_VOLUME"),
     "expansion:OFFLINE": ("controller:EXPAND_VOLUME",),
 }
-
-
-@attrs.frozen
-class Closed:
-    """An RPC of a service the driver has, whose capability is off."""
-
-    what: str = "an RPC whose capability is off"
-
-    def unmet(self, target: CsiTarget) -> str | None:
-        """See Need."""
-        return None if _closed(target) else "every capability is on"
-
-
-def _closed(csi: CsiTarget) -> list[Rpc]:
-    offers = csi.offers
-    return [rpc for rpc in rpcs.every() if rpc.served(offers) and not rpc.opened(offers)]
 
 
 def _status(driver: Driver, rpc: Rpc, request: Any) -> Code:
@@ -72,10 +58,12 @@ def _expect_unimplemented(csi: CsiTarget, chosen: Iterable[Rpc], rule: str) -> N
     expect(not found, rule, wanted="UNIMPLEMENTED", got=found)
 
 
-@case("CSI-PROTO-005", "CSI 1.13 Error Scheme", needs=[Closed()])
+@case("CSI-PROTO-005", "CSI 1.13 Error Scheme", needs=[CLOSED_RPC])
 def test_an_rpc_whose_capability_is_off_is_unimplemented(csi: CsiTarget) -> None:
     """UNIMPLEMENTED tells a caller not to come again; any other error is repeated for ever."""
-    _expect_unimplemented(csi, _closed(csi), "an RPC whose capability is off is UNIMPLEMENTED")
+    _expect_unimplemented(
+        csi, rpcs.closed(csi.offers), "an RPC whose capability is off is UNIMPLEMENTED"
+    )
 
 
 @case("CSI-ID-006", "CSI 1.13 GetPluginCapabilities")
@@ -152,7 +140,7 @@ def test_a_driver_that_expands_says_when(csi: CsiTarget) -> None:
 @case(
     "CSI-ID-011",
     "CSI 1.13 Error Scheme",
-    needs=[Absent("plugin:CONTROLLER_SERVICE")],
+    needs=[without(CONTROLLER_SERVICE)],
 )
 def test_without_a_controller_its_rpcs_are_unimplemented(csi: CsiTarget) -> None:
     """The service that was not advertised must not seem to work for callers that try."""
@@ -169,8 +157,8 @@ def test_without_a_controller_its_rpcs_are_unimplemented(csi: CsiTarget) -> None
     needs=[
         AnyOf(
             (
-                Absent("plugin:GROUP_CONTROLLER_SERVICE"),
-                Absent("plugin:SNAPSHOT_METADATA_SERVICE"),
+                without(GROUP_SERVICE),
+                without(METADATA_SERVICE),
             )
         )
     ],

@@ -6,7 +6,7 @@ import contextlib
 
 from conformance.csi.common import places
 from conformance.csi.common.limits import NODE_ID_BYTES
-from conformance.csi.needs import NODE, Absent
+from conformance.csi.needs import NODE, SUPERVISED, TOPOLOGY, without
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
 from conformance.engine.supervise import Supervised
@@ -77,7 +77,7 @@ def test_a_node_keeps_its_id(csi: CsiTarget) -> None:
         ids = {_info(driver).node_id for _ in range(_TIMES)}
         rule = "NodeGetInfo tells the same node_id each time"
         expect(len(ids) == 1, rule, wanted="one node_id", got=sorted(ids))
-    if csi.no_command:
+    if not csi.has(SUPERVISED):
         return
     with contextlib.closing(csi.new_process()) as process:
         before = _id_of_started(process)
@@ -90,7 +90,7 @@ def test_a_node_keeps_its_id(csi: CsiTarget) -> None:
 @case(
     "CSI-NODE-004",
     "CSI 1.13 NodeGetInfo",
-    needs=[NODE, Absent("plugin:VOLUME_ACCESSIBILITY_CONSTRAINTS")],
+    needs=[NODE, without(TOPOLOGY)],
 )
 def test_a_driver_without_topology_tells_no_place(csi: CsiTarget) -> None:
     """The scheduler would then keep pods off nodes for a driver whose volumes know no places."""

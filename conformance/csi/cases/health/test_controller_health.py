@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import attrs
-
+from conformance.csi.capabilities import transitions
 from conformance.csi.common import health
 from conformance.csi.common.pagination import volumes
 from conformance.csi.fault_injection import settle_s, sick, sick_on_first_node
@@ -11,17 +10,19 @@ from conformance.csi.needs import (
     BREAKABLE,
     BREAKABLE_ON_NODE,
     BREAKABLE_TWICE,
+    CONDITION_AND_HEALTH,
     CONTROLLER_HEALTH,
     CREATE_DELETE_VOLUME,
     LIST_HEALTH,
     NODE_HEALTH,
     REVISION_1_13,
+    SAME_HOST,
     STORAGE_HEALTH,
     VOLUMES,
-    AnyOf,
 )
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
+from conformance.engine.needs import AnyOf
 from conformance.engine.verdict import Broken, eventually, expect, expect_status, should
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code
@@ -181,26 +182,6 @@ def test_what_one_node_has_lost_is_not_inaccessible_to_the_controller(csi: CsiTa
     )
 
 
-@attrs.frozen
-class Transition:
-    """Conditions of 1.12 and health of 1.13, told by the same side."""
-
-    def unmet(self, target: CsiTarget) -> str | None:
-        """See Need."""
-        return None if _transitions(target) else "conditions and health are not both advertised"
-
-
-def _transitions(csi: CsiTarget) -> list[str]:
-    both = ("GET_VOLUME_HEALTH", "VOLUME_CONDITION")
-    sides = {"controller": ("GET_VOLUME", "LIST_VOLUMES"), "node": ("GET_VOLUME_STATS",)}
-    return [
-        side
-        for side, ways in sides.items()
-        if all(f"{side}:{name}" in csi.offers for name in both)
-        and any(f"{side}:{name}" in csi.offers for name in ways)
-    ]
-
-
 @case(
     "CSI-HLTH-012",
     "CSI 1.13 ControllerGetCapabilities, NodeGetCapabilities",
@@ -226,12 +207,12 @@ def test_the_condition_capability_of_older_revisions_is_gone(csi: CsiTarget) -> 
 @case(
     "CSI-HLTH-032",
     "robustness: two views of one volume",
-    needs=[REVISION_1_13, Transition(), CREATE_DELETE_VOLUME, BREAKABLE],
+    needs=[REVISION_1_13, CONDITION_AND_HEALTH, CREATE_DELETE_VOLUME, BREAKABLE],
 )
 def test_condition_and_health_agree(csi: CsiTarget) -> None:
     """While clusters of both revisions are about, the same volume must not be well in one and sick
     in the other."""
-    place = csi.mount() if "node" in _transitions(csi) and not csi.no_paths else None
+    place = csi.mount() if "node" in transitions(csi.offers) and csi.has(SAME_HOST) else None
     volume_id = place.volume.volume_id if place else csi.volume().volume_id
     target = place.target_path if place else ""
     _expect_agreement(csi, volume_id, target, "in good order")
@@ -240,7 +221,7 @@ def test_condition_and_health_agree(csi: CsiTarget) -> None:
 
 
 def _expect_agreement(csi: CsiTarget, volume_id: str, target: str, what: str) -> None:
-    for side in _transitions(csi):
+    for side in transitions(csi.offers):
         if side == "node" and not target:
             continue
 

@@ -117,7 +117,7 @@ def test_each_volume_that_is_listed_can_be_asked_for(csi: CsiTarget) -> None:
     """The list names who is sick; the next question is how that one is now. Volumes may go in
     between, and are then not listed any more."""
     listing = sick_volumes(csi)
-    if CREATE_DELETE_VOLUME.unmet(csi) or csi.no_faults:
+    if not csi.has(CREATE_DELETE_VOLUME, BREAKABLE):
         _expect_each_told(csi, listing)
         return
     with health.several_sick(csi, 2):

@@ -26,11 +26,11 @@ from conformance.csi.needs import (
     STORAGE_HEALTH,
     TWO_NODE_ENDPOINTS,
     VOLUMES,
-    Absent,
-    AnyOf,
+    without,
 )
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
+from conformance.engine.needs import AnyOf
 from conformance.engine.verdict import eventually, expect, expect_status, timeout
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code, Refused
@@ -142,7 +142,7 @@ def test_long_paths_are_taken(csi: CsiTarget) -> None:
         )
 
 
-@case("CSI-HLTH-023", _KUBELET, needs=[*_PUBLISHED, Absent("node:STAGE_UNSTAGE_VOLUME")])
+@case("CSI-HLTH-023", _KUBELET, needs=[*_PUBLISHED, without(STAGE_UNSTAGE_VOLUME)])
 def test_a_staging_path_means_nothing_to_a_driver_that_does_not_stage(csi: CsiTarget) -> None:
     """Kubelet names its directory for staging whether the driver stages or not."""
     place = csi.mount()

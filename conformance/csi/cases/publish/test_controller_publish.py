@@ -12,7 +12,7 @@ from conformance.csi.needs import (
     PUBLISH_UNPUBLISH_VOLUME,
     SINGLE_NODE_READER,
     VOLUMES,
-    Absent,
+    without,
 )
 from conformance.csi.requests import Mode
 from conformance.csi.target import CsiTarget
@@ -126,7 +126,7 @@ def test_a_published_volume_does_not_change_its_use(csi: CsiTarget) -> None:
 @case(
     "CSI-PUB-011",
     _SOURCE,
-    needs=[PUBLISH_UNPUBLISH_VOLUME, NODE_ID, VOLUMES, Absent("controller:PUBLISH_READONLY")],
+    needs=[PUBLISH_UNPUBLISH_VOLUME, NODE_ID, VOLUMES, without(PUBLISH_READONLY)],
 )
 def test_a_readonly_flag_nobody_offered_is_refused_or_ignored(csi: CsiTarget) -> None:
     """Callers must not send it; one that does should not meet an error it will never get over."""

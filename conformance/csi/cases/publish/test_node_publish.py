@@ -8,7 +8,7 @@ from conformance.csi.common import mounts
 from conformance.csi.common.copies import access_types
 from conformance.csi.common.published import block_volume, changed, publish
 from conformance.csi.common.uses import all_modes, described, other_type
-from conformance.csi.needs import NODE, SAME_HOST, STAGE_UNSTAGE_VOLUME, VOLUMES
+from conformance.csi.needs import MOUNTS, NODE, SAME_HOST, STAGE_UNSTAGE_VOLUME, VOLUMES
 from conformance.csi.requests import Mode
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
@@ -88,7 +88,7 @@ def test_a_volume_that_does_not_exist_is_not_published(csi: CsiTarget) -> None:
 def test_a_repeated_publish_mounts_once(csi: CsiTarget) -> None:
     """Kubelet asks again after every restart. Mounts that pile up slow down the node, and the one
     unmount of the pod's end leaves the volume in use for ever."""
-    visible = not csi.no_mounts
+    visible = csi.has(MOUNTS)
     place = csi.lasting_mount
     for _ in range(_REPEATS):
         publish(csi, place)

@@ -35,7 +35,7 @@ _CLEAN = {Code.OK, Code.INVALID_ARGUMENT, Code.FAILED_PRECONDITION}
 def test_a_volume_for_readers_is_published_for_readers_only(csi: CsiTarget) -> None:
     """Kubernetes sends no readonly flag for such a claim: the mode alone has to keep writers out,
     or the call is refused as contradictory. What the mount allows is tried out as root only."""
-    visible = not (csi.no_mounts or csi.no_root)
+    visible = csi.has(MOUNTS, ROOT)
     place = csi.ready(capability=csi.capability(Mode.SINGLE_NODE_READER_ONLY))
     reply = expect_status(
         lambda: csi.node.NodePublishVolume(place.request),

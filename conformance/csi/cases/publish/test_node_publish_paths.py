@@ -10,7 +10,18 @@ from pathlib import Path
 from conformance.csi.common import content, foreign, mounts
 from conformance.csi.common.published import block_volume, changed, publish
 from conformance.csi.common.refusals import code_of, expect_refusal
-from conformance.csi.needs import BLOCK, DATA, FILES, KINDS, MOUNT, NODE, SAME_HOST, VOLUMES
+from conformance.csi.needs import (
+    BLOCK,
+    DATA,
+    FILES,
+    KINDS,
+    MOUNT,
+    MOUNTS,
+    NODE,
+    ROOT,
+    SAME_HOST,
+    VOLUMES,
+)
 from conformance.csi.steps import Mounted
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
@@ -27,7 +38,7 @@ _COMPONENT = 200
 @case("CSI-NPUB-017", _SOURCE, needs=[NODE, MOUNT, VOLUMES, KINDS])
 def test_a_mount_volume_appears_as_a_directory_that_the_driver_makes(csi: CsiTarget) -> None:
     """Kubelet makes the parent only; a pod is started on whatever lies at the path then."""
-    visible = not csi.no_mounts
+    visible = csi.has(MOUNTS)
     place = csi.mount(capability=csi.capability(block=False))
     assert csi.paths is not None
     kind = csi.paths.kind(place.target_path)
@@ -121,7 +132,7 @@ def test_long_target_paths_are_taken(csi: CsiTarget) -> None:
 
 def _unmount_by_hand(csi: CsiTarget, place: Mounted) -> None:
     """Leaves nothing behind where the driver would: a longer path is no must, cleaning up is."""
-    if not csi.no_root:
+    if csi.has(ROOT):
         mounts.uncover(place.target_path)
         code_of(partial(csi.unmount, place))
 

@@ -11,6 +11,7 @@ from conformance.csi.common.refusals import code_of, expect_refusal
 from conformance.csi.common.uses import all_modes, described, other_type
 from conformance.csi.needs import (
     FILES,
+    MOUNTS,
     NODE,
     NODE_ID,
     PUBLISH_UNPUBLISH_VOLUME,
@@ -80,7 +81,7 @@ def test_a_repeated_stage_changes_nothing(csi: CsiTarget) -> None:
             {Code.OK},
             f"the same NodeStageVolume is done the {number + 2}. time",
         )
-    if not csi.no_mounts:
+    if csi.has(MOUNTS):
         seen = mounts.layers(request.staging_target_path)
         rule = f"the same NodeStageVolume, sent {_REPEATS + 1} times, makes one mount at most"
         expect(seen <= 1, rule, wanted="0 or 1", got=seen)

@@ -58,8 +58,8 @@ def test_an_unpublish_deletes_no_data(csi: CsiTarget) -> None:
     place = csi.mount(capability=csi.capability(block=False))
     written = content.fresh()
     content.write(place, written)
-    if csi.no_root and mounts.layers(place.target_path):
-        pytest.skip(csi.no_root)
+    if (reason := ROOT.unmet(csi)) and mounts.layers(place.target_path):
+        pytest.skip(reason)
     inner = _mounted_below(csi, place)
     laid = foreign.inside(csi, place.target_path)
     code = code_of(lambda: csi.unmount(place))
@@ -78,7 +78,7 @@ def test_the_target_of_another_volume_is_left_alone(csi: CsiTarget) -> None:
     assert csi.paths is not None
     own, other = csi.lasting_mount, csi.mount()
     written = content.fresh()
-    if not csi.no_data:
+    if csi.has(DATA):
         content.write(other, written)
     mixed = pb.NodeUnpublishVolumeRequest(
         volume_id=own.volume.volume_id, target_path=other.target_path
@@ -88,10 +88,10 @@ def test_the_target_of_another_volume_is_left_alone(csi: CsiTarget) -> None:
     rule = f"NodeUnpublishVolume of one volume at the target of another ({code.name}) leaves that"
     after = csi.paths.kind(other.target_path)
     expect(after == before, rule, wanted=f"{before} at the target", got=after)
-    if not csi.no_mounts:
+    if csi.has(MOUNTS):
         seen = mounts.layers(other.target_path)
         expect(seen == 1, rule, wanted="the mount", got=f"{seen} mounts")
-    if not csi.no_data:
+    if csi.has(DATA):
         content.expect_content(other, written, rule)
     expect_status(
         lambda: csi.node.NodePublishVolume(other.request),

@@ -6,7 +6,16 @@ from functools import partial
 
 from conformance.csi.common import content, mounts, staged
 from conformance.csi.common.refusals import expect_refusal
-from conformance.csi.needs import NODE, SAME_HOST, STAGE_UNSTAGE_VOLUME, VOLUMES
+from conformance.csi.needs import (
+    DATA,
+    FILES,
+    MOUNTS,
+    NODE,
+    ROOT,
+    SAME_HOST,
+    STAGE_UNSTAGE_VOLUME,
+    VOLUMES,
+)
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
 from conformance.engine.verdict import expect_status
@@ -44,7 +53,7 @@ def test_what_is_not_staged_is_unstaged_with_success(csi: CsiTarget) -> None:
     csi.node.NodeStageVolume(request)
     _expect_done(csi, request, "of a staged volume")
     _expect_done(csi, request, "for the second time")
-    if csi.no_files or (csi.no_root and not csi.no_mounts):
+    if not csi.has(FILES) or (not csi.has(ROOT) and csi.has(MOUNTS)):
         return
     csi.node.NodeStageVolume(request)
     mounts.take_away(request.staging_target_path)
@@ -90,7 +99,7 @@ def test_a_volume_is_not_unstaged_under_a_pod(csi: CsiTarget) -> None:
         {Code.OK},
         f"a volume is published as before an unstage that was refused ({refusal.code.name})",
     )
-    if not csi.no_data:
+    if csi.has(DATA):
         written = content.fresh()
         content.write(place, written)
         rule = "after an unstage that was refused the volume can be used as before"

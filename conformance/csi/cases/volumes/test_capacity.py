@@ -14,7 +14,7 @@ from conformance.csi.needs import (
     OTHER_PARAMETERS,
     PLACE,
     TOPOLOGY,
-    Absent,
+    without,
 )
 from conformance.csi.requests import Mode
 from conformance.csi.target import CsiTarget
@@ -168,7 +168,7 @@ def test_capacity_is_not_negative_after_an_expansion_beyond_the_pool(csi: CsiTar
     expect(left >= 0, rule, wanted="0 or more", got=left)
 
 
-@case("CSI-CAP-008", _SOURCE, needs=[GET_CAPACITY, Absent(TOPOLOGY.capability)])
+@case("CSI-CAP-008", _SOURCE, needs=[GET_CAPACITY, without(TOPOLOGY)])
 def test_a_place_nobody_offered_is_refused_or_ignored(csi: CsiTarget) -> None:
     """Callers must not send one to a driver without topology; it need not understand it."""
     request = pb.GetCapacityRequest()

@@ -9,12 +9,12 @@ from conformance.csi.needs import (
     CLONE_VOLUME,
     CREATE_DELETE_SNAPSHOT,
     CREATE_DELETE_VOLUME,
-    Absent,
-    AnyOf,
+    without,
 )
 from conformance.csi.requests import from_snapshot, from_volume
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
+from conformance.engine.needs import AnyOf
 from conformance.engine.verdict import expect, expect_status
 from refimpl.wire.status import Code
 
@@ -24,7 +24,7 @@ from refimpl.wire.status import Code
     "CSI 1.13 CreateVolume",
     needs=[
         CREATE_DELETE_VOLUME,
-        AnyOf((Absent(CLONE_VOLUME.capability), Absent(CREATE_DELETE_SNAPSHOT.capability))),
+        AnyOf((without(CLONE_VOLUME), without(CREATE_DELETE_SNAPSHOT))),
     ],
 )
 def test_a_source_the_driver_cannot_copy_is_refused(csi: CsiTarget) -> None:

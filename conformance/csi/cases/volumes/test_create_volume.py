@@ -11,16 +11,11 @@ import pytest
 from conformance.csi.common.places import nowhere
 from conformance.csi.common.refusals import expect_refusal, makes_no_volume
 from conformance.csi.common.repeats import expect_same
-from conformance.csi.needs import (
-    CREATE_DELETE_VOLUME,
-    CREATE_SECRETS,
-    GET_CAPACITY,
-    LIST_VOLUMES,
-    AnyOf,
-)
+from conformance.csi.needs import CREATE_DELETE_VOLUME, CREATE_SECRETS, GET_CAPACITY, LIST_VOLUMES
 from conformance.csi.requests import Mode, from_snapshot, from_volume
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
+from conformance.engine.needs import AnyOf
 from conformance.engine.verdict import eventually, expect, expect_status
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code, Refused

@@ -13,7 +13,7 @@ from conformance.csi.needs import (
     MODIFY_VOLUME,
     MUTABLE_PARAMETERS,
     OTHER_MUTABLE_PARAMETERS,
-    Absent,
+    without,
 )
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
@@ -91,7 +91,7 @@ def test_a_repeated_create_with_other_mutable_parameters_is_refused(csi: CsiTarg
 @case(
     "CSI-CTRL-066",
     "CSI 1.13 CreateVolume",
-    needs=[CREATE_DELETE_VOLUME, Absent(MODIFY_VOLUME.capability)],
+    needs=[CREATE_DELETE_VOLUME, without(MODIFY_VOLUME)],
 )
 def test_a_driver_that_cannot_modify_takes_no_mutable_parameters(csi: CsiTarget) -> None:
     """They may not be sent to it, and ignored they promise what will never come."""

@@ -6,7 +6,7 @@ import pytest
 
 from conformance.csi.common import pagination
 from conformance.csi.common.repeats import expect_taken
-from conformance.csi.needs import BLOCK, CREATE_DELETE_VOLUME, MOUNT, OTHER_PARAMETERS
+from conformance.csi.needs import BLOCK, CREATE_DELETE_VOLUME, MOUNT, NODE_ID, OTHER_PARAMETERS
 from conformance.csi.requests import Mode
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
@@ -101,7 +101,7 @@ def test_the_context_of_a_volume_never_changes(csi: CsiTarget) -> None:
     """
     request = csi.volume_request()
     volume = csi.volume(request)
-    if not csi.no_node_id:
+    if csi.has(NODE_ID):
         csi.attach(volume)
     seen = {"a repeated CreateVolume": csi.volume(request)}
     if "controller:LIST_VOLUMES" in csi.offers:

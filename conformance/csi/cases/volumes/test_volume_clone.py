@@ -10,7 +10,7 @@ from conformance.csi.common.copies import (
     expect_not_smaller,
 )
 from conformance.csi.common.repeats import expect_same, expect_taken
-from conformance.csi.needs import CLONE_VOLUME, CREATE_DELETE_VOLUME, DATA
+from conformance.csi.needs import CLONE_VOLUME, CREATE_DELETE_VOLUME, DATA, MOUNTS, ROOT
 from conformance.csi.requests import from_volume
 from conformance.csi.steps import Mounted
 from conformance.csi.target import CsiTarget
@@ -55,7 +55,7 @@ def test_a_clone_of_another_size_holds_its_source_or_is_refused(csi: CsiTarget) 
     source = from_volume(original.volume_id)
     size = original.capacity_bytes or csi.settings.volume_size
     expect_not_smaller(csi, size, source)
-    if not (csi.no_root or csi.no_mounts or csi.no_data):
+    if csi.has(ROOT, MOUNTS, DATA):
         for block in access_types(csi):
             expect_grown(csi, lambda volume: from_volume(volume.volume_id), block=block)
         return
@@ -75,7 +75,7 @@ def test_a_clone_stands_for_itself(csi: CsiTarget) -> None:
     request = csi.volume_request(required=csi.data_size)
     first = csi.volume(request)
     written = content.fresh()
-    if not csi.no_data:
+    if csi.has(DATA):
         _write(csi, first, written)
     itself = csi.volume_request(
         request.name, required=csi.data_size, source=from_volume(first.volume_id)
@@ -92,7 +92,7 @@ def test_a_clone_stands_for_itself(csi: CsiTarget) -> None:
         "a volume that was cloned is deleted, or refused while clones need it",
     )
     csi.controller.ValidateVolumeCapabilities(csi.validate_request(last))
-    if not csi.no_data:
+    if csi.has(DATA):
         content.expect_content(
             csi.mount(last), written, "a clone of clones has the content of the first volume"
         )

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from conformance.csi.common import places
 from conformance.csi.common.places import Place
 from conformance.csi.common.repeats import expect_taken
-from conformance.csi.needs import CREATE_DELETE_VOLUME, PLACE, TOPOLOGY, Absent
+from conformance.csi.needs import CREATE_DELETE_VOLUME, NODE, PLACE, TOPOLOGY, without
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import Need, case
 from conformance.engine.verdict import expect, expect_status
@@ -109,7 +109,7 @@ def test_places_are_written_by_one_grammar(csi: CsiTarget) -> None:
 @case(
     "CSI-CTRL-061",
     "CSI 1.13 Volume",
-    needs=[CREATE_DELETE_VOLUME, Absent(TOPOLOGY.capability)],
+    needs=[CREATE_DELETE_VOLUME, without(TOPOLOGY)],
 )
 def test_a_driver_without_topology_names_no_place(csi: CsiTarget) -> None:
     """A volume with places binds pods to nodes with labels that nobody ever gives them."""
@@ -124,7 +124,7 @@ def test_a_driver_without_topology_names_no_place(csi: CsiTarget) -> None:
 
 def _there(csi: CsiTarget) -> Place:
     """Where another node is, if there is one and that is another place; empty otherwise."""
-    for node in csi.nodes[1:] if not csi.no_node else ():
+    for node in csi.nodes[1:] if csi.has(NODE) else ():
         told = node.node.NodeGetInfo(pb.NodeGetInfoRequest()).accessible_topology.segments
         if told and told != csi.place:
             return dict(told)
