@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import attrs
 import pytest
@@ -54,7 +53,7 @@ def test_a_record_has_the_fields_that_scripts_read() -> None:
         (AnyOf((needs.LIST_VOLUMES, needs.GET_CAPACITY)), None),
     ],
 )
-def test_a_need_has_a_name_that_people_understand(need: Any, name: str | None) -> None:
+def test_a_need_has_a_name_that_people_understand(need: object, name: str | None) -> None:
     """A number or a class name would tell nobody anything."""
     either = "controller:LIST_VOLUMES or controller:GET_CAPACITY"
     assert str(need) == (name or either)
