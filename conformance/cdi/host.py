@@ -61,6 +61,7 @@ class CdiHost:
 
     def __init__(self, target: CdiTarget, scope: CaseScope) -> None:
         self.target, self.settings, self.nodes = target, target.settings, target.nodes
+        self.seed = target.resolved.seed
         run = target.resolved.run_id or "refimpl"
         self.kind = f"case{target.begin()}.{run}.example/device"
         self._scope, self._ledger = scope, target.ledger

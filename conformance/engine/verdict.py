@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Collection
 from threading import Event
@@ -87,6 +88,13 @@ def eventually(
             raise Broken(what, f"within {timeout(deadline_s):g} s", f"still {_brief(last)}")
         Event().wait(pause)
         pause = min(pause * 1.5, 0.1)
+
+
+def soon(predicate: Callable[[], T], deadline_s: float = 1.0) -> T | None:
+    """The first true answer, None where none comes within the deadline or asking raises Broken."""
+    with contextlib.suppress(Broken):
+        return eventually(predicate, deadline_s, "soon")
+    return None
 
 
 def stays(

@@ -14,6 +14,7 @@ from conformance.engine.verdict import (
     expect,
     expect_status,
     should,
+    soon,
     stays,
     timeout,
 )
@@ -76,6 +77,18 @@ def test_eventually_gives_up_with_the_last_answer() -> None:
     """A broken target costs the deadline, not for ever."""
     with pytest.raises(Broken, match="still"):
         eventually(list, 0.01, "fills up")
+
+
+def test_what_need_not_come_is_asked_for_and_not_demanded() -> None:
+    """The answer is whatever was true first, or nothing, also where the question fails."""
+    answers = iter([[], ["a"]])
+    assert soon(lambda: next(answers)) == ["a"]
+    assert soon(list, 0.001) is None
+
+    def broken() -> bool:
+        raise Broken("rule", "wanted", "got")
+
+    assert soon(broken) is None
 
 
 def test_deadlines_are_scaled_by_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from conformance.cdi.documents import document, several
 from conformance.cdi.host import CdiHost, encoded
 from conformance.cdi.needs import INJECT, LOAD, NODES, STRICT, WATCH
 from conformance.engine.case import case
-from conformance.engine.verdict import Broken, eventually, expect
+from conformance.engine.verdict import expect, soon
 
 _SEEN_S = 2.0
 _NEEDS = [LOAD, WATCH]
@@ -85,12 +85,12 @@ def test_half_a_file_is_an_error_and_then_the_whole_one_counts(host: CdiHost) ->
         for part in (whole[: len(whole) // 2], whole[len(whole) // 2 : -2]):
             file.write(part)
             file.flush()
-            about = _until(lambda: host.load().about(path))
+            about = soon(lambda: host.load().about(path), _SEEN_S)
             expect(about, "half a file is an error", wanted=f"an error on {path}", got=about)
             devices = host.load().devices
             expect(not devices, "half a file has no device", wanted="none", got=devices)
         file.write(whole[-2:])
-    there = _until(lambda: len(host.load().devices) == 2)
+    there = soon(lambda: len(host.load().devices) == 2, _SEEN_S)
     expect(there, "the whole file counts once it is there", wanted="a and b", got=host.load())
     expect(not host.load().errors, "the error is gone", wanted="none", got=host.load().errors)
 
@@ -112,12 +112,4 @@ def test_a_node_that_was_renumbered_has_its_new_numbers(host: CdiHost) -> None:
 
 
 def _seen(host: CdiHost, *, present: bool) -> bool:
-    return bool(_until(lambda: (_NAME in host.load().devices) == present))
-
-
-def _until(predicate: Callable[[], object]) -> object:
-    """The predicate's first true answer, False when none came in time."""
-    try:
-        return eventually(predicate, _SEEN_S, "a change is seen")
-    except Broken:
-        return False
+    return bool(soon(lambda: (_NAME in host.load().devices) == present, _SEEN_S))

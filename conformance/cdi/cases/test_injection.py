@@ -18,10 +18,10 @@ from conformance.cdi.documents import (
     variables,
     with_linux,
 )
-from conformance.cdi.generate import examples
 from conformance.cdi.host import CdiHost, Config
 from conformance.cdi.needs import CONFIG, INJECT, REQUEST
 from conformance.engine.case import case
+from conformance.engine.properties import examples
 from conformance.engine.verdict import expect
 
 NODE = "/dev/refimpl"
@@ -149,7 +149,7 @@ def test_edits_made_again_change_nothing_but_hooks_and_rules(host: CdiHost) -> N
         "netDevices": [{"hostInterfaceName": "host0", "name": "net0"}],
     }
 
-    @examples(host, 25)
+    @examples(25, host.seed)
     @given(members=st.lists(st.sampled_from(sorted(pool)), min_size=1, unique=True), data=st.data())
     def check(members: list[str], data: st.DataObject) -> None:
         edits = {member: _some(data, pool[member]) for member in members}

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 from conformance.cdi.documents import VERSIONS, document
 from conformance.cdi.features import FEATURES, VersionFeature, combined, needed
-from conformance.cdi.generate import examples
 from conformance.cdi.host import CdiHost
 from conformance.cdi.judging import advised, judged
 from conformance.cdi.needs import LOAD
 from conformance.engine.case import case
+from conformance.engine.properties import examples
 from conformance.engine.verdict import expect
 
 
@@ -105,7 +105,7 @@ def test_what_is_taken_under_a_version_is_taken_under_every_later_one(host: CdiH
     written, read and written again is the same.
     """
 
-    @examples(host, 8)
+    @examples(8, host.seed)
     @given(features=st.lists(st.sampled_from(FEATURES), max_size=3, unique=True))
     def check(features: list[VersionFeature]) -> None:
         lowest = needed(features)

@@ -6,10 +6,10 @@ the case's own or none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from hypothesis import HealthCheck, Phase, Verbosity, assume, settings
+from hypothesis import assume
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
@@ -23,19 +23,6 @@ from refimpl.cni.execute import Request
 from refimpl.documents import json as documents
 
 _MEMBERS = ("cniVersion", "name", "type", "prevResult", "runtimeConfig", "args", "dns", "ipMasq")
-
-
-def quiet(examples: int) -> Callable[[Any], Any]:
-    """Settings of a property inside a case: so many examples, no word, nothing kept."""
-    return settings(
-        max_examples=examples,
-        deadline=None,
-        database=None,
-        print_blob=False,
-        verbosity=Verbosity.quiet,
-        phases=[Phase.generate, Phase.shrink],
-        suppress_health_check=list(HealthCheck),
-    )
 
 
 @st.composite

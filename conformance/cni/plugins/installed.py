@@ -58,6 +58,7 @@ class InstalledPlugins:
             scope,
             name=f"{resolved.run_id}-{next(self._numbers)}",
             attaches=not self.no_netns,
+            seed=resolved.seed,
         )
 
     def gone(self) -> str:

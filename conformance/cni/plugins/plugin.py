@@ -49,10 +49,11 @@ class PluginUnderTest:
         *,
         name: str,
         attaches: bool = True,
+        seed: int = 0,
     ) -> None:
         self.subject, self.settings = subject, subject.settings
         self._host, self._executor, self._log = host, executor, log
-        self._attaches, self.scope = attaches, scope
+        self._attaches, self.scope, self.seed = attaches, scope, seed
         self.name, self.kind = subject.name, subject.kind
         self.versions, self.newest = tuple(subject.versions), subject.newest
         self.network = name

@@ -16,8 +16,7 @@ from conformance.cni.settings import CniSettings
 from conformance.engine.ledger.entries import FILE, FOLDER, Ledger
 from conformance.engine.scope import CaseScope
 from conformance.engine.target import Loss
-from conformance.engine.verdict import Broken, timeout
-from conformance.engine.verdict import eventually as wait_for
+from conformance.engine.verdict import Broken, eventually, soon, timeout
 from refimpl.cni.execute import Exec, Log, Outcome, Request
 from refimpl.documents import json as documents
 
@@ -137,10 +136,7 @@ class RuntimeUnderTest:
         self._network = str(document.get("name", "")) if isinstance(document, dict) else ""
         taken = self.taken(document if isinstance(document, dict) else {}, data)
         self.write(data)
-        with contextlib.suppress(Broken):
-            wait_for(taken, limit_s, "taken")
-            return True
-        return False
+        return bool(soon(taken, limit_s))
 
     def taken(self, document: dict[str, Any], data: bytes = b"") -> Callable[[], bool]:
         """Asks whether the network of a file, which is yet to come, is what new pods get."""
@@ -247,7 +243,7 @@ class RuntimeUnderTest:
         """Kills the runtime while a recorder is at it: `b ADD`."""
         what = f"{step} is asked"
         self.subject.kill_during(
-            pod, lambda: wait_for(lambda: step in self.steps(), _NOTICED_S, what)
+            pod, lambda: eventually(lambda: step in self.steps(), _NOTICED_S, what)
         )
 
     def _act(self, act: str, pod: RequestedPod | None, do: Callable[[], object]) -> str:

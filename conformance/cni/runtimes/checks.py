@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from conformance.cni.runtimes.bench import RuntimeUnderTest
 from conformance.cni.runtimes.calls import RecordedCall
 from conformance.cni.runtimes.subject import RequestedPod
-from conformance.engine.verdict import Broken, eventually, expect
+from conformance.engine.verdict import expect, soon
 from refimpl.documents import json as documents
 
-__all__ = ["Wrong", "came", "differences", "names", "undone"]
-
-_SOON_S = 1.0
+__all__ = ["Wrong", "differences", "names", "undone", "without"]
 
 
 class Wrong:
@@ -38,14 +35,6 @@ def names(steps: Iterable[RecordedCall]) -> str:
     return ", ".join(call.step for call in steps) or "no call"
 
 
-def came(condition: Callable[[], object], limit_s: float = _SOON_S) -> bool:
-    """Whether it is so, now or soon."""
-    with contextlib.suppress(Broken):
-        eventually(condition, limit_s, "soon")
-        return True
-    return False
-
-
 def undone(runtime: RuntimeUnderTest, pod: RequestedPod, place: int = 0) -> str:
     """What is wrong where a plugin that was asked to ADD is never asked to DEL, although a client
     stops and removes the pod if it still can, with all plugins healthy again. "" for nothing.
@@ -60,7 +49,7 @@ def undone(runtime: RuntimeUnderTest, pod: RequestedPod, place: int = 0) -> str:
         return ""
     runtime.recorders.reset()
     said = runtime.ended(pod)
-    if came(lambda: not owed()):
+    if soon(lambda: not owed()):
         return ""
     fate = f"the last word on the pod is {said!r}" if said else "nobody can ask for it any more"
     left = " and ".join(sorted(owed()))

@@ -35,7 +35,7 @@ from conformance.engine.hooks import run_hook
 from conformance.engine.ledger import pods
 from conformance.engine.ledger.entries import Ledger, discard
 from conformance.engine.options import BadOption
-from conformance.engine.verdict import Broken, eventually
+from conformance.engine.verdict import eventually, soon
 from refimpl.cni.runtime.cache import DEFAULT
 from refimpl.cri import kubelet
 from refimpl.cri.api import cri_pb2 as pb
@@ -199,9 +199,7 @@ class CriRuntime:
             if RESTART in self._hooks:
                 self._hook(RESTART)
             self.cri.channel.wait_ready(10.0)
-        with contextlib.suppress(Broken):
-            eventually(self.alive, 5.0, "an answer")
-        return self.alive()
+        return bool(soon(self.alive, 5.0))
 
     def kill_during(self, pod: RequestedPod, reached: Callable[[], object]) -> None:
         """Runs the pod, waits until `reached` returns, and has the hook kill the runtime."""

@@ -17,7 +17,6 @@ from conformance.cni.plugins.reservations import (
     pool,
     ranged,
 )
-from conformance.cni.target import CniTarget
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from refimpl.cni.contract import SINCE, Verb, at_least
@@ -87,7 +86,7 @@ def _key(pod: CniAttachment) -> tuple[str, str]:
 
 
 @case("CNI-PLG-121", "CNI 1.1 Section 2, CNI operations", needs=[IPAM, LOCAL_STORE])
-def test_the_store_follows_every_sequence_of_calls(plugin: PluginUnderTest, cni: CniTarget) -> None:
+def test_the_store_follows_every_sequence_of_calls(plugin: PluginUnderTest) -> None:
     """Addresses leak or are given twice in orders of calls that nobody thought of.
 
     CHECK where the plugin has 0.4.0, GC where it has 1.1.0; a store without attachments is empty.
@@ -95,23 +94,12 @@ def test_the_store_follows_every_sequence_of_calls(plugin: PluginUnderTest, cni:
     from hypothesis import seed
     from hypothesis.stateful import run_state_machine_as_test
 
-    machine = seed(cni.resolved.seed)(_machine(plugin))
-    run_state_machine_as_test(machine, settings=_settings())
+    from conformance.engine.properties import quiet
 
-
-def _settings() -> Any:
-    from hypothesis import HealthCheck, Phase, Verbosity, settings
-
-    return settings(
-        max_examples=_EXAMPLES,
-        stateful_step_count=_STEPS,
-        deadline=None,
-        database=None,
-        print_blob=False,
-        verbosity=Verbosity.quiet,
-        phases=[Phase.generate],  # the calls are in the finding; making them fewer costs too many
-        suppress_health_check=list(HealthCheck),
-    )
+    machine = seed(plugin.seed)(_machine(plugin))
+    # The calls are in the finding; making them fewer costs too many.
+    how = quiet(_EXAMPLES, steps=_STEPS, shrink=False)
+    run_state_machine_as_test(machine, settings=how)
 
 
 def _networks(plugin: PluginUnderTest) -> Iterator[_Network]:

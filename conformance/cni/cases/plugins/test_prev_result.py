@@ -14,7 +14,6 @@ from conformance.cni.plugins.failures import ended
 from conformance.cni.plugins.passed_on import in_version, own_entry, passed_on, prev_result_of
 from conformance.cni.plugins.plugin import PluginUnderTest, result_of
 from conformance.cni.plugins.results import shapes, told
-from conformance.cni.target import CniTarget
 from conformance.engine.case import case
 from conformance.engine.verdict import Broken, expect, should
 from refimpl.cni import contract
@@ -242,16 +241,16 @@ def _others(plugin: PluginUnderTest, pod: CniAttachment) -> dict[str, Link]:
 
 
 @case("CNI-PLG-122", "CNI 1.1 ADD", needs=[CHAINED, NETNS])
-def test_any_valid_prev_result_is_passed_on(plugin: PluginUnderTest, cni: CniTarget) -> None:
+def test_any_valid_prev_result_is_passed_on(plugin: PluginUnderTest) -> None:
     """Nobody knows what other plugins of a list will tell; whatever is valid has to go through."""
-    from hypothesis import given, seed
+    from hypothesis import given
 
-    from conformance.cni.plugins.inputs import prev_results, quiet
+    from conformance.cni.plugins.inputs import prev_results
+    from conformance.engine.properties import examples
 
     pod = plugin.pod()
 
-    @seed(cni.resolved.seed)
-    @quiet(_EXAMPLES)
+    @examples(_EXAMPLES, plugin.seed)
     @given(prev_results(pod, _chainable(plugin)))
     def holds(previous: Document) -> None:
         version = previous["cniVersion"]

@@ -11,7 +11,6 @@ from conformance.cni.needs import ATTACHES
 from conformance.cni.plugins.failures import commanded, consistent, pieces
 from conformance.cni.plugins.plugin import PluginUnderTest, result_of
 from conformance.cni.plugins.results import shapes
-from conformance.cni.target import CniTarget
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from refimpl.cni import contract
@@ -23,14 +22,14 @@ _END_S = 5.0
 
 
 @case("CNI-PLG-120", "CNI 1.1 Section 2, Errors")
-def test_any_input_ends_with_one_document_at_most(plugin: PluginUnderTest, cni: CniTarget) -> None:
+def test_any_input_ends_with_one_document_at_most(plugin: PluginUnderTest) -> None:
     """Input comes from files, annotations and other plugins; none of it may hang the node."""
-    from hypothesis import given, seed
+    from hypothesis import given
 
-    from conformance.cni.plugins.inputs import quiet, requests
+    from conformance.cni.plugins.inputs import requests
+    from conformance.engine.properties import examples
 
-    @seed(cni.resolved.seed)
-    @quiet(_EXAMPLES)
+    @examples(_EXAMPLES, plugin.seed)
     @given(requests(plugin))
     def holds(request: Request) -> None:
         outcome = plugin.run(request, deadline_s=_END_S)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from conformance.cni.runtimes.bench import RuntimeUnderTest
-from conformance.cni.runtimes.checks import Wrong, came, names
+from conformance.cni.runtimes.checks import Wrong, names
 from conformance.cni.runtimes.session import PORTS
 from conformance.engine.case import case
-from conformance.engine.verdict import expect
+from conformance.engine.verdict import expect, soon
 
 SPEC = "CNI 1.1 CHECK"
 
@@ -41,7 +41,7 @@ def test_check_has_the_parameters_and_the_result_of_add(runtime: RuntimeUnderTes
     runtime.use(runtime.plugin("a", capabilities={"portMappings": True}), "b")
     pod = runtime.started(runtime.pod(ports=PORTS))
     said = runtime.check(pod)
-    came(lambda: runtime.calls("CHECK"), 0.1)
+    soon(lambda: runtime.calls("CHECK"), 0.1)
     checks = runtime.calls("CHECK")
     if not checks:
         pytest.skip(f"{runtime.subject.name} did not call CHECK {said}".strip())

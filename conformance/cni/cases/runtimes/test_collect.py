@@ -8,11 +8,11 @@ import pytest
 
 from conformance.cni.runtimes.bench import RuntimeUnderTest
 from conformance.cni.runtimes.calls import RecordedCall
-from conformance.cni.runtimes.checks import came, names
+from conformance.cni.runtimes.checks import names
 from conformance.cni.runtimes.session import result_of
 from conformance.cni.runtimes.subject import GC, RESTART
 from conformance.engine.case import case
-from conformance.engine.verdict import expect
+from conformance.engine.verdict import expect, soon
 
 SPEC = "CNI 1.1 GC"
 KEYS = ("cni.dev/valid-attachments", "cni.dev/attachments")
@@ -45,7 +45,7 @@ def _runs_alone(runtime: RuntimeUnderTest) -> None:
     pod, place = runtime.pod(), runtime.seen()
     running = threading.Thread(target=lambda: runtime.attempt(pod))
     running.start()
-    came(lambda: [call for call in runtime.since(place) if call.step == "b ADD"], 5.0)
+    soon(lambda: [call for call in runtime.since(place) if call.step == "b ADD"], 5.0)
     runtime.collect(pod)
     running.join()
     calls = runtime.since(place)
@@ -104,12 +104,12 @@ def _found_out(runtime: RuntimeUnderTest) -> bool:
         return False
     runtime.use("a", version="1.1.0")
     runtime.collect()
-    return came(lambda: runtime.calls("GC"))
+    return bool(soon(lambda: runtime.calls("GC")))
 
 
 def _collected(runtime: RuntimeUnderTest, place: int) -> list[RecordedCall]:
     def found() -> list[RecordedCall]:
         return [call for call in runtime.since(place) if call.verb == "GC"]
 
-    came(lambda: len(found()) > 1)
+    soon(lambda: len(found()) > 1)
     return found()

@@ -8,10 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from conformance.cni.needs import SEVERAL_NETWORKS
 from conformance.cni.runtimes.bench import RuntimeUnderTest
 from conformance.cni.runtimes.calls import RecordedCall
-from conformance.cni.runtimes.checks import came
 from conformance.cni.runtimes.subject import RequestedPod
 from conformance.engine.case import case
-from conformance.engine.verdict import expect
+from conformance.engine.verdict import expect, soon
 from refimpl.documents import json as documents
 
 ORDER = "CNI 1.1 Lifecycle and ordering"
@@ -26,7 +25,7 @@ def test_the_networks_of_a_pod_are_attached_one_after_the_other(runtime: Runtime
     second = runtime.network("b", name=f"{runtime.name}-second")
     runtime.write(documents.dump(second), runtime.file(2))
     runtime.use("a")
-    came(lambda: second["name"] in runtime.subject.networks(), 5.0)
+    soon(lambda: second["name"] in runtime.subject.networks(), 5.0)
     pod = runtime.started()
     runtime.stop(pod)
     adds = runtime.calls("ADD")

@@ -6,10 +6,10 @@ import pytest
 
 from conformance.cni.needs import PODS, RUNTIME_NETNS
 from conformance.cni.runtimes.bench import RuntimeUnderTest
-from conformance.cni.runtimes.checks import Wrong, came, differences, names, undone
+from conformance.cni.runtimes.checks import Wrong, differences, names, undone
 from conformance.cni.runtimes.session import pod_session
 from conformance.engine.case import case
-from conformance.engine.verdict import expect
+from conformance.engine.verdict import expect, soon
 
 ORDER = "CNI 1.1 Lifecycle and ordering"
 DEL = "CNI 1.1 DEL"
@@ -48,7 +48,7 @@ def test_a_failed_add_is_followed_by_delete_of_all(runtime: RuntimeUnderTest) ->
     runtime.use("a", "b", "c")
     said = runtime.attempt()
     wanted = ["a ADD", "b ADD", "c DEL", "b DEL", "a DEL"]
-    came(lambda: runtime.steps()[:5] == wanted)
+    soon(lambda: runtime.steps()[:5] == wanted)
     rule = "an ADD that fails is followed by DEL of the whole list in reverse"
     expect(said, "a failing plugin fails the pod", wanted="an error", got="the pod runs")
     expect(runtime.steps()[:5] == wanted, rule, wanted=wanted, got=names(runtime.calls()))
@@ -110,7 +110,7 @@ def test_a_pod_that_cannot_start_after_its_add_is_deleted(runtime: RuntimeUnderT
     if not said or not runtime.calls("ADD"):
         pytest.skip(f"{runtime.subject.name}: its sandbox does not fail between ADD and its start")
     wanted = ["a ADD", "b ADD", "b DEL", "a DEL"]
-    came(lambda: runtime.steps()[:4] == wanted)
+    soon(lambda: runtime.steps()[:4] == wanted)
     expect(
         runtime.steps()[:4] == wanted,
         "a sandbox that cannot start is detached",

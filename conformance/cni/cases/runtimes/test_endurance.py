@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 
 from conformance.cni.runtimes.bench import RuntimeUnderTest
-from conformance.cni.runtimes.checks import Wrong, came, undone
+from conformance.cni.runtimes.checks import Wrong, undone
 from conformance.engine.case import case
-from conformance.engine.verdict import expect
+from conformance.engine.verdict import expect, soon
 
 ROBUST = "robustness: a plugin that hangs"
 _PATIENCE_S = 1.0
@@ -21,7 +21,7 @@ def test_a_plugin_that_hangs_costs_one_pod_until_the_deadline(runtime: RuntimeUn
     wrong = Wrong("a plugin that does not end is ended with the call, and DEL follows", "DEL")
     _hanging(runtime, wrong, "a plugin that hangs")
     _holding(runtime, wrong, "a child that keeps stdout")
-    runtime.scope.callback(lambda: came(lambda: not runtime.unended(), 8.0))
+    runtime.scope.callback(lambda: soon(lambda: not runtime.unended(), 8.0))
     wrong.settle()
 
 
@@ -32,13 +32,13 @@ def _hanging(runtime: RuntimeUnderTest, wrong: Wrong, name: str) -> None:
     said: list[str] = []
     running = threading.Thread(target=lambda: said.append(runtime.attempt(pod, _PATIENCE_S)))
     running.start()
-    came(lambda: [call for call in runtime.since(place) if call.step == "b ADD"], 5.0)
+    soon(lambda: [call for call in runtime.since(place) if call.step == "b ADD"], 5.0)
     other = runtime.attempt()
     wrong.about(name, f"another pod fails meanwhile: {other}" if other else "")
     running.join()
     wrong.about(name, "" if said[0] else "the pod runs")
     hung = [call for call in runtime.since(place) if call.step == "b ADD"][:1]
-    if not came(lambda: not any(runtime.running(call) for call in hung)):
+    if not soon(lambda: not any(runtime.running(call) for call in hung)):
         wrong.about(name, "it still runs when the call has ended")
     wrong.about(name, undone(runtime, pod, place))
     runtime.recorders.reset()
@@ -50,9 +50,9 @@ def _holding(runtime: RuntimeUnderTest, wrong: Wrong, name: str) -> None:
     runtime.use("a", "b")
     pod, place = runtime.pod(), runtime.seen()
     said = runtime.attempt(pod, _PATIENCE_S)
-    if said and not came(lambda: [call for call in runtime.since(place) if call.step == "a DEL"]):
+    if said and not soon(lambda: [call for call in runtime.since(place) if call.step == "a DEL"]):
         wrong.about(name, f"when the call has ended there is neither a pod nor DEL ({said})")
-    came(lambda: not said or [c for c in runtime.since(place) if c.step == "a DEL"], 8.0)
+    soon(lambda: not said or [c for c in runtime.since(place) if c.step == "a DEL"], 8.0)
     runtime.recorders.reset()
 
 

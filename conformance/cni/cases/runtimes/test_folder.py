@@ -8,11 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from conformance.cni.runtimes.bench import RuntimeUnderTest
-from conformance.cni.runtimes.checks import Wrong, came
+from conformance.cni.runtimes.checks import Wrong
 from conformance.cni.runtimes.killed import ASIDE, MOVED
 from conformance.cni.runtimes.subject import RESTART
 from conformance.engine.case import case
-from conformance.engine.verdict import expect
+from conformance.engine.verdict import expect, soon
 from refimpl.documents import json as documents
 
 _NOTICED_S = 2.0
@@ -84,18 +84,18 @@ def _noticed(runtime: RuntimeUnderTest, place: Callable[[Path, Path, bytes], Non
         place(source, path, documents.dump(document))
     except OSError:
         return True  # the two are not on one file system: no such link can be made there
-    found = came(taken, _NOTICED_S)
+    noticed = bool(soon(taken, _NOTICED_S))
     path.unlink()
-    return found
+    return noticed
 
 
 def _gone_noticed(runtime: RuntimeUnderTest) -> bool:
     document = runtime.network("a")
     taken = runtime.taken(document)
     runtime.write(documents.dump(document))
-    came(taken, _NOTICED_S)
+    soon(taken, _NOTICED_S)
     runtime.file().unlink()
-    return came(lambda: not taken(), _NOTICED_S)
+    return bool(soon(lambda: not taken(), _NOTICED_S))
 
 
 def _replaced(runtime: RuntimeUnderTest) -> str:
@@ -109,7 +109,7 @@ def _replaced(runtime: RuntimeUnderTest) -> str:
         document = runtime.network("a", name=f"{runtime.name}-replaced")
         taken = runtime.taken(document)
         runtime.write(documents.dump(document))
-        noticed = came(taken, _NOTICED_S)
+        noticed = soon(taken, _NOTICED_S)
     finally:
         shutil.rmtree(folder)
         aside.rename(folder)
@@ -130,7 +130,7 @@ def test_a_broken_file_is_skipped_or_told_and_does_no_harm_once_it_is_gone(
     taken = runtime.taken(second)
     runtime.write(documents.dump(second), runtime.file(2))
     broken = runtime.write(b'{"cniVersion": "1.0.0", "name": ', runtime.file(1))
-    skipped = came(taken, 1.0)
+    skipped = soon(taken, 1.0)
     if not skipped:
         ready = runtime.subject.readiness()
         expect(not ready.ready, "it is told", wanted="the network is not ready", got=ready)

@@ -10,11 +10,11 @@ from typing import Any
 
 from conformance.cni.needs import CACHE, CHOSEN_IDS, KILLS, REBOOTS, RESTARTS
 from conformance.cni.runtimes.bench import RuntimeUnderTest
-from conformance.cni.runtimes.checks import Wrong, came, names
+from conformance.cni.runtimes.checks import Wrong, names
 from conformance.cni.runtimes.session import pod_session, result_of
 from conformance.cni.runtimes.subject import RequestedPod
 from conformance.engine.case import case
-from conformance.engine.verdict import expect
+from conformance.engine.verdict import expect, soon
 
 ORDER = "CNI 1.1 Lifecycle and ordering"
 
@@ -45,7 +45,7 @@ def test_what_was_attached_before_a_reboot_is_deleted_in_the_end(runtime: Runtim
 def _freed(runtime: RuntimeUnderTest, pod: RequestedPod, rule: str) -> None:
     """DEL of both plugins, or a GC that does not list the pod: by itself or when a client asks."""
     said = runtime.ended(pod)
-    came(lambda: _is_free(runtime))
+    soon(lambda: _is_free(runtime))
     expect(
         _is_free(runtime),
         rule,

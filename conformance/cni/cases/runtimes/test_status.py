@@ -8,10 +8,9 @@ import pytest
 
 from conformance.cni.needs import PODS
 from conformance.cni.runtimes.bench import RuntimeUnderTest
-from conformance.cni.runtimes.checks import came
 from conformance.cni.runtimes.subject import Readiness, RuntimeRefusal
 from conformance.engine.case import case
-from conformance.engine.verdict import eventually, expect
+from conformance.engine.verdict import eventually, expect, soon
 
 SPEC = "CNI 1.1 STATUS"
 _PATIENCE_S = 1.0
@@ -58,8 +57,8 @@ def test_a_status_that_hangs_ends_with_the_patience_of_who_asked(runtime: Runtim
         answer = str(runtime.subject.readiness(_PATIENCE_S))
     if not runtime.calls("STATUS"):
         pytest.skip(f"{runtime.subject.name} did not call STATUS")
-    gone = came(lambda: not any(runtime.running(call) for call in runtime.calls("STATUS")), 0.5)
-    runtime.scope.callback(lambda: came(lambda: not runtime.unended(), 8.0))
+    gone = soon(lambda: not any(runtime.running(call) for call in runtime.calls("STATUS")), 0.5)
+    runtime.scope.callback(lambda: soon(lambda: not runtime.unended(), 8.0))
     expect(
         gone,
         "a STATUS that hangs ends with the question it was asked for",
