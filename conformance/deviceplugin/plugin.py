@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from threading import Event
 from typing import TYPE_CHECKING, TypeVar, cast
 
 import grpc
 
 from conformance.deviceplugin.plugins.controls import Conduct
-from conformance.deviceplugin.plugins.process import Measures
 from conformance.deviceplugin.plugins.session import Arrival
 from conformance.deviceplugin.plugins.watch import Watch
-from conformance.engine.verdict import Broken, eventually, timeout
+from conformance.engine.process import Measures
+from conformance.engine.verdict import Broken, eventually, stays
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 from refimpl.deviceplugin.api import deviceplugin_pb2_grpc as stubs
 from refimpl.deviceplugin.devicemanager.links import Link
@@ -54,28 +52,21 @@ class Plugin(Conduct):
     def until(self, predicate: Callable[[], T], what: str, deadline_s: float = REGISTER_S) -> T:
         """Waits for a true answer and returns it; Broken(what) after the deadline (of our fake: a
         shorter one), or when the plugin has ended by itself."""
-
-        def looked() -> tuple[T] | None:
-            gone = self._ended_by_itself()
-            found = predicate()
-            return (found,) if found or gone else None
-
+        limit_s = self.target.patience(deadline_s)
         try:
-            found = eventually(looked, self.target.patience(deadline_s), what)
+            return eventually(predicate, limit_s, what, unless=self._end)
         except Broken as broken:
             raise Broken(what, broken.wanted, self._so_far()) from None
-        if found and found[0]:
-            return found[0]
-        raise Broken(what, "a plugin that runs", self._so_far())
+
+    def _end(self) -> str:
+        """How the plugin has ended by itself."""
+        by_itself = not self.process.alive() and not self.process.ended_by_us
+        return self.process.fate() if by_itself else ""
 
     def _so_far(self) -> str:
         """What both sides said last."""
-        said = [f"the plugin: {self.process.fate()}"]
-        said += [f"kubelet: {note}" for note in self.kubelet.notes[-1:]]
-        return "\n  ".join(said)
-
-    def _ended_by_itself(self) -> bool:
-        return not self.process.alive() and not self.process.ended_by_us
+        notes = [f"kubelet: {note}" for note in self.kubelet.notes[-1:]]
+        return "\n  ".join([f"the plugin: {self.process.fate()}", *notes])
 
     def soon(self, predicate: Callable[[], T], deadline_s: float = REGISTER_S) -> T:
         """Waits for a true answer as `until` does; the last answer if there is none."""
@@ -85,21 +76,20 @@ class Plugin(Conduct):
 
     def stays(self, predicate: Callable[[], object], what: str, *, times: float = 1.0) -> None:
         """Watches for `quiet_s`, or that many `times` it, that it stays true; else Broken(what)."""
-        end = time.monotonic() + timeout(self.target.quiet_s * times)
-        while time.monotonic() < end:
-            if not predicate():
-                raise Broken(what, "so it stays", self._so_far())
-            Event().wait(0.01)
+        stays(predicate, self.target.quiet_s * times, what, got=self._so_far)
 
     def at_rest(self) -> Measures | None:
         """What its process holds when nothing happens: the least that is seen within `quiet_s`."""
-        end = time.monotonic() + timeout(self.target.quiet_s)
-        least = self.process.measures()
-        while least and time.monotonic() < end:
-            Event().wait(0.02)
-            now = self.process.measures() or least
-            least = Measures(min(least.fds, now.fds), min(least.threads, now.threads), now.rss)
-        return least
+        seen: list[Measures] = []
+
+        def measured() -> bool:
+            seen.extend(filter(None, [self.process.measures()]))
+            return bool(seen)
+
+        with contextlib.suppress(Broken):
+            stays(measured, self.target.quiet_s, "its process can be measured")
+        fds, threads = ([getattr(each, name) for each in seen] for name in ("fds", "threads"))
+        return Measures(min(fds), min(threads), seen[-1].rss) if seen else None
 
     # -- registration ---------------------------------------------------------------------------
 

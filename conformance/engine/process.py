@@ -8,11 +8,20 @@ from pathlib import Path
 
 import attrs
 
-__all__ = ["Measures", "last_words", "measures_of", "resident", "visible"]
+__all__ = ["Measures", "crash", "last_words", "measures_of", "resident", "visible"]
 
-# Where a program says why it dies: Go's panic, Python's traceback, a fatal line of a log.
-_DEATH = re.compile(r"^(?:panic: |fatal error: |Traceback \(most recent call last\)|F\d{4} )", re.M)
-_SHOWN = 200
+# Where a program says why it dies: Go's panic or signal, Python's traceback, a fatal line of a log.
+_DEATH = re.compile(
+    r"^(?:panic: |fatal error: |unexpected fault address|SIG[A-Z]+: "
+    r"|Traceback \(most recent call last\)|F\d{4} )",
+    re.M,
+)
+# Go: the stack of the goroutine that ran; in it the function that was called last, before the
+# runtime made a panic of it and the program perhaps another one.
+_RUNNING = re.compile(r"^goroutine \d+ .*\[running.*\]:\n((?:.+\n?)*)", re.M)
+_PANIC = re.compile(r"^panic\(", re.M)
+_FUNCTION = re.compile(r"^(?!runtime\.|panic\()([^\s(].*)\([^()]*\)$", re.M)
+_SHOWN = 300
 
 
 @attrs.frozen
@@ -49,6 +58,28 @@ def resident(pid: int) -> int:
 def last_words(log: Path, lines: int = 3) -> str:
     """What a program wrote last, for a message: from its panic on, else its last lines."""
     text = log.read_text(errors="replace").strip()
-    death = _DEATH.search(text)
-    shown = text[death.start() :].splitlines()[:lines] if death else text.splitlines()[-lines:]
+    shown = _death(text)[:lines] or text.splitlines()[-lines:]
     return "".join(f"\n  | {line[:_SHOWN]}" for line in shown)
+
+
+def crash(log: Path) -> str:
+    """The line in which a program says why it dies; empty for one that does not."""
+    return next(iter(_death(log.read_text(errors="replace"))), "")
+
+
+def _death(text: str) -> list[str]:
+    """The lines from that one on; of Go that one alone, with the function that it was in."""
+    death = _DEATH.search(text)
+    lines = text[death.start() :].splitlines() if death else []
+    place = _place(text[death.start() :]) if death else ""
+    return [f"{lines[0]} in {place}"] if place else lines
+
+
+def _place(stacks: str) -> str:
+    """The function that a Go program was in; empty where its stack is not told."""
+    running = _RUNNING.search(stacks)
+    if not running:
+        return ""
+    *_, called = _PANIC.split(running[1])
+    function = _FUNCTION.search(called)
+    return function[1] if function else ""

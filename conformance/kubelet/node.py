@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import itertools
 import shutil
-import time
 from collections.abc import Callable
 from pathlib import Path
-from threading import Event
 from typing import TypeVar
 
 from conformance.engine.revision import Revision
-from conformance.engine.verdict import Broken, eventually, expect
+from conformance.engine.verdict import Broken, eventually, stays
 from conformance.kubelet.case_podresources import CasePodResources
 from conformance.kubelet.case_pods import CasePods
 from conformance.kubelet.client import DEADLINE_S, Ability, Client
@@ -148,13 +146,11 @@ class NodeUnderTest:
     def until(self, predicate: Callable[[], T], what: str, deadline_s: float | None = None) -> T:
         """Waits until it is true; raises Broken, at once where the client has died."""
 
-        def alive() -> T:
-            value = predicate()
-            if not value and (fate := self.client.fate()):
-                raise Broken(what, "a client that lives", f"it ended: {fate}")
-            return value
+        return eventually(predicate, deadline_s or self.deadline_s, what, unless=self._end)
 
-        return eventually(alive, deadline_s or self.deadline_s, what)
+    def _end(self) -> str:
+        fate = self.client.fate()
+        return f"it ended: {fate}" if fate else ""
 
     def hasten(self, seconds: float) -> None:
         """Lets so much time pass where the client's clock can be moved; elsewhere it passes by
@@ -164,10 +160,7 @@ class NodeUnderTest:
 
     def stays(self, predicate: Callable[[], object], what: str, wanted: object) -> None:
         """Watches for a while that something remains true; raises Broken when it is not."""
-        end = time.monotonic() + self.quiet_s
-        while time.monotonic() < end:
-            expect(predicate(), what, wanted=wanted, got="it changed")
-            Event().wait(min(0.05, self.quiet_s / 4))
+        stays(predicate, self.quiet_s, what, wanted=wanted)
 
     # -- the client's life ----------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""What a kubelet has told, in the words of the suites: pods, node, metrics, last words."""
+"""What a kubelet has told, in the words of the suites: pods, node, metrics, its last error."""
 
 from __future__ import annotations
 
@@ -12,16 +12,13 @@ from refimpl.cri.api.cri_pb2 import ContainerConfig
 from refimpl.deviceplugin.kubelet import Capacity
 from refimpl.node.pods import ContainerState, PodState
 
-__all__ = ["capacity_of", "container_config", "last_words", "metrics_of", "pod_state"]
+__all__ = ["capacity_of", "container_config", "last_error", "metrics_of", "pod_state"]
 
 _STATES = ("running", "terminated", "waiting")
 _SAMPLE = re.compile(r"(?P<name>[A-Za-z_:][^\s{]*(?:\{.*\})?) (?P<value>\S+)")
 # The prefix tells devices of device plugins from those of claims.
 _PREFIX = "extended-resource:"
-_CRASH = ("panic: ", "fatal error: ", "SIG", "unexpected fault address")
-_RUNNING = re.compile(r"^goroutine \d+ .*\[running.*\]:\n((?:.+\n?)*)", re.MULTILINE)
-_FRAME = re.compile(r"^k8s\.io/kubernetes/(pkg/.+)\([^()]*\)$", re.MULTILINE)
-_ERROR = re.compile(r'err="((?:[^"\\]|\\.)*)"')
+_ERROR = re.compile(r'^[EF].*?err="((?:[^"\\]|\\.)*)"', re.M)
 
 
 def pod_state(pod: Mapping[str, Any]) -> PodState:
@@ -87,13 +84,6 @@ def metrics_of(text: str) -> dict[str, float]:
     return {sample["name"]: float(sample["value"]) for sample in samples if sample}
 
 
-def last_words(log: str, lines: int = 3) -> str:
-    """Why a Go program ended: how it crashed and in which function of Kubernetes, or its last
-    error; else the last lines."""
-    for number, line in enumerate(written := log.splitlines()):
-        if line.startswith(_CRASH):
-            running = _RUNNING.search("\n".join(written[number:]))
-            frame = running and _FRAME.search(running[1])
-            return line + (f" in {frame[1]}" if frame else "")
-    errors = [match[1] for line in written if (match := _ERROR.search(line)) and line[:1] in "EF"]
-    return errors[-1] if errors else "\n".join(written[-lines:])
+def last_error(log: str) -> str:
+    """The last one that was logged; empty if there was none."""
+    return next(reversed(_ERROR.findall(log)), "")

@@ -15,14 +15,13 @@ import urllib.request
 from collections.abc import Callable, Mapping, Sequence
 from http.client import HTTPException
 from pathlib import Path
-from threading import Event
-from time import monotonic
 from typing import Any
 
+from conformance.engine import process
 from conformance.engine.options import BadOption
 from conformance.engine.placeholders import fill, used
 from conformance.engine.supervise import Supervised
-from conformance.engine.verdict import timeout
+from conformance.engine.verdict import Broken, eventually, timeout
 from conformance.kubelet.claims import claim_status, claims_of
 from conformance.kubelet.client import ABILITIES, Ability
 from conformance.kubelet.configuration import Ports, kubeconfig, kubelet_configuration
@@ -32,7 +31,7 @@ from conformance.kubelet.machine import Machine
 from conformance.kubelet.reading import (
     capacity_of,
     container_config,
-    last_words,
+    last_error,
     metrics_of,
     pod_state,
 )
@@ -146,7 +145,7 @@ class RealKubelet:
         status = self.process.status() or 0
         if status < 0:  # a Go program with anything to say ends with 2
             return f"ended by {signal.Signals(-status).name}"
-        return f"exit status {status}: {last_words(self._log_text())}"
+        return f"exit status {status}: {self._last_words()}"
 
     def close(self) -> None:
         """Ends it and everything of it."""
@@ -306,25 +305,25 @@ class RealKubelet:
         return _HOUSEKEPT in _http_get(self._ports.read, "/metrics")
 
     def _until(self, condition: Callable[[], bool], complaint: str, limit_s: float) -> None:
-        end = monotonic() + timeout(limit_s)
-        while not condition():
-            if not self.running():
-                self._refused()
-                raise Unreachable(f"{self._command[0]}: {self.fate()}")
-            if monotonic() > end:
-                words = last_words(self._log_text())
-                raise Unreachable(f"{self._command[0]} {complaint} in {limit_s:g} s: {words}")
-            Event().wait(0.02)
+        try:
+            eventually(condition, limit_s, complaint, unless=self.fate)
+        except Broken as broken:
+            fate = self.fate()
+            self._refused()
+            words = fate or f"it {complaint} {broken.wanted}: {self._last_words()}"
+            raise Unreachable(f"{self._command[0]}: {words}") from None
 
     def _refused(self) -> None:
         """Raises BadOption if it has ended for what it was told."""
-        words = last_words(self._log_text())
+        words = self._last_words()
         crashed = words.startswith("panic: ") and "KubeletConfiguration" not in words
-        if not crashed and _REFUSALS.search(words):
+        if self.fate() and not crashed and _REFUSALS.search(words):
             raise BadOption(f"{self._command[0]} refuses {self._choices}: {words}")
 
-    def _log_text(self) -> str:
-        return self.log.read_text(errors="replace")
+    def _last_words(self) -> str:
+        """Of its log: how it crashed, else the last error, else whatever came last."""
+        error = last_error(self.log.read_text(errors="replace"))
+        return process.crash(self.log) or error or process.last_words(self.log)
 
 
 @functools.cache

@@ -7,7 +7,7 @@ import pytest
 from conformance.kubelet.reading import (
     capacity_of,
     container_config,
-    last_words,
+    last_error,
     metrics_of,
     pod_state,
 )
@@ -60,42 +60,19 @@ def test_metrics_are_names_with_labels() -> None:
     assert metrics_of(text) == {'x{a="b c",d="}"}': 3.0, "y": 1e6}
 
 
-CRASH = """I1130 00:00:00.0 1 a.go:1] "Hello"
-panic: runtime error: nil pointer
-
-goroutine 7 [running]:
-k8s.io/apimachinery/pkg/util/runtime.handle(0x1)
-\t/a.go:1
-k8s.io/kubernetes/pkg/kubelet/cm/devicemanager.(*ManagerImpl).allocate(0xc0, {0x1, 0x2})
-\t/b.go:2
-
-goroutine 8 [select]:
-k8s.io/kubernetes/pkg/other.run(0x1)
-"""
-
-
 @pytest.mark.parametrize(
     ("log", "words"),
     [
-        (
-            CRASH,
-            "panic: runtime error: nil pointer in "
-            "pkg/kubelet/cm/devicemanager.(*ManagerImpl).allocate",
-        ),
-        (
-            "SIGABRT: abort\nPC=1\n\ngoroutine 0 [idle]:\nk8s.io/kubernetes/pkg/x.y(0x1)\n",
-            "SIGABRT: abort",
-        ),
         (
             'E1 1 a.go:1] "Bad" err="first"\nI1 1 a.go:1] "Fine" err="no"\n'
             'E1 1 run.go:72] "command failed" err="said \\"no\\""\nI1 1 a.go:1] "Bye"\n',
             'said \\"no\\"',
         ),
-        ("a\nb\nc\nd\n", "b\nc\nd"),
-        ("", ""),
+        ('F1 1 a.go:1] "Bad" err="one" cause="x" err="two"\n', "one"),
+        ("a\nb\n", ""),
     ],
-    ids=["panic", "signal", "error", "lines", "nothing"],
+    ids=["error", "twice", "nothing"],
 )
-def test_the_last_words_are_those_that_tell_why(log: str, words: str) -> None:
-    """A crash with its place, else an error, else whatever came last."""
-    assert last_words(log) == words
+def test_the_last_error_is_told(log: str, words: str) -> None:
+    """Not what was logged as information, though it names an error."""
+    assert last_error(log) == words

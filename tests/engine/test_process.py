@@ -31,3 +31,46 @@ def test_the_last_words_begin_at_the_panic(tmp_path: Path) -> None:
     assert process.last_words(log) == "\n  | two\n  | three\n  | four"
     log.write_text("")
     assert process.last_words(log) == ""
+
+
+CRASH = """I1130 00:00:00.0 1 a.go:1] "Hello"
+panic: runtime error: nil pointer [recovered]
+
+goroutine 7 [running]:
+example.com/lib/runtime.handle({0x1, 0x2})
+\t/a.go:1 +0x1
+panic({0x1?, 0x2?})
+\t/go/src/runtime/panic.go:792 +0x1
+runtime.sigpanic()
+\t/go/src/runtime/signal_unix.go:925 +0x1
+example.com/driver/pkg/manager.(*Manager).allocate(0xc0, {0x1, 0x2})
+\t/b.go:2 +0x1
+main.main()
+
+goroutine 8 [select]:
+example.com/driver/pkg/other.run(0x1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (
+            CRASH,
+            "panic: runtime error: nil pointer [recovered] in"
+            " example.com/driver/pkg/manager.(*Manager).allocate",
+        ),
+        ("panic: no\n\ngoroutine 1 [running]:\nmain.main()\n\t/a.go:1\n", "panic: no in main.main"),
+        ("SIGABRT: abort\nPC=1\n\ngoroutine 0 [idle]:\nexample.com/x.y(0x1)\n", "SIGABRT: abort"),
+        ("E1 recovered\ngoroutine 1 [running]:\nmain.main()\n", ""),
+        ("a\nb\n", ""),
+    ],
+    ids=["panic", "main", "signal", "recovered", "nothing"],
+)
+def test_a_crash_is_told_with_the_function(tmp_path: Path, text: str, line: str) -> None:
+    """The one that was called when the runtime made a panic of it."""
+    log = tmp_path / "log"
+    log.write_text(text)
+    assert process.crash(log) == line
+    if line:
+        assert process.last_words(log).startswith(f"\n  | {line}")

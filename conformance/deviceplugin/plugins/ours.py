@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from conformance.deviceplugin.mutation import PluginMutant
-from conformance.deviceplugin.plugins.process import Measures, Place, measures_of
+from conformance.deviceplugin.plugins.process import Place
+from conformance.engine.process import Measures, measures_of
 from refimpl.deviceplugin.fake import FakePlugin, Pace
 from refimpl.deviceplugin.plugin.inventory import HEALTHY, UNHEALTHY
 from refimpl.deviceplugin.plugin.personas import Persona, persona_of

@@ -12,22 +12,14 @@ import attrs
 
 from conformance.deviceplugin.settings import DpSettings
 from conformance.engine.placeholders import used
+from conformance.engine.process import Measures, measures_of
 from conformance.engine.supervise import Supervised
 from refimpl.deviceplugin import illusion
 from refimpl.deviceplugin.devicemanager.layout import Layout
 
-__all__ = ["CommandProcess", "Measures", "Place", "PluginProcess"]
+__all__ = ["CommandProcess", "Place", "PluginProcess"]
 
 _OF_KUBELET = {"kubelet", "device-plugins", "registry"}
-
-
-@attrs.frozen
-class Measures:
-    """What a process holds: descriptors, threads, resident memory in bytes (0: not known)."""
-
-    fds: int
-    threads: int
-    rss: int = 0
 
 
 @attrs.frozen
@@ -170,14 +162,3 @@ def illusory(command: Sequence[str], chosen: DpSettings) -> bool:
     """Whether the command is to find its folder at the real kubelet's path."""
     named = used([*command, *chosen.env.values()]) & _OF_KUBELET
     return chosen.illusion == "always" or (chosen.illusion == "auto" and not named)
-
-
-def measures_of(pid: int) -> Measures | None:
-    """What a process of this machine holds; None for one that may not be looked at."""
-    folder = Path(f"/proc/{pid}")
-    try:
-        fds, threads = (len(os.listdir(folder / name)) for name in ("fd", "task"))
-        pages = int((folder / "statm").read_text().split()[1])
-    except OSError:
-        return None
-    return Measures(fds, threads, pages * os.sysconf("SC_PAGE_SIZE"))

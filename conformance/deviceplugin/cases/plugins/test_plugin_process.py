@@ -10,9 +10,10 @@ from conformance.deviceplugin.plugin import Plugin
 from conformance.deviceplugin.plugins.answers import Parts, kept
 from conformance.deviceplugin.plugins.needs import DEEP_FOLDER, MEASURABLE, ONE_DEVICE
 from conformance.deviceplugin.plugins.neighbours import neighbours, own_sockets
-from conformance.deviceplugin.plugins.process import Measures, PluginProcess
+from conformance.deviceplugin.plugins.process import PluginProcess
 from conformance.deviceplugin.plugins.watch import Watch
 from conformance.engine.case import case
+from conformance.engine.process import Measures
 from conformance.engine.verdict import Broken, expect
 from refimpl.deviceplugin.devicemanager.layout import KUBELET_SOCKET
 from refimpl.wire.client import Channel
