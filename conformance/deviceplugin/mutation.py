@@ -18,7 +18,7 @@ __all__ = ["PluginMutant"]
 class PluginMutant(Mutant):
     """A method named after an RPC of DevicePlugin, `(self, proceed, request, call)`, stands before
     our plugin's (ListAndWatch is a generator); `Register(self, proceed, request, channel)` before
-    its call of Register, which raises Refused. `seams` name what else of it a method stands before.
+    its call of Register, which raises Refused. Others stand before the seam that decorates them.
 
     `choices` are arguments of `FakePlugin` that differ from those of the fake under test (`persona`
     and `devices` above all). `fake` is the plugin that was started last, `process` the process that

@@ -18,9 +18,8 @@ SILENT: tuple[Ability, ...] = ("topology",)
 
 
 class KubeletMutant(Mutant):
-    """`changes` are settings of the fake kubelet that it has instead; `seams` functions of it that
-    a method stands before. `profile` is that of the kubelet it breaks, and `lacks` what this one is
-    not able to do.
+    """`changes` are settings of the fake kubelet that it has instead. `profile` is that of the
+    kubelet it breaks, and `lacks` what this one is not able to do.
     """
 
     profile: ClassVar[str] = "ideal"

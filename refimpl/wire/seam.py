@@ -7,11 +7,13 @@ import functools
 import importlib
 from collections.abc import Callable, Iterator
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 from attrs import frozen
 
 __all__ = ["Seam"]
+
+_Bend = TypeVar("_Bend", bound=Callable[..., Any])
 
 
 @frozen
@@ -27,6 +29,17 @@ class Seam:
         name = function.__qualname__
         modules = [user.__name__ for user in users] or [function.__module__]
         return cls(tuple((module, name) for module in modules))
+
+    def __call__(self, bend: _Bend) -> _Bend:
+        """The bend, marked as one that is to stand here (`Seam.where` says so)."""
+        vars(bend)["seam"] = self
+        return bend
+
+    @staticmethod
+    def where(bend: object) -> Seam | None:
+        """Where that bend is to stand; None if nothing was said."""
+        seam = getattr(bend, "seam", None)
+        return seam if isinstance(seam, Seam) else None
 
     @contextlib.contextmanager
     def bent(self, bend: Callable[..., Any]) -> Iterator[None]:

@@ -31,4 +31,4 @@ def test_every_seam_is_a_function_where_it_says(seam: Seam) -> None:
 def test_every_seam_is_one_of_some_mutant() -> None:
     """A fake exports no more than is bent."""
     kinds = mutants.classes("deviceplugin").values()
-    assert {*exported()} <= {seam for kind in kinds for seam in kind.seams.values()}
+    assert {*exported()} <= {seam for kind in kinds for seam in kind.seams().values()}

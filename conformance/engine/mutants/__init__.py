@@ -10,9 +10,9 @@ class ForgetsReadOnly(DriverMutant):
     NodePublishVolume = clears("readonly")
 ```
 
-`kills` are the cases that have to notice. The rest is choices of the fake, and bends: methods named
-after an RPC, a verb or an entry of `seams`, that stand before what they are named after. Most are
-made by a combinator; what no combinator says is written out as `(self, proceed, *arguments)`.
+`kills` are the cases that have to notice. The rest is choices of the fake, and bends: methods that
+stand before the RPC or verb that they are named after, or before a seam of the fake that decorates
+them. Most are made by a combinator; what none says is written out as (self, proceed, *arguments).
 
 `python -m conformance.engine.matrix` runs the suite against each, prints the kill matrix and
 fails when the fake fails a case, a mutant survives what it names, or a case has no killer.
@@ -42,7 +42,7 @@ from conformance.engine.mutants.combinators import (
 from conformance.engine.mutants.fields import GONE
 from conformance.engine.mutants.loading import classes, command, fake, load
 from conformance.engine.mutants.mutant import Interposed, Mutant, bent, standing
-from conformance.engine.mutants.notes import Notes
+from conformance.engine.mutants.notes import Notes, Own
 
 __all__ = [
     "ANY",
@@ -51,6 +51,7 @@ __all__ = [
     "Interposed",
     "Mutant",
     "Notes",
+    "Own",
     "after",
     "answers",
     "argument",

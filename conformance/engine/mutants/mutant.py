@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, ClassVar
 
@@ -13,7 +14,11 @@ __all__ = ["Interposed", "Mutant", "bent", "standing"]
 
 
 class Mutant:
-    """One small breach. `fake` is the running fake it breaks."""
+    """One small breach. `fake` is the running fake it breaks.
+
+    A method has the arguments (proceed, *arguments). It stands before what it is named after, or
+    before the seam that decorates it; the object whose method that is, is `proceed.__self__`.
+    """
 
     kills: ClassVar[Collection[str]] = ()
     shaped_by: ClassVar[tuple[str, ...]] = ()
@@ -21,10 +26,6 @@ class Mutant:
 
     by_name: ClassVar[Mapping[str, Seam]] = {}
     """Where a method of that name stands, if there is one."""
-
-    seams: ClassVar[Mapping[str, Seam]] = {}
-    """Where other methods stand. Their arguments are (proceed, *arguments); the object whose method
-    is bent is `proceed.__self__`."""
 
     fake: Any = None
 
@@ -41,6 +42,13 @@ class Mutant:
         plain = next(kind for kind in cls.__mro__ if "shaped_by" in vars(kind))
         own = {name: each for name, each in cls.chosen().items() if each != vars(plain)[name]}
         return repr(own) if own else ""
+
+    @classmethod
+    def seams(cls) -> dict[str, Seam]:
+        """Where its methods stand inside of the fake, by their names."""
+        named = {name: seam for name, seam in cls.by_name.items() if hasattr(cls, name)}
+        marked = {name: Seam.where(inspect.getattr_static(cls, name)) for name in dir(cls)}
+        return {**named, **{name: seam for name, seam in marked.items() if seam}}
 
     def started(self) -> None:
         """Called once the fake serves; for breaches of its state or its surroundings."""
@@ -64,10 +72,9 @@ class Interposed:
 
 @contextlib.contextmanager
 def standing(mutant: Mutant | None) -> Iterator[None]:
-    """Has the mutant's methods stand before the functions that its seams are."""
+    """Has the mutant's methods stand before their seams."""
     with contextlib.ExitStack() as stack:
         if mutant is not None:
-            named = {name: seam for name, seam in mutant.by_name.items() if hasattr(mutant, name)}
-            for name, seam in {**named, **mutant.seams}.items():
+            for name, seam in mutant.seams().items():
                 stack.enter_context(seam.bent(getattr(mutant, name)))
         yield

@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
 
 from conformance.engine.mutants import fields
 
-__all__ = ["Noted", "Notes"]
+__all__ = ["Noted", "Notes", "Own"]
+
+_Value = TypeVar("_Value")
+
+
+class Own(Generic[_Value]):
+    """An attribute that each mutant has for itself: `seen = Own(set)`."""
+
+    def __init__(self, make: Callable[[], _Value]) -> None:
+        self._make = make
+
+    def __set_name__(self, _owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, mutant: object, _kind: type) -> _Value:
+        value: _Value = vars(mutant).setdefault(self._name, self._make())
+        return value
 
 
 class Notes:

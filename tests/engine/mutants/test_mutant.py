@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from conformance.engine.mutants import Interposed, Mutant, bent, standing
+from conformance.engine.mutants import Interposed, Mutant, Own, bent, standing
 from refimpl.wire.seam import Seam
 
 
@@ -33,12 +33,15 @@ class PlaysTwice(Mutant):
         return f"{proceed(request, call)}, {proceed('again', call)}"
 
 
+PLAY = Seam.of(Toys.Play)
+
+
 class Inside(Mutant):
-    """Stands before a method by a seam, and before another one by its name."""
+    """Stands before one method that it says, and before another one by its name."""
 
-    by_name: ClassVar[Mapping[str, Seam]] = {"Stop": Seam.of(Toys.Stop), "Play": Seam.of(Toys.Play)}
-    seams: ClassVar[Mapping[str, Seam]] = {"played": Seam.of(Toys.Play)}
+    by_name: ClassVar[Mapping[str, Seam]] = {"Stop": Seam.of(Toys.Stop), "Play": PLAY}
 
+    @PLAY
     def played(self, proceed: Any, request: str, call: object) -> str:
         return f"{proceed.__self__.name}: {proceed(request.upper(), call)}"
 
@@ -75,3 +78,14 @@ def test_no_mutant_stands_nowhere() -> None:
     """As for the fake itself."""
     with standing(None):
         assert Toys().Play("ball", None) == "played ball"
+
+
+def test_what_a_mutant_keeps_is_its_own() -> None:
+    """Made when it is first asked for."""
+
+    class Keeps(Mutant):
+        seen = Own(list[int])
+
+    one, other = Keeps(), Keeps()
+    one.seen.append(1)
+    assert (one.seen, other.seen) == ([1], [])
