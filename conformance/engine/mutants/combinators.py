@@ -54,16 +54,17 @@ def before(change: Change, *, when: Condition = None) -> Bend:
     return argument(0, change, when=when)
 
 
-def argument(which: int | str, change: Change, *, when: Condition = None) -> Bend:
-    """`change` of one argument before the call, by its place or its name."""
+def argument(which: int | str, value: Any, *, when: Condition = None) -> Bend:
+    """One argument of the call, by its place or its name, has this value, or what a function makes
+    of its value."""
 
     def bent(mutant: Any, proceed: Bend, *given: Any, **named: Any) -> Any:
         if _holds(when, mutant, given):
-            arguments: Any = dict(named) if isinstance(which, str) else [*given]
-            if isinstance(which, str):
-                named = arguments
-            arguments[which] = _changed(change, _own(arguments[which]))
-            given = given if isinstance(which, str) else tuple(arguments)
+            places: dict[Any, Any] = {**dict(enumerate(given)), **named}
+            changes = callable(value)
+            places[which] = _changed(value, _own(places[which])) if changes else value
+            given = tuple(places[place] for place in range(len(given)))
+            named = {name: places[name] for name in named}
         return proceed(*given, **named)
 
     return bent

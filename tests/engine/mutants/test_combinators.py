@@ -98,6 +98,7 @@ def test_any_argument_can_be_changed() -> None:
 
     assert argument(1, lambda two: two * 2)(None, add, 1, 2) == (1, 4, 0)
     assert argument("three", lambda three: -three)(None, add, 1, 2, three=3) == (1, 2, -3)
+    assert argument(1, None)(None, add, 1, 2) == (1, None, 0)
     assert argument(0, lambda _: 9, when=lambda one: one > 1)(None, add, 1, 2) == (1, 2, 0)
 
 
