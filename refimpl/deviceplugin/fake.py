@@ -254,7 +254,7 @@ class FakePlugin:
 
     def _write_cdi(self, *more: str) -> None:
         if self._cdi_dir is not None and self._registrars:
-            ids = [*(device.id for device in self.devices), *more]
+            ids = list(dict.fromkeys([*(device.id for device in self.devices), *more]))
             if ids:  # a CDI file has a device at least
                 self._cdi_file = write_cdi(self.resource, ids, self._cdi_dir)
 

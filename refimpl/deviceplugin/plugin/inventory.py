@@ -38,10 +38,12 @@ class Inventory:
             return self._device(id)
 
     def add(self, device: Device) -> None:
-        """Adds a device. ValueError for an id that is taken or empty."""
+        """Adds a device, or takes one back that is about to leave. ValueError for an id that is
+        taken or empty."""
         with self._changed:
-            if not device.id or device.id in self._devices:
+            if not device.id or device.id in self._devices.keys() - self._leaving:
                 raise ValueError(f"device {device.id!r}: an id is not empty, and of one device")
+            self._leaving.discard(device.id)
             self._devices[device.id] = device
             self._touch()
 

@@ -57,6 +57,16 @@ def test_a_device_stays_while_something_is_allocated() -> None:
     assert [device.id for device in inventory.devices] == ["b"]
 
 
+def test_a_device_that_is_about_to_leave_can_come_back() -> None:
+    """The answer may be read before the plugin knows that it is out."""
+    inventory = Inventory([Device("a")])
+    inventory.allocating()
+    inventory.remove("a")
+    inventory.add(Device("a"))
+    inventory.answered()
+    assert inventory.devices == (Device("a"),)
+
+
 def test_what_is_not_there_or_there_already_is_said() -> None:
     """The control socket makes 404 and 400 of these."""
     inventory = Inventory([Device("a")])
