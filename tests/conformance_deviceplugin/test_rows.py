@@ -5,10 +5,10 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from conformance.deviceplugin.cases.topology import test_topology_hints as hints
-from conformance.deviceplugin.cases.topology import test_topology_merge as merge
-from conformance.deviceplugin.cases.topology import test_topology_placement as placement
-from conformance.deviceplugin.cases.topology import test_topology_selection as selection
+from conformance.deviceplugin.cases.topology import test_hints as hints
+from conformance.deviceplugin.cases.topology import test_merge as merge
+from conformance.deviceplugin.cases.topology import test_placement as placement
+from conformance.deviceplugin.cases.topology import test_selection as selection
 from conformance.deviceplugin.vectors import vectors
 from conformance.deviceplugin.vectors.rows import cases_of
 from conformance.engine import cases
