@@ -7,20 +7,20 @@ changed: the kernel counts generations of its rules, and asking for the number c
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
 import re
 import shutil
-import socket
-import struct
 import subprocess
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from refimpl.cni.host import netlink
+
 __all__ = ["Firewall", "flat", "missing_tools"]
 
-_NETLINK_NETFILTER: Final = 12
 _GET_GENERATION: Final = 10 << 8 | 16  # NFNL_SUBSYS_NFTABLES, NFT_MSG_GETGEN
+_GENERATION_ID: Final = 1  # NFTA_GEN_ID
+_ANY_FAMILY: Final = bytes(4)  # nfgenmsg
 _LEGACY: Final = ("ip_tables_names", "ip6_tables_names")
 _SYSTEM: Final = "/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin"
 _UNTOUCHED: Final = re.compile(r":[A-Z]+ ACCEPT\b")
@@ -152,21 +152,11 @@ def _legacy_tables() -> str:
     return "".join(texts)
 
 
-_sequence = itertools.count(1)
-
-
 def _generation() -> int:
     """The kernel's number of the rules now, -1 where it has no nftables (nfnetlink)."""
     try:
-        with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _NETLINK_NETFILTER) as asker:
-            asker.settimeout(_DEADLINE_S)
-            ask = struct.pack("=IHHIIBBH", 20, _GET_GENERATION, 1, next(_sequence), 0, 0, 0, 0)
-            asker.send(ask)
-            answer = asker.recv(4096)
-    except OSError:  # this kernel has no netfilter
+        answer = netlink.ask(netlink.NETFILTER, _GET_GENERATION, _ANY_FAMILY)
+    except OSError:  # this kernel has no netfilter, or one without nftables
         return -1
-    kind = struct.unpack_from("=H", answer, 4)[0]
-    if kind >> 8 != 10:  # an error message: netfilter without nftables
-        return -1
-    number: int = struct.unpack_from(">I", answer, 24)[0]
-    return number
+    generation = netlink.attributes(answer[len(_ANY_FAMILY) :])[_GENERATION_ID]
+    return int.from_bytes(generation, "big")

@@ -1,25 +1,26 @@
-"""The kernel as a host: real namespaces, links and rules, read and changed through rtnetlink.
+"""The kernel as a host: real namespaces, links and rules, read and changed through netlink.
 
 Belongs inside a sandbox (`sandbox.enter`), whose network namespace is the host's side. Works in the
-calling thread: another namespace is read by stepping into it for the moment and opening the socket
-there, so no process is started and nothing stays open that would keep a namespace alive.
+calling thread: another namespace is read or changed by stepping into it for the moment, so no
+process is started and nothing stays open that would keep a namespace alive.
 """
 
 from __future__ import annotations
 
 import contextlib
-import functools
+import errno
 import ipaddress
 import itertools
 import os
 import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from refimpl.cni.host import netlink, syscalls
+from refimpl.cni.host import changes, readings, syscalls
 from refimpl.cni.host.firewall import Firewall
 from refimpl.cni.host.kinds import makes
+from refimpl.cni.host.netlink import IFLA, Kind, dump
 from refimpl.cni.host.views import HOST, HostError, Link, NamespaceView, RouteView, Snapshot, tree
 
 __all__ = ["Kernel"]
@@ -53,7 +54,7 @@ class Kernel:
         except FileExistsError:
             raise HostError(f"namespace {path} exists already: choose another name") from None
         with syscalls.inside(None):
-            syscalls.bring_up("lo")
+            changes.bring_up("lo")
             syscalls.mount("/proc/thread-self/ns/net", str(path), flags=_BIND)
         return str(path)
 
@@ -62,10 +63,10 @@ class Kernel:
         and the ends of pairs that are left on the host's side with them."""
         if not _is_namespace(path) or os.path.islink(path):  # a process's own, seen through /proc
             return
-        with _opened(path) as route:
-            for message in route.get_links():
-                if message["index"] != 1:  # the loopback, which stays
-                    _if_there(functools.partial(route.link, "del", index=message["index"]))
+        with _at(path):
+            for index in _indexes().values():
+                if index != 1:  # the loopback, which stays
+                    _delete_link(index)
         self._firewall.forget()
         syscalls.umount(path)
         os.unlink(path)
@@ -85,41 +86,41 @@ class Kernel:
     def snapshot(self, *paths: str | os.PathLike[str]) -> Snapshot:
         """The host's side, every namespace in /run/netns, packet filters, /run/netns, the paths."""
         places = [None, *(str(path) for path in _namespaces())]
-        readings, firewall = {}, list[str]()
+        found, firewall = {}, list[str]()
         for place in places:
             with _at(place):
-                readings[place or HOST] = netlink.read()
+                found[place or HOST] = readings.read()
                 where = f"in {place}: " if place else ""
                 firewall += [f"{where}{line}" for line in self._firewall.lines()]
         files = {**_files(_NAMED), **tree(*paths)}
-        return Snapshot(netlink.paired(readings), tuple(firewall), files)
+        return Snapshot(readings.paired(found), tuple(firewall), files)
 
     def delete_link(self, netns: str | None, name: str) -> None:
         """Removes a link and with it the other end of a pair."""
-        self._change(netns, name, lambda route, index: route.link("del", index=index))
+        self._change(netns, name, changes.delete_link)
 
     def flush_addresses(self, netns: str | None, name: str) -> None:
         """Takes every address off a link; routes through it that depend on one go too."""
-        self._change(netns, name, lambda route, index: route.flush_addr(index=index))
+        self._change(netns, name, changes.flush_addresses)
 
     def set_down(self, netns: str | None, name: str) -> None:
         """Takes a link down; the kernel drops the routes through it."""
-        self._change(netns, name, lambda route, index: route.link("set", index=index, state="down"))
+        self._change(netns, name, changes.set_down)
 
     def set_mac(self, netns: str | None, name: str, mac: str) -> None:
         """Gives a link another hardware address."""
-        self._change(netns, name, lambda route, index: route.link("set", index=index, address=mac))
+        self._change(netns, name, lambda index: changes.set_mac(index, mac))
 
     def delete_route(self, netns: str | None, dst: str) -> None:
         """Removes every route to a destination, in all tables."""
         wanted = str(ipaddress.ip_network(dst, strict=False))
-        with _opened(netns) as route:
-            names = {link.get("ifname"): link["index"] for link in route.get_links()}
-            found = [one for one in netlink.read().view.routes if one.dst == wanted]
-            for one in found:
-                with _told(f"deleting the route to {wanted} {_in(netns)}"):
-                    _if_there(functools.partial(route.route, "del", **_route(one, names)))
-        if not found:
+        with _at(netns):
+            indexes = _indexes()
+            routes = [route for route in readings.read().view.routes if route.dst == wanted]
+            for route in routes:
+                with _refusals(f"deleting the route to {wanted} {_in(netns)}"):
+                    changes.delete_route(route, indexes)
+        if not routes:
             raise HostError(f"no route to {wanted} {_in(netns)}: nothing to delete")
 
     def add_link(self, netns: str | None, name: str) -> None:
@@ -138,16 +139,12 @@ class Kernel:
 
     def add_address(self, netns: str | None, name: str, address: str) -> None:
         """The kernel makes the route to the address's network where the link is up."""
-
-        def add(route: Any, index: int) -> None:
-            route.addr("add", index=index, address=address)
-
-        self._change(netns, name, add)
+        self._change(netns, name, lambda index: changes.add_address(index, address))
 
     def add_route(self, netns: str | None, dst: str, gw: str) -> None:
         """In the main table; the link is that of the gateway's network."""
-        with _opened(netns) as route, _told(f"adding a route to {dst} by {gw} {_in(netns)}"):
-            route.route("add", dst=dst, gateway=gw)
+        with _at(netns), _refusals(f"adding a route to {dst} by {gw} {_in(netns)}"):
+            changes.add_route(dst, gw)
 
     def supports(self, kind: str) -> bool:
         """Whether the kernel makes links of a kind, found once by making one out of sight."""
@@ -164,21 +161,21 @@ class Kernel:
 
     def _view(self, netns: str | None) -> NamespaceView:
         place = netns or HOST
-        readings = {place: _read(netns)}
-        if any(not readings[place].view.links[name].peer for name in readings[place].ends):
+        found = {place: _read(netns)}
+        if any(not found[place].view.links[name].peer for name in found[place].ends):
             for other in (None, *(str(path) for path in _namespaces())):
                 if not _same(netns, other):
-                    readings[other or HOST] = _read(other)
-        return netlink.paired(readings)[place]
+                    found[other or HOST] = _read(other)
+        return readings.paired(found)[place]
 
-    def _change(self, netns: str | None, name: str, act: Callable[[Any, int], object]) -> None:
-        with _opened(netns) as route:
-            found = route.link_lookup(ifname=name)
-            if not found:
-                there = ", ".join(sorted(link.get("ifname") for link in route.get_links()))
+    def _change(self, netns: str | None, name: str, act: Callable[[int], None]) -> None:
+        with _at(netns):
+            indexes = _indexes()
+            if name not in indexes:
+                there = ", ".join(sorted(indexes))
                 raise HostError(f"no link {name} {_in(netns)}: there are {there}")
-            with _told(f"changing link {name} {_in(netns)}"):
-                act(route, found[0])
+            with _refusals(f"changing link {name} {_in(netns)}"):
+                act(indexes[name])
 
 
 def _in(netns: str | None) -> str:
@@ -187,20 +184,25 @@ def _in(netns: str | None) -> str:
 
 def _pair(netns: str | None, name: str, far: int, other: str) -> None:
     """A veth pair from a namespace to the one behind an open file, both ends up."""
-    with _opened(netns) as route, _told(f"adding link {name} {_in(netns)}"):
-        peer = {"ifname": other, "net_ns_fd": far}
-        route.link("add", ifname=name, kind="veth", peer=peer)
-        route.link("set", ifname=name, state="up")
+    with _at(netns), _refusals(f"adding link {name} {_in(netns)}"):
+        changes.add_pair(name, other, far)
+        changes.bring_up(name)
     with syscalls.inside(far):
-        syscalls.bring_up(other)
+        changes.bring_up(other)
 
 
-def _route(one: RouteView, names: dict[str, int]) -> dict[str, Any]:
-    wanted = {"gateway": one.gw, "oif": names.get(one.dev), "priority": one.priority}
-    given = {key: value for key, value in wanted.items() if value}
-    kinds = {"blackhole", "unreachable", "prohibit"}
-    kind = {"type": one.dev} if one.dev in kinds and one.dev not in names else {}
-    return {"dst": one.dst, "table": one.table or 254, "scope": one.scope, **given, **kind}
+def _indexes() -> dict[str, int]:
+    """The numbers of the links here, by name."""
+    return {link.text(IFLA.IFNAME): link.fixed[2] for link in dump(Kind.LINKS)}
+
+
+def _delete_link(index: int) -> None:
+    """Both ends of a pair go together: the second is gone already."""
+    try:
+        changes.delete_link(index)
+    except OSError as error:
+        if error.errno != errno.ENODEV:
+            raise
 
 
 @contextlib.contextmanager
@@ -220,40 +222,19 @@ def _at(netns: str | None) -> Iterator[None]:
         yield
 
 
-@contextlib.contextmanager
-def _opened(netns: str | None) -> Iterator[Any]:
-    """An IPRoute in a namespace, and the calling thread there with it. Raises HostError."""
-    # Late: it takes a seventh of a second, and only who changes something needs it.
-    from pyroute2 import IPRoute
-
-    with _at(netns), IPRoute() as route:
-        yield route
-
-
-def _read(netns: str | None) -> netlink.Reading:
+def _read(netns: str | None) -> readings.Reading:
     with _at(netns):
-        return netlink.read()
+        return readings.read()
 
 
 @contextlib.contextmanager
-def _told(asked: str) -> Iterator[None]:
-    from pyroute2 import NetlinkError
-
+def _refusals(asked: str) -> Iterator[None]:
+    """What the kernel refuses becomes a HostError that says what was asked."""
     try:
         yield
-    except NetlinkError as error:
-        raise HostError(f"{asked}: the kernel answers {os.strerror(error.code)}") from error
-
-
-def _if_there(act: Callable[[], object]) -> None:
-    """Both ends of a pair, and the routes of one link, go together: the second is gone already."""
-    from pyroute2 import NetlinkError
-
-    try:
-        act()
-    except NetlinkError as error:
-        if error.code not in (3, 19):  # ESRCH for a route, ENODEV for a link
-            raise
+    except OSError as error:
+        words = os.strerror(error.errno or 0)
+        raise HostError(f"{asked}: the kernel answers {words}") from error
 
 
 def _is_namespace(path: str | os.PathLike[str]) -> bool:

@@ -1,215 +1,188 @@
-"""What rtnetlink says about one namespace, turned into the views of a host.
+"""Netlink: how the kernel is asked about links and told to change them, as bytes packed and taken
+apart (netlink(7), rtnetlink(7)).
 
-Times, counters and what a kernel adds by itself (link-local IPv6 addresses with their routes, the
-local table, default rules and queues) are left out: they differ between two looks at one state.
-Numbers are those of linux/if_link.h, if_addr.h, rtnetlink.h, fib_rules.h and pkt_sched.h.
+All of it is here and by hand, as a snapshot before and after every act of a case is read through
+it: a library that decodes every attribute takes milliseconds a link. Every exchange has a socket of
+its own, in the namespace of the calling thread.
 """
 
 from __future__ import annotations
 
-import ipaddress
+import os
 import socket
 import struct
-from collections.abc import Iterable, Iterator, Mapping
+import sys
+from collections.abc import Iterator, Mapping
+from enum import IntEnum
 from typing import Final
 
-from attrs import evolve, frozen
+from attrs import frozen
 
-from refimpl.cni.host.rtnetlink import Kind, Message, attributes, dump
-from refimpl.cni.host.views import Link, NamespaceView, RouteView
+__all__ = [
+    "IFA",
+    "IFLA",
+    "NETFILTER",
+    "RTA",
+    "Kind",
+    "Message",
+    "ask",
+    "attributes",
+    "change",
+    "dump",
+    "head",
+    "pack",
+]
 
-__all__ = ["Reading", "paired", "read"]
+NETFILTER: Final = 12
+"""The protocol of the packet filter (linux/netlink.h)."""
 
-_UP, _LOOPBACK = 0x1, 0x8
-_MAC, _NAME, _MTU, _LINK, _MASTER, _LINKINFO, _OTHER_NAMESPACE = 1, 3, 4, 5, 10, 18, 37
-_ADDRESS, _LOCAL = 1, 2
-_DST, _OIF, _GATEWAY, _PRIORITY, _METRICS, _MULTIPATH, _TABLE, _VIA = 1, 4, 5, 6, 8, 9, 15, 18
-_METRIC_MTU, _METRIC_ADVMSS = 2, 8
-_RULE_DST, _RULE_SRC, _RULE_IIF, _RULE_MARK, _RULE_OIF = 1, 2, 3, 10, 17
-_QUEUE_KIND, _QUEUE_OPTIONS, _TBF_PARMS = 1, 2, 1
+_HEADER: Final = struct.Struct("=IHHII")  # length, type, flags, sequence, port
+_ATTRIBUTE: Final = struct.Struct("=HH")
+_REQUEST, _ACKNOWLEDGE, _DUMP, _INTERRUPTED = 0x1, 0x4, 0x300, 0x10
+_ERROR, _DONE = 2, 3
+_TYPE_MASK: Final = 0x3FFF
+_DEADLINE_S: Final = 10.0
+_PIECE: Final = 1 << 16  # a kernel packs a dump into pieces of half of that at most
+_ATTEMPTS: Final = 20
 
-_CLONED, _BY_KERNEL = 0x200, 2
-_LOCAL_TABLE, _MAIN_TABLE = 255, 254
-_ROUTES: Final = {1: "", 6: "blackhole", 7: "unreachable", 8: "prohibit"}
-"""Kinds of routes that are shown (rtm_type), those without a link under their name as `dev`."""
-_IPV6_METRIC: Final = 1024
-_FAMILIES: Final = {socket.AF_INET: ("inet", "0.0.0.0"), socket.AF_INET6: ("inet6", "::")}
-_DEFAULT_RULES: Final = {(0, 255), (32766, 254), (32767, 253)}
-_DEFAULT_QUEUES: Final = {"", "noqueue", "noop", "mq", "pfifo_fast", "fq_codel", "pfifo", "fq"}
-_PLACES: Final = {0xFFFF_FFFF: "root", 0xFFFF_FFF1: "ingress"}
+
+class Kind(IntEnum):
+    """What can be dumped, by the number of the request."""
+
+    LINKS = 18
+    ADDRESSES = 22
+    ROUTES = 26
+    RULES = 34
+    QUEUES = 38
+
+
+class IFLA:
+    """Attributes of links (linux/if_link.h)."""
+
+    ADDRESS, IFNAME, MTU, LINK, MASTER, LINKINFO = 1, 3, 4, 5, 10, 18
+    NET_NS_FD, LINK_NETNSID = 28, 37
+    INFO_KIND, INFO_DATA = 1, 2  # inside of LINKINFO
+
+
+class IFA:
+    """Attributes of addresses (linux/if_addr.h)."""
+
+    ADDRESS, LOCAL = 1, 2
+
+
+class RTA:
+    """Attributes of routes (linux/rtnetlink.h)."""
+
+    DST, OIF, GATEWAY, PRIORITY, METRICS, MULTIPATH, TABLE, VIA = 1, 4, 5, 6, 8, 9, 15, 18
+    METRIC_MTU, METRIC_ADVMSS = 2, 8  # inside of METRICS
+
+
+_FIXED: Final = {
+    Kind.LINKS: struct.Struct("=BxHiII"),  # ifinfomsg: family, type, index, flags, change
+    Kind.ADDRESSES: struct.Struct("=BBBBI"),  # ifaddrmsg: family, length, flags, scope, index
+    Kind.ROUTES: struct.Struct("=8BI"),  # rtmsg
+    Kind.RULES: struct.Struct("=8BI"),  # fib_rule_hdr
+    Kind.QUEUES: struct.Struct("=B3xiIII"),  # tcmsg: family, index, handle, parent, info
+}
 
 
 @frozen
-class Reading:
-    """One namespace as it was read. `ends` gives, by name, the numbers of both ends of each veth
-    whose other end lies in another namespace: (its own, the other's there)."""
+class Message:
+    """One object: the members of its fixed part in order, and its attributes by number."""
 
-    view: NamespaceView
-    ends: Mapping[str, tuple[int, int]]
+    fixed: tuple[int, ...]
+    attributes: Mapping[int, bytes]
 
+    def number(self, name: int) -> int:
+        """An attribute that is an unsigned 32-bit number, 0 without it."""
+        return int.from_bytes(self.attributes.get(name, b"")[:4], sys.byteorder)
 
-def read() -> Reading:
-    """Everything of the calling thread's namespace. Raises OSError."""
-    found = dump(Kind.LINKS)
-    names = {message.fixed[2]: message.text(_NAME) for message in found}
-    addresses = _addresses(dump(Kind.ADDRESSES))
-    links = [_link(message, names, addresses) for message in found]
-    view = NamespaceView(
-        links={link.name: link for link in links},
-        routes=tuple(_routes(dump(Kind.ROUTES), names)),
-        rules=(*_rules(dump(Kind.RULES)), *_queues(dump(Kind.QUEUES), names)),
-    )
-    ends = {
-        message.text(_NAME): (message.fixed[2], message.number(_LINK))
-        for message in found
-        if _OTHER_NAMESPACE in message.attributes and _kind(message) == "veth"
-    }
-    return Reading(view, ends)
+    def text(self, name: int) -> str:
+        """An attribute that is a zero-terminated text, "" without it."""
+        return self.attributes.get(name, b"").rstrip(b"\0").decode(errors="replace")
 
 
-def paired(readings: Mapping[str, Reading]) -> dict[str, NamespaceView]:
-    """The views, with the names of those other ends that lie in another namespace read here."""
-    return {place: _with_peers(place, readings) for place in readings}
+def dump(kind: Kind) -> list[Message]:
+    """All objects of a kind in the calling thread's namespace. Raises OSError."""
+    for _ in range(_ATTEMPTS):
+        messages = _dumped(kind)
+        if messages is not None:
+            return messages
+    raise OSError(f"{kind.name.lower()} changed during each of {_ATTEMPTS} readings of them")
 
 
-def _with_peers(place: str, readings: Mapping[str, Reading]) -> NamespaceView:
-    reading = readings[place]
-    elsewhere = {
-        # Both ends name each other by number; a number alone is not unique between namespaces.
-        (other, own): name
-        for where, found in readings.items()
-        if where != place
-        for name, (own, other) in found.ends.items()
-    }
-    links = {
-        name: evolve(link, peer=link.peer or elsewhere.get(reading.ends.get(name, (0, 0)), ""))
-        for name, link in reading.view.links.items()
-    }
-    return evolve(reading.view, links=links)
+def change(kind: Kind, request: int, flags: int, *parts: bytes) -> None:
+    """Has the kernel act on an object of a kind and waits for its word. `request` is the number of
+    the act, `parts` its head and attributes. Raises OSError."""
+    what = f"changing {kind.name.lower()}"
+    for _ in _answers(socket.NETLINK_ROUTE, request, flags | _ACKNOWLEDGE, b"".join(parts), what):
+        pass
 
 
-def _kind(message: Message) -> str:
-    info = attributes(message.attributes.get(_LINKINFO, b""))
-    return info.get(1, b"").rstrip(b"\0").decode()
+def ask(protocol: int, request: int, body: bytes) -> bytes:
+    """The body of the one message that answers a request. Raises OSError."""
+    return next(_answers(protocol, request, 0, body, "netlink"))[1]
 
 
-def _link(
-    message: Message, names: Mapping[int, str], addresses: Mapping[int, Iterable[str]]
-) -> Link:
-    _family, _type, index, flags, _change = message.fixed
-    kind = "loopback" if flags & _LOOPBACK else _kind(message)
-    beside = kind == "veth" and _OTHER_NAMESPACE not in message.attributes
-    return Link(
-        name=message.text(_NAME),
-        mac=message.attributes.get(_MAC, b"").hex(":"),
-        mtu=message.number(_MTU),
-        up=bool(flags & _UP),
-        addresses=tuple(sorted(addresses.get(index, ()))),
-        kind=kind,
-        master=names.get(message.number(_MASTER), ""),
-        peer=names.get(message.number(_LINK), "") if beside else "",
-    )
+def attributes(data: bytes) -> dict[int, bytes]:
+    """The attributes of a message or of a nested attribute; of several of one number the last."""
+    members: dict[int, bytes] = {}
+    at = 0
+    while at + 4 <= len(data):
+        length, kind = _ATTRIBUTE.unpack_from(data, at)
+        if length < 4:
+            break
+        members[kind & _TYPE_MASK] = data[at + 4 : at + length]
+        at += length + 3 & ~3
+    return members
 
 
-def _addresses(messages: Iterable[Message]) -> dict[int, list[str]]:
-    found: dict[int, list[str]] = {}
-    for message in messages:
-        _family, length, _flags, _scope, index = message.fixed
-        # On a point-to-point link _ADDRESS is the other side's.
-        packed = message.attributes.get(_LOCAL) or message.attributes[_ADDRESS]
-        address = ipaddress.ip_address(packed)
-        if not (address.version == 6 and address.is_link_local):
-            found.setdefault(index, []).append(f"{address}/{length}")
-    return found
+def head(kind: Kind, *members: int) -> bytes:
+    """The fixed part of an object of a kind, from its members in order."""
+    return _FIXED[kind].pack(*members)
 
 
-def _routes(messages: Iterable[Message], names: Mapping[int, str]) -> Iterator[RouteView]:
-    for message in messages:
-        route = _route(message)
-        if route is None:
-            continue
-        for number, hop in _hops(message):
-            dev = _ROUTES[message.fixed[7]] or names.get(number, "")
-            yield evolve(route, gw=_gateway(hop), dev=dev)
+def pack(name: int, value: bytes | str | int) -> bytes:
+    """An attribute: bytes as they are, a text with its zero, a number of 32 bits."""
+    if isinstance(value, str):
+        value = value.encode() + b"\0"
+    elif isinstance(value, int):
+        value = value.to_bytes(4, sys.byteorder)
+    return _ATTRIBUTE.pack(len(value) + 4, name) + value + bytes(-len(value) % 4)
 
 
-def _route(message: Message) -> RouteView | None:
-    """The route without its hop, None for one that is the kernel's own business."""
-    family, length, _src, _tos, table, origin, scope, kind, flags = message.fixed
-    table = message.number(_TABLE) or table
-    if kind not in _ROUTES or flags & _CLONED or table == _LOCAL_TABLE or family not in _FAMILIES:
-        return None
-    packed = message.attributes.get(_DST)
-    dst = ipaddress.ip_address(packed or _FAMILIES[socket.AddressFamily(family)][1])
-    if origin == _BY_KERNEL and dst.version == 6 and dst.is_link_local:
-        return None
-    metrics = Message((), attributes(message.attributes.get(_METRICS, b"")))
-    priority = message.number(_PRIORITY)
-    # IPv6 fills in what nobody asked for: 1024, and 256 for connected routes.
-    filled_in = dst.version == 6 and (origin == _BY_KERNEL or priority == _IPV6_METRIC)
-    return RouteView(
-        dst=f"{dst}/{length}",
-        mtu=metrics.number(_METRIC_MTU),
-        advmss=metrics.number(_METRIC_ADVMSS),
-        priority=0 if filled_in else priority,
-        table=0 if table == _MAIN_TABLE else table,
-        scope=scope,
-    )
+def _dumped(kind: Kind) -> list[Message] | None:
+    """None when the objects changed meanwhile: the kernel marks such a dump as inconsistent."""
+    fixed_part = _FIXED[kind]
+    messages: list[Message] = []
+    every, what = bytes(fixed_part.size), f"reading {kind.name.lower()}"
+    for flags, body in _answers(socket.NETLINK_ROUTE, kind, _DUMP, every, what):
+        if flags & _INTERRUPTED:
+            return None
+        members = attributes(body[fixed_part.size :])
+        messages.append(Message(fixed_part.unpack_from(body), members))
+    return messages
 
 
-def _hops(message: Message) -> Iterator[tuple[int, Message]]:
-    """The links (by number) and gateways of a route: one, or several that share the traffic."""
-    data = message.attributes.get(_MULTIPATH, b"")
-    if not data:
-        yield message.number(_OIF), message
-    while len(data) >= 8:
-        length, _flags, _weight, number = struct.unpack_from("=HBBi", data)
-        yield number, Message((), attributes(data[8:length]))
-        data = data[max(length, 8) :]
+def _answers(
+    protocol: int, request: int, flags: int, body: bytes, what: str
+) -> Iterator[tuple[int, bytes]]:
+    """Flags and body of every message that answers one request, up to the last one."""
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, protocol) as kernel:
+        kernel.settimeout(_DEADLINE_S)
+        kernel.send(_HEADER.pack(16 + len(body), request, flags | _REQUEST, 1, 0) + body)
+        while True:
+            for kind, marks, answer in _messages(kernel.recv(_PIECE)):
+                if kind == _ERROR and (code := -struct.unpack_from("=i", answer)[0]):
+                    raise OSError(code, f"{what} was refused: {os.strerror(code)}")
+                if kind in (_ERROR, _DONE):  # error 0 is the acknowledgement
+                    return
+                yield marks, answer
 
 
-def _gateway(hop: Message) -> str:
-    # A gateway of the other family stands in an attribute of its own, behind two bytes of family.
-    packed = hop.attributes.get(_GATEWAY) or hop.attributes.get(_VIA, b"")[2:]
-    return str(ipaddress.ip_address(packed)) if packed else ""
-
-
-def _rules(messages: Iterable[Message]) -> Iterator[str]:
-    for message in messages:
-        family, priority = message.fixed[0], message.number(_PRIORITY)
-        if family not in _FAMILIES:  # the multicast routing's own
-            continue
-        table = message.number(_TABLE) or message.fixed[4]
-        selectors = list(_selectors(message))
-        if selectors or (priority, table) not in _DEFAULT_RULES:
-            name = _FAMILIES[socket.AddressFamily(family)][0]
-            yield " ".join([f"{name} rule {priority}:", *selectors, f"table {table}"])
-
-
-def _selectors(message: Message) -> Iterator[str]:
-    lengths = {"from": (_RULE_SRC, message.fixed[2]), "to": (_RULE_DST, message.fixed[1])}
-    for word, (name, length) in lengths.items():
-        if packed := message.attributes.get(name):
-            yield f"{word} {ipaddress.ip_address(packed)}/{length}"
-    for word, name in (("iif", _RULE_IIF), ("oif", _RULE_OIF)):
-        if text := message.text(name):
-            yield f"{word} {text}"
-    if mark := message.number(_RULE_MARK):
-        yield f"fwmark {mark:#x}"
-
-
-def _queues(messages: Iterable[Message], names: Mapping[int, str]) -> Iterator[str]:
-    """Queues that somebody set: what shapes the traffic of a link."""
-    for message in messages:
-        _family, index, _handle, parent, _info = message.fixed
-        kind = message.text(_QUEUE_KIND)
-        if kind not in _DEFAULT_QUEUES:
-            place = _PLACES.get(parent, f"below {parent:x}")
-            yield f"queue {kind} at {place} of {names.get(index, '?')}{_rate(kind, message)}"
-
-
-def _rate(kind: str, message: Message) -> str:
-    if kind != "tbf":
-        return ""
-    shape = attributes(message.attributes.get(_QUEUE_OPTIONS, b"")).get(_TBF_PARMS, bytes(12))
-    return f", {struct.unpack_from('=I', shape, 8)[0]} bytes/s"
+def _messages(data: bytes) -> Iterator[tuple[int, int, bytes]]:
+    at = 0
+    while at + 16 <= len(data):
+        length, kind, flags, _sequence, _port = _HEADER.unpack_from(data, at)
+        yield kind, flags, data[at + 16 : at + length]
+        at += length + 3 & ~3

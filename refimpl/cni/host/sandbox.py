@@ -19,7 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final
 
-from refimpl.cni.host import syscalls
+from refimpl.cni.host import changes, syscalls
 from refimpl.cni.host.views import HostError
 
 __all__ = ["Sandbox", "SandboxError", "enter", "why_not"]
@@ -139,7 +139,7 @@ def _make() -> None:
         if os.path.isdir(folder):
             _cover(folder, hidden)
     os.mkdir("/run/netns", 0o755)
-    syscalls.bring_up("lo")
+    changes.bring_up("lo")
 
 
 def _make_as_user() -> None:

@@ -9,11 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import fcntl
 import functools
 import os
-import socket
-import struct
 import threading
 from collections.abc import Iterator
 
@@ -22,7 +19,6 @@ __all__ = [
     "NEWNET",
     "NEWNS",
     "NEWUSER",
-    "bring_up",
     "has_capability",
     "here",
     "inside",
@@ -39,7 +35,6 @@ FS, NEWNS, NEWUSER, NEWNET = 0x0200, 0x0002_0000, 0x1000_0000, 0x4000_0000
 """Namespace kinds, and working and root directory (FS), as in linux/sched.h."""
 
 _NAMES = {FS: "working directory", NEWNS: "mount", NEWUSER: "user", NEWNET: "network"}
-_SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 0x1
 
 
 @functools.cache
@@ -121,14 +116,6 @@ def inside(namespace: int | None) -> Iterator[None]:
             setns(back, NEWNET)
     finally:
         os.close(back)
-
-
-def bring_up(link: str) -> None:
-    """Sets a link of the calling thread's namespace up, as runtimes do with the loopback."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asker:
-        ask = struct.pack("16sh22x", link.encode(), 0)
-        flags: int = struct.unpack_from("16xh", fcntl.ioctl(asker, _SIOCGIFFLAGS, ask))[0]
-        fcntl.ioctl(asker, _SIOCSIFFLAGS, struct.pack("16sh22x", link.encode(), flags | _IFF_UP))
 
 
 def has_capability(number: int) -> bool:

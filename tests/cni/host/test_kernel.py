@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -248,18 +247,6 @@ class TestLooking:
                     kernel.links("/etc/passwd")
             after = files_open(), threading.active_count(), os.stat(kernel.own_netns()).st_ino
             assert after == before
-
-        play(story)
-
-    def test_reading_needs_no_pyroute2(self, play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
-        """It takes longer to import than all the rest of a small run together."""
-
-        def story(kernel: Kernel) -> None:
-            path = kernel.make_netns()
-            with monkeypatch.context() as patch:
-                patch.setitem(sys.modules, "pyroute2", None)
-                assert set(kernel.snapshot().namespaces) == {HOST, path}
-                assert set(kernel.links(path)) == {"lo"}
 
         play(story)
 

@@ -6,6 +6,7 @@ Each story is played twice: as root, and by a user without any right in a user n
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
@@ -70,6 +71,55 @@ def test_a_route_of_another_table_and_one_without_link_are_deleted(
         kernel.delete_route(None, "10.9.0.0/16")
         kernel.delete_route(None, "10.8.0.0/16")
         assert kernel.routes() == ()
+
+    play(story)
+
+
+def test_a_route_over_several_links_goes_as_a_whole(configured: Configured, play: Play) -> None:
+    """The kernel deletes by the first hop, and has to be asked once."""
+
+    def story(kernel: Kernel) -> None:
+        path = kernel.make_netns()
+        for name, address in (("eth0", "10.7.0.2/16"), ("eth1", "10.8.0.2/16")):
+            kernel.add_pair(path, name, f"{name}-out")
+            kernel.add_address(path, name, address)
+        with configured(path) as route:
+            hops = [{"gateway": "10.7.0.1"}, {"gateway": "10.8.0.1"}]
+            route.route("add", dst="10.9.0.0/16", multipath=hops)
+        assert [each.gw for each in kernel.routes(path) if each.gw] == ["10.7.0.1", "10.8.0.1"]
+        kernel.delete_route(path, "10.9.0.0/16")
+        assert not [each for each in kernel.routes(path) if each.gw]
+
+    play(story)
+
+
+def test_a_route_by_a_gateway_of_the_other_family_is_deleted(play: Play) -> None:
+    """IPv4 over an IPv6 next hop, which some network plugins use for every pod."""
+
+    def story(kernel: Kernel) -> None:
+        path = kernel.make_netns()
+        kernel.add_pair(path, "eth0", "outside0")
+        command = ["ip", "-n", os.path.basename(path), "route", "add"]
+        subprocess.run(
+            [*command, "10.9.0.0/16", "via", "inet6", "fe80::1", "dev", "eth0"], check=True
+        )
+        assert kernel.routes(path) == (RouteView("10.9.0.0/16", gw="fe80::1", dev="eth0"),)
+        kernel.delete_route(path, "10.9.0.0/16")
+        assert kernel.routes(path) == ()
+
+    play(story)
+
+
+def test_flushing_takes_the_secondary_addresses_too(play: Play) -> None:
+    """The kernel drops them with the first of their network, before they are asked for."""
+
+    def story(kernel: Kernel) -> None:
+        path = kernel.make_netns()
+        kernel.add_pair(path, "eth0", "outside0")
+        for address in ("10.7.0.2/16", "10.7.0.3/16", "10.8.0.2/16", "fd07::2/64"):
+            kernel.add_address(path, "eth0", address)
+        kernel.flush_addresses(path, "eth0")
+        assert kernel.links(path)["eth0"].addresses == ()
 
     play(story)
 

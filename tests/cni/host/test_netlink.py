@@ -1,103 +1,102 @@
-"""Objects of the kernel become views; what the kernel does by itself stays out."""
+"""Messages of netlink are packed and taken apart as the kernel lays them out."""
 
 from __future__ import annotations
 
-import socket
 import struct
-from ipaddress import ip_address
+from collections.abc import Iterator
 
-from refimpl.cni.host import Link, NamespaceView, RouteView, netlink
-from refimpl.cni.host.netlink import Reading, paired
-from refimpl.cni.host.rtnetlink import Message
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-NAMES = {2: "eth0", 3: "eth1"}
-
-
-def route(family: int = socket.AF_INET, **about: int) -> tuple[int, ...]:
-    """The fixed part of a route: a unicast one of the main table, unless told otherwise."""
-    default = {"length": 0, "table": 254, "origin": 3, "scope": 0, "kind": 1, "flags": 0}
-    given = default | about
-    head = (family, given["length"], 0, 0, given["table"], given["origin"])
-    return (*head, given["scope"], given["kind"], given["flags"])
+from refimpl.cni.host import netlink
+from refimpl.cni.host.netlink import Kind, Message, attributes, dump
 
 
-def number(value: int) -> bytes:
-    return struct.pack("=I", value)
-
-
-def routes(*messages: Message) -> list[RouteView]:
-    return list(netlink._routes(messages, NAMES))
-
-
-def test_a_route_over_several_links_is_one_view_a_hop() -> None:
-    """A result names one gateway a route, so that is what gets compared."""
-    hops = b"".join(
-        struct.pack("=HBBiHH", 16, 0, 0, link, 8, 5) + ip_address(gateway).packed
-        for link, gateway in ((2, "10.0.0.1"), (3, "10.1.0.1"))
-    )
-    assert routes(Message(route(), {9: hops})) == [
-        RouteView("0.0.0.0/0", gw="10.0.0.1", dev="eth0"),
-        RouteView("0.0.0.0/0", gw="10.1.0.1", dev="eth1"),
-    ]
-
-
-def test_a_gateway_of_the_other_family_is_told() -> None:
-    """IPv4 over an IPv6 next hop, which some network plugins use for every pod."""
-    via = struct.pack("=H", socket.AF_INET6) + ip_address("fe80::1").packed
-    message = Message(route(), {4: number(2), 18: via})
-    assert routes(message) == [RouteView("0.0.0.0/0", gw="fe80::1", dev="eth0")]
-
-
-def test_metrics_tables_and_priorities_are_told() -> None:
-    """The members a result of version 1.1.0 may give a route."""
-    metrics = struct.pack("=HHIHHI", 8, 2, 1400, 8, 8, 1360)
-    members = {1: bytes([10, 9, 0, 0]), 4: number(2), 6: number(5), 8: metrics, 15: number(1000)}
-    found = routes(Message(route(length=16, table=252, scope=253), members))
-    assert found == [
-        RouteView("10.9.0.0/16", "", "eth0", 1400, 1360, priority=5, table=1000, scope=253)
-    ]
-
-
-def test_a_priority_that_the_kernel_fills_in_is_none() -> None:
-    """IPv6 routes have one always; a result that gave none has to compare equal."""
-    for origin, priority in ((3, 1024), (2, 256)):
-        members = {4: number(2), 6: number(priority)}
-        found = routes(Message(route(socket.AF_INET6, origin=origin), members))
-        assert found == [RouteView("::/0", dev="eth0")]
-
-
-def test_routes_of_the_kernel_itself_are_left_out() -> None:
-    """The local table, clones, link-local prefixes, multicast: they come and go with time."""
-    link_local = {1: ip_address("fe80::").packed, 4: number(2)}
-    assert not routes(
-        Message(route(table=255), {}),
-        Message(route(flags=0x200), {}),
-        Message(route(kind=5), {}),
-        Message(route(socket.AF_INET6, length=64, origin=2), link_local),
-        Message(route(128), {}),
+def packed(members: dict[int, bytes]) -> bytes:
+    return b"".join(
+        struct.pack("=HH", len(data) + 4, kind) + data + bytes(-len(data) % 4)
+        for kind, data in members.items()
     )
 
 
-def veth(name: str) -> NamespaceView:
-    return NamespaceView({name: Link(name, kind="veth")})
+@given(st.dictionaries(st.integers(0, 0x3FFF), st.binary(max_size=40)))
+def test_attributes_of_any_length_come_back(members: dict[int, bytes]) -> None:
+    """Each is padded to four bytes, and its length does not count the padding."""
+    assert attributes(packed(members)) == members
 
 
-def test_the_ends_of_a_pair_find_each_other_by_both_numbers() -> None:
-    """Numbers repeat between namespaces: two pods whose eth0 is 2, each with an end on the host."""
-    readings = {
-        "host": Reading(
-            NamespaceView({**veth("vetha").links, **veth("vethb").links}),
-            {"vetha": (5, 2), "vethb": (6, 2)},
-        ),
-        "a": Reading(veth("eth0"), {"eth0": (2, 5)}),
-        "b": Reading(veth("net1"), {"net1": (2, 6)}),
-        "c": Reading(veth("far"), {"far": (2, 9)}),
-    }
-    found = paired(readings)
-    assert {name: link.peer for name, link in found["host"].links.items()} == {
-        "vetha": "eth0",
-        "vethb": "net1",
-    }
-    assert found["a"].links["eth0"].peer == "vetha"
-    assert found["b"].links["net1"].peer == "vethb"
-    assert found["c"].links["far"].peer == ""
+@given(st.binary(max_size=200))
+def test_no_bytes_make_it_fail_or_hang(data: bytes) -> None:
+    """A kernel newer than this code may say things it does not know."""
+    assert all(kind <= 0x3FFF for kind in attributes(data))
+
+
+def test_the_nested_flag_is_no_part_of_the_number() -> None:
+    """Newer kernels set it on nests where older ones did not."""
+    assert attributes(packed({0x8000 | 18: b"nest"})) == {18: b"nest"}
+
+
+def test_numbers_and_texts_of_missing_attributes_are_empty() -> None:
+    """What was not set is not there, which is not an error."""
+    message = Message((), {1: b"\x07\0\0\0", 2: b"eth0\0"})
+    assert (message.number(1), message.text(2)) == (7, "eth0")
+    assert (message.number(9), message.text(9)) == (0, "")
+
+
+def test_the_loopback_is_in_every_dump_of_links() -> None:
+    """Reading needs no right, so this holds for everyone everywhere."""
+    assert "lo" in {message.text(3) for message in dump(Kind.LINKS)}
+
+
+def header(kind: int, flags: int, body: bytes) -> bytes:
+    return struct.pack("=IHHII", 16 + len(body), kind, flags, 1, 0) + body
+
+
+class Answering:
+    """Stands for a socket whose kernel gives these answers."""
+
+    def __init__(self, answers: Iterator[bytes]) -> None:
+        self.answers = answers
+
+    def __enter__(self) -> Answering:
+        return self
+
+    def __exit__(self, *error: object) -> None: ...
+
+    def settimeout(self, seconds: float) -> None: ...
+
+    def send(self, data: bytes) -> None: ...
+
+    def recv(self, size: int) -> bytes:
+        return next(self.answers)
+
+
+LINK = header(16, 0, struct.pack("=BxHiII", 0, 1, 5, 1, 0) + packed({3: b"eth0\0"}))
+DONE = header(3, 0, bytes(4))
+
+
+def answers(monkeypatch: pytest.MonkeyPatch, *data: bytes) -> None:
+    given_ones = iter(data)
+    monkeypatch.setattr(netlink.socket, "socket", lambda *_: Answering(given_ones))
+
+
+def test_a_dump_that_changes_on_the_way_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of the old and half of the new state would be a state that never was."""
+    torn = header(16, 0x10, bytes(16))
+    answers(monkeypatch, LINK, torn, LINK, DONE)
+    assert [message.text(3) for message in dump(Kind.LINKS)] == ["eth0"]
+
+
+def test_a_dump_that_never_holds_still_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A case may wait for a condition, but not without an end."""
+    answers(monkeypatch, *[header(16, 0x10, bytes(16))] * 50)
+    with pytest.raises(OSError, match="links changed during each of 20 readings"):
+        dump(Kind.LINKS)
+
+
+def test_a_refusal_of_the_kernel_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With what was asked for in it."""
+    answers(monkeypatch, header(2, 0, struct.pack("=i", -1)))
+    with pytest.raises(PermissionError, match="reading rules was refused"):
+        dump(Kind.RULES)

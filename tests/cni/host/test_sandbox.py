@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from refimpl.cni.host import sandbox, syscalls
+from refimpl.cni.host import changes, sandbox, syscalls
 from refimpl.cni.host.sandbox import SandboxError
 
 AsUser = Callable[[Callable[[], None]], None]
@@ -182,7 +182,7 @@ class TestAsRoot:
             raise OSError(1, f"bringing {link} up was refused")
 
         before = namespaces(), machine(), os.listdir("/proc/self/fd")
-        monkeypatch.setattr(syscalls, "bring_up", refused)
+        monkeypatch.setattr(changes, "bring_up", refused)
         with pytest.raises(SandboxError, match="no sandbox for uid 0: bringing lo up was refused"):
             sandbox.enter()
         assert "bringing lo up was refused" in sandbox.why_not()
