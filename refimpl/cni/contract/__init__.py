@@ -20,7 +20,14 @@ from refimpl.cni.contract.environment import (
     valid_ifname,
     variables,
 )
-from refimpl.cni.contract.errors import MEANINGS, SPECIFIED, CniError, ErrorCode, allowed_code
+from refimpl.cni.contract.errors import (
+    MEANINGS,
+    SPECIFIED,
+    CniError,
+    ErrorCode,
+    allowed_code,
+    read_error,
+)
 from refimpl.cni.contract.problem import ConversionError, Kind, Problem, ShapeError
 from refimpl.cni.contract.results import (
     Address,
@@ -65,6 +72,7 @@ __all__ = [
     "normalised",
     "parse_args",
     "problems",
+    "read_error",
     "stripped",
     "supported_versions",
     "valid_container_id",

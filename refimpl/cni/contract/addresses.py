@@ -2,38 +2,32 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
+from collections.abc import Callable
+
+from refimpl.cni.format import addresses
+from refimpl.cni.format.addresses import family
 
 __all__ = ["family", "is_address", "is_cidr", "is_mac", "is_network", "is_resolver", "normal"]
 
-_PREFIX = re.compile(r"[0-9]|[1-9][0-9]{1,2}")
 _MAC = re.compile(
     r"[0-9a-f]{2}(:[0-9a-f]{2})+|[0-9a-f]{2}(-[0-9a-f]{2})+|[0-9a-f]{4}(\.[0-9a-f]{4})+",
     re.IGNORECASE | re.ASCII,
 )
-_Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+_MAPPED_BITS = 96
 
 
-def _address(text: str) -> _Address | None:
+def _is_read_by(read: Callable[[object], object], text: str) -> bool:
     try:
-        return None if "%" in text or "/" in text else ipaddress.ip_address(text)
+        read(text)
     except ValueError:
-        return None
-
-
-def _split(text: str) -> tuple[_Address, int] | None:
-    """Address and prefix length of a CIDR; None when it is not exactly that."""
-    head, slash, tail = text.partition("/")
-    address = _address(head)
-    if address is None or not slash or not _PREFIX.fullmatch(tail):
-        return None
-    return (address, int(tail)) if int(tail) <= address.max_prefixlen else None
+        return False
+    return True
 
 
 def is_address(text: str) -> bool:
     """A bare IP address: no prefix length, no zone."""
-    return _address(text) is not None
+    return _is_read_by(addresses.address, text)
 
 
 def is_resolver(text: str) -> bool:
@@ -44,16 +38,12 @@ def is_resolver(text: str) -> bool:
 
 def is_cidr(text: str) -> bool:
     """An address with a prefix length in decimal; host bits may be set."""
-    return _split(text) is not None
+    return _is_read_by(addresses.cidr, text)
 
 
 def is_network(text: str) -> bool:
     """A CIDR without host bits; what is no CIDR at all is none either."""
-    parts = _split(text)
-    if parts is None:
-        return False
-    address, prefix = parts
-    return int(address) & ((1 << (address.max_prefixlen - prefix)) - 1) == 0
+    return _is_read_by(addresses.network, text)
 
 
 def is_mac(text: str) -> bool:
@@ -61,28 +51,15 @@ def is_mac(text: str) -> bool:
     return _MAC.fullmatch(text) is not None
 
 
-def family(text: str) -> int | None:
-    """4 or 6 for an address or a CIDR, None for anything else.
-
-    An IPv6 address that maps an IPv4 one counts as 4, as for every Go plugin (`net.IP.To4`).
-    """
-    head = text.partition("/")[0]
-    address = _address(head)
-    if address is None or ("/" in text and _split(text) is None):
-        return None
-    return 6 if isinstance(address, ipaddress.IPv6Address) and not address.ipv4_mapped else 4
-
-
 def normal(text: str) -> str:
     """The one spelling of an address or CIDR that a Go plugin would print; other text unchanged."""
-    head, slash, tail = text.partition("/")
-    address = _address(head)
-    if address is None or family(text) is None:
+    sees = family(text)
+    if sees is None:
         return text
-    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped:
-        # A mask that covers part of the mapping prefix cannot be told in IPv4.
-        if slash and int(tail) < 96:
-            return f"{address}{slash}{tail}"
-        tail = str(int(tail) - 96) if slash else ""
-        address = address.ipv4_mapped
-    return f"{address}{slash}{tail}"
+    head, slash, tail = text.partition("/")
+    number, value = addresses.address(head)
+    # A mask that covers part of the mapping prefix cannot be told in IPv4.
+    if sees != number and (not slash or int(tail) >= _MAPPED_BITS):
+        number, value = 4, value & 0xFFFF_FFFF
+        tail = str(int(tail) - _MAPPED_BITS) if slash else ""
+    return f"{addresses.text(number, value)}{slash}{tail}"

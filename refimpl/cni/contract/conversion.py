@@ -12,24 +12,14 @@ from typing import TypeVar
 import attrs
 
 from refimpl.cni.contract.addresses import family
+from refimpl.cni.contract.codec import inner, typed
 from refimpl.cni.contract.problem import ConversionError
 from refimpl.cni.contract.results import Address, Dns, Interface, Result, Route
 from refimpl.cni.contract.shapes import known
-from refimpl.cni.contract.versions import VERSIONS
+from refimpl.cni.contract.versions import VERSIONS, at_least
+from refimpl.cni.format.results import is_flat, reduced
 
 __all__ = ["convert", "lossless"]
-
-_FLAT, _LISTS, _FULL = 0, 1, 2
-# How much a result of each version can say; 1.0.0 only drops what an address tells by itself.
-_HOLDS: Mapping[str, int] = {
-    "0.1.0": _FLAT,
-    "0.2.0": _FLAT,
-    "0.3.0": _LISTS,
-    "0.3.1": _LISTS,
-    "0.4.0": _LISTS,
-    "1.0.0": _LISTS,
-    "1.1.0": _FULL,
-}
 
 
 def lossless(source: str, target: str) -> bool:
@@ -37,7 +27,12 @@ def lossless(source: str, target: str) -> bool:
 
     One exception: a result of 0.1.0 or 0.2.0 without any address cannot come back.
     """
-    return _HOLDS[target] >= _HOLDS[source]
+    return _holds(target) >= _holds(source)
+
+
+def _holds(version: str) -> int:
+    """How much a result can say; 1.0.0 only drops what an address tells by itself."""
+    return 0 if is_flat(version) else 1 + at_least(version, "1.1.0")
 
 
 def convert(
@@ -59,32 +54,26 @@ def convert(
     if version == result.cni_version:
         return result
     for each in (result.cni_version, version):
-        if each not in _HOLDS:
+        if each not in VERSIONS:
             raise ConversionError(
                 f"result of version {result.cni_version!r} to {version!r}: {each!r} is no version "
                 f"of results; known are {', '.join(VERSIONS)}"
             )
-    interface_kept = keep_interface_attributes and version == "1.0.0"
-    if _HOLDS[version] < _FULL:
-        result = _without_attributes(result, not keep_route_attributes, not interface_kept)
-    if _HOLDS[result.cni_version] == _FLAT:
+    if is_flat(result.cni_version):
         result = _sorted_by_family(result)
-    if _HOLDS[version] == _FLAT and _HOLDS[result.cni_version] != _FLAT:
-        result = _flattened(result, version)
-    return attrs.evolve(_unknown_only(result), cni_version=version)
-
-
-def _without_attributes(result: Result, routes: bool, interfaces: bool) -> Result:
-    if routes:
-        bare = (Route(each.dst, each.gw, extra=each.extra) for each in result.routes)
-        result = attrs.evolve(result, routes=tuple(bare))
-    if interfaces:
-        plain = (
-            Interface(each.name, each.mac, sandbox=each.sandbox, extra=each.extra)
-            for each in result.interfaces
-        )
-        result = attrs.evolve(result, interfaces=tuple(plain))
-    return result
+    kept = {
+        "interfaces": keep_interface_attributes and version == "1.0.0",
+        "routes": keep_route_attributes,
+    }
+    result = _unknown_only(result)
+    try:
+        less = reduced(inner(result), version, [name for name, holds in kept.items() if holds])
+    except ValueError as unfit:
+        raise ConversionError(
+            f"result of version {result.cni_version} to {version}: {unfit}; answer in 0.3.0 or "
+            "later"
+        ) from None
+    return typed(less, version, dict(result.extra))
 
 
 def _sorted_by_family(result: Result) -> Result:
@@ -92,27 +81,6 @@ def _sorted_by_family(result: Result) -> Result:
     ips = sorted(result.ips, key=lambda each: family(each.address) or 0)
     routes = sorted(result.routes, key=lambda each: family(each.dst) or 0)
     return attrs.evolve(result, ips=tuple(ips), routes=tuple(routes))
-
-
-def _flattened(result: Result, version: str) -> Result:
-    first: dict[int, Address] = {}
-    for address in result.ips:
-        told = family(address.address)
-        if told is not None:
-            first.setdefault(told, attrs.evolve(address, interface=None))
-    if not first:
-        raise ConversionError(
-            f"result of version {result.cni_version} to {version}: it has no valid address, and "
-            "results up to 0.2.0 must have one; answer in 0.3.0 or later"
-        )
-    routes = tuple(
-        Route(each.dst, each.gw, extra=each.extra)
-        for told in sorted(first)
-        for each in result.routes
-        if family(each.dst) == told
-    )
-    ips = tuple(first[told] for told in sorted(first))
-    return attrs.evolve(result, interfaces=(), ips=ips, routes=routes)
 
 
 def _unknown_only(result: Result) -> Result:

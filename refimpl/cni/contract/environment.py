@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
 from refimpl.cni.contract.problem import Kind, Problem, ShapeError
 from refimpl.cni.contract.versions import LATEST, Verb, at_least
+from refimpl.cni.format.names import ifname_problem, is_name
 
 __all__ = [
     "TABLE",
@@ -35,13 +35,6 @@ TABLE: Mapping[Verb, Mapping[str, str]] = {
     Verb.VERSION: {"CNI_COMMAND": _R},
 }
 _ALL = tuple(TABLE[Verb.ADD])
-
-_CONTAINER_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\-]*")
-# What Unicode counts as white space; the kernel refuses the ASCII ones, the Go library all.
-_IFNAME_FORBIDDEN = re.compile(
-    "[/:\t\n\v\f\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
-)
-_IFNAME_BYTES = 15
 
 
 def variables(
@@ -105,17 +98,12 @@ def _variable(verb: Verb, name: str, need: str | None, value: str) -> list[Probl
 
 def valid_container_id(text: str) -> bool:
     """A letter or digit, then letters, digits, "_", "." and "-"; no limit of length."""
-    return _CONTAINER_ID.fullmatch(text) is not None
+    return is_name(text)
 
 
 def valid_ifname(text: str) -> bool:
     """A name that Linux takes: 1 to 15 bytes, not "." or "..", no "/", ":" or white space."""
-    try:
-        size = len(text.encode("utf-8", "surrogateescape"))
-    except UnicodeEncodeError:
-        return False
-    fits = 0 < size <= _IFNAME_BYTES and text not in (".", "..")
-    return fits and "\0" not in text and not _IFNAME_FORBIDDEN.search(text)
+    return not ifname_problem(text)
 
 
 _RULES = {"CNI_CONTAINERID": valid_container_id, "CNI_IFNAME": valid_ifname}

@@ -6,25 +6,27 @@ import enum
 from collections.abc import Mapping
 
 from refimpl.cni.contract.problem import Kind, Problem, ShapeError, is_integer, wanted
+from refimpl.cni.format import errors
+from refimpl.cni.format.errors import CniError
 
-__all__ = ["MEANINGS", "SPECIFIED", "CniError", "ErrorCode", "allowed_code"]
+__all__ = ["MEANINGS", "SPECIFIED", "CniError", "ErrorCode", "allowed_code", "read_error"]
 
 
 class ErrorCode(enum.IntEnum):
     """The codes in use; 8 and 999 are those of the Go library only."""
 
-    INCOMPATIBLE_VERSION = 1
-    UNSUPPORTED_FIELD = 2
-    UNKNOWN_CONTAINER = 3
-    INVALID_ENVIRONMENT = 4
-    IO = 5
-    DECODE = 6
-    INVALID_CONFIG = 7
-    INVALID_NETNS = 8
-    TRY_AGAIN_LATER = 11
-    NOT_AVAILABLE = 50
-    LIMITED = 51
-    INTERNAL = 999
+    INCOMPATIBLE_VERSION = errors.INCOMPATIBLE_VERSION
+    UNSUPPORTED_FIELD = errors.UNSUPPORTED_FIELD
+    UNKNOWN_CONTAINER = errors.UNKNOWN_CONTAINER
+    INVALID_ENVIRONMENT = errors.INVALID_ENVIRONMENT
+    IO = errors.IO
+    DECODE = errors.DECODE
+    INVALID_CONFIG = errors.INVALID_CONFIG
+    INVALID_NETNS = errors.INVALID_NETNS
+    TRY_AGAIN_LATER = errors.TRY_AGAIN_LATER
+    NOT_AVAILABLE = errors.NOT_AVAILABLE
+    LIMITED = errors.LIMITED
+    INTERNAL = errors.INTERNAL
 
 
 MEANINGS: Mapping[ErrorCode, str] = {
@@ -52,58 +54,33 @@ def allowed_code(code: int) -> bool:
     return code in SPECIFIED or code >= _FIRST_OF_PLUGINS
 
 
-class CniError(Exception):
-    """An error object, raised by whoever refuses and by whoever reads the refusal.
+def read_error(value: object) -> CniError:
+    """The error in a decoded JSON value, also when it breaks rules of `error_problems`.
 
-    `cni_version` is "" when the object had none, as those of the Go library.
+    Raises ShapeError for what is no error object at all: no object, no unsigned integer as
+    `code`, or another member that is no string.
     """
-
-    def __init__(self, code: int, msg: str, details: str = "", cni_version: str = "") -> None:
-        super().__init__(code, msg, details, cni_version)
-        self.code = code
-        self.msg = msg
-        self.details = details
-        self.cni_version = cni_version
-
-    def __str__(self) -> str:
-        known = self.code in MEANINGS
-        name = f"{self.code} {ErrorCode(self.code).name}" if known else str(self.code)
-        return f"{self.msg}{'; ' if self.details else ''}{self.details} (code {name})"
-
-    def to_dict(self) -> dict[str, object]:
-        """The object as it goes out; members that say nothing are left out."""
-        said = {"cniVersion": self.cni_version} if self.cni_version else {}
-        details = {"details": self.details} if self.details else {}
-        return {**said, "code": int(self.code), "msg": self.msg, **details}
-
-    @classmethod
-    def from_document(cls, value: object) -> CniError:
-        """The error in a decoded JSON value, also when it breaks rules of `error_problems`.
-
-        Raises ShapeError for what is no error object at all: no object, no unsigned integer as
-        `code`, or another member that is no string.
-        """
-        if not isinstance(value, dict):
-            problem = Problem("", wanted("an object", value), Kind.TYPE)
-            raise ShapeError("a CNI error object", [problem])
-        found = _unreadable(value)
-        if found:
-            raise ShapeError("a CNI error object", found)
-        texts = [value.get(name) or "" for name in _TEXTS]
-        return cls(value["code"], *texts)
+    if not isinstance(value, dict):
+        problem = Problem("", wanted("an object", value), Kind.TYPE)
+        raise ShapeError("a CNI error object", [problem])
+    problems = _unreadable(value)
+    if problems:
+        raise ShapeError("a CNI error object", problems)
+    texts = [value.get(name) or "" for name in _TEXTS]
+    return CniError(value["code"], *texts)
 
 
 _TEXTS = ("msg", "details", "cniVersion")
 
 
 def _unreadable(value: dict[str, object]) -> list[Problem]:
-    found = []
+    problems = []
     code = value.get("code")
     if "code" not in value:
-        found.append(Problem("/code", "wanted an unsigned integer, got nothing", Kind.MISSING))
+        problems.append(Problem("/code", "wanted an unsigned integer, got nothing", Kind.MISSING))
     elif not is_integer(code) or code < 0:
-        found.append(Problem("/code", wanted("an unsigned integer", code), Kind.TYPE))
+        problems.append(Problem("/code", wanted("an unsigned integer", code), Kind.TYPE))
     for name in _TEXTS:
         if not isinstance(value.get(name), str | None):
-            found.append(Problem(f"/{name}", wanted("a string", value[name]), Kind.TYPE))
-    return found
+            problems.append(Problem(f"/{name}", wanted("a string", value[name]), Kind.TYPE))
+    return problems

@@ -13,7 +13,7 @@ from typing import Any
 import attrs
 
 from refimpl.cni import contract
-from refimpl.cni.contract import CniError, Kind, Problem, ShapeError
+from refimpl.cni.contract import CniError, Kind, Problem, ShapeError, read_error
 from refimpl.documents import json as documents
 from refimpl.wire.call_log import CallLog
 
@@ -125,7 +125,7 @@ class Outcome:
     def error(self) -> CniError | None:
         """The error object on stdout, None where there is none that could be understood."""
         try:
-            return CniError.from_document(self.document)
+            return read_error(self.document)
         except ShapeError:
             return None
 

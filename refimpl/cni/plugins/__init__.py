@@ -5,16 +5,17 @@
 
 from __future__ import annotations
 
-from .entry import KINDS, main
-from .errors import Failure, ProcessOnly
-from .install import PluginError, configure, install, settings_of
-from .journal import records
-from .knobs import KNOBS
+from refimpl.cni.format.errors import CniError
+from refimpl.cni.plugins.entry import KINDS, main
+from refimpl.cni.plugins.errors import ProcessOnly
+from refimpl.cni.plugins.install import PluginError, configure, install, settings_of
+from refimpl.cni.plugins.journal import records
+from refimpl.cni.plugins.knobs import KNOBS
 
 __all__ = [
     "KINDS",
     "KNOBS",
-    "Failure",
+    "CniError",
     "PluginError",
     "ProcessOnly",
     "configure",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from .codec import Number, dumps, parse_object
-from .errors import at_least
+from refimpl.cni.format.versions import at_least
+from refimpl.cni.plugins.json import Number, dumps, parse_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .request import Call, Executed
+    from refimpl.cni.plugins.request import Call, Executed
 
     Document = dict[str, Any]
 

@@ -8,24 +8,26 @@ from __future__ import annotations
 
 import os
 
-from . import kernel, spaces
-from .checks import previous, valid_pairs
-from .errors import CHANGED, NETWORK, UNAVAILABLE, VERSION, Failure, at_least
-from .results import load, same_shape, shape
-from .rules import demanded, validate
+from refimpl.cni.format.errors import INCOMPATIBLE_VERSION, INVALID_CONFIG, NOT_AVAILABLE, CniError
+from refimpl.cni.format.versions import at_least
+from refimpl.cni.plugins import kernel, spaces
+from refimpl.cni.plugins.checks import previous, valid_pairs
+from refimpl.cni.plugins.errors import CHANGED
+from refimpl.cni.plugins.results import load, same_shape, shape
+from refimpl.cni.plugins.rules import demanded, validate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from .request import Call
+    from refimpl.cni.plugins.request import Call
 
 __all__ = ["add", "check", "delete", "gc", "status"]
 
 
 def add(call: Call) -> dict[str, Any]:
-    """Returns prevResult with what was changed. Raises Failure; nothing is changed then."""
+    """Returns prevResult with what was changed. Raises CniError; nothing is changed then."""
     spaces.refuse_own(call)
     if not call.breach("late-validation"):
         validate(call)
@@ -60,8 +62,8 @@ def _passed_on(call: Call) -> dict[str, Any]:
         else:
             document = shape(load(given, version), call.version)
     except ValueError as error:
-        raise Failure(
-            VERSION,
+        raise CniError(
+            INCOMPATIBLE_VERSION,
             f"prevResult of version {version} is no result of version {call.version}: {error}",
         ) from None
     return _spoilt(call, document)
@@ -115,12 +117,12 @@ def _adjust(call: Call, document: dict[str, Any], change: dict[str, Any]) -> Non
     inside = [each for each in document.get("interfaces", ()) if each.get("sandbox")]
     entries = [each for each in inside if each["name"] == call.ifname]
     if at_least(call.version, "0.3.0") and not entries:
-        raise Failure(NETWORK, f"prevResult names no interface {call.ifname} in a sandbox")
+        raise CniError(INVALID_CONFIG, f"prevResult names no interface {call.ifname} in a sandbox")
     with kernel.Change(spaces.kernel_path(call)) as state:
         spaces.usable(call, state)
         space: Any = kernel.namespace(state, call.netns)
         if call.ifname not in space["links"]:
-            raise Failure(CHANGED, f"there is no {call.ifname} in {call.netns}")
+            raise CniError(CHANGED, f"there is no {call.ifname} in {call.netns}")
         space["links"][call.ifname].update(change)
     if call.breach("silent-change"):
         return
@@ -130,15 +132,15 @@ def _adjust(call: Call, document: dict[str, Any], change: dict[str, Any]) -> Non
 
 
 def delete(call: Call) -> None:
-    """Removes the rules of the attachment, whatever else is missing. Raises Failure."""
+    """Removes the rules of the attachment, whatever else is missing. Raises CniError."""
     spaces.refuse_own(call)
     if call.breach("del-needs-prev-result") and not call.config.get("prevResult"):
-        raise Failure(NETWORK, "DEL needs prevResult")
+        raise CniError(INVALID_CONFIG, "DEL needs prevResult")
     if call.breach("del-needs-netns") and kernel.state_of(spaces.look(call), call.netns) in (
         "missing",
         "not a namespace",
     ):
-        raise Failure(CHANGED, f"{call.netns} is gone")
+        raise CniError(CHANGED, f"{call.netns} is gone")
     key = [call.name, call.container_id, call.ifname]
     _keep(call, lambda rule: rule.split()[1:4] != key)
 
@@ -158,7 +160,7 @@ def _ours(rule: str) -> bool:
 
 
 def check(call: Call) -> None:
-    """The rules are there, and the link is as prevResult says. Raises Failure."""
+    """The rules are there, and the link is as prevResult says. Raises CniError."""
     if call.breach("check-nothing"):
         return
     spaces.refuse_own(call)
@@ -167,24 +169,24 @@ def check(call: Call) -> None:
     host: Any = kernel.namespace(state, kernel.HOST)
     for rule in [] if call.breach("check-misses-rules") else demanded(call, result):
         if rule not in host["rules"]:
-            raise Failure(CHANGED, f"the rule is gone: {rule}")
+            raise CniError(CHANGED, f"the rule is gone: {rule}")
     if not _change(call):
         return
     space = kernel.namespace(state, call.netns)
     link = (space or {"links": {}})["links"].get(call.ifname)
     if link is None:
-        raise Failure(CHANGED, f"there is no {call.ifname} in {call.netns} any more")
+        raise CniError(CHANGED, f"there is no {call.ifname} in {call.netns} any more")
     for each in result.get("interfaces", ()):
         mine = each["name"] == call.ifname and each.get("sandbox") == call.netns
         for key in ("mac", "mtu") if mine else ():
             if each.get(key) and str(each[key]).lower() != str(link[key]):
-                raise Failure(
+                raise CniError(
                     CHANGED, f"{call.ifname} has {key} {link[key]}, prevResult says {each[key]}"
                 )
 
 
 def gc(call: Call) -> None:
-    """Removes the rules of this network's attachments that are not valid. Raises Failure."""
+    """Removes the rules of this network's attachments that are not valid. Raises CniError."""
     pairs = valid_pairs(call)
     if pairs is None or call.breach("gc-nothing"):
         return
@@ -197,9 +199,9 @@ def gc(call: Call) -> None:
 
 
 def status(call: Call) -> None:
-    """Ready when the kernel file, if there is one, can be read. Raises Failure."""
+    """Ready when the kernel file, if there is one, can be read. Raises CniError."""
 
     try:
         spaces.look(call)
-    except Failure as failure:
-        raise Failure(UNAVAILABLE, f"not ready for ADD: {failure.msg}") from None
+    except CniError as failure:
+        raise CniError(NOT_AVAILABLE, f"not ready for ADD: {failure.msg}") from None

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import os
 
-from .codec import dumps, parse_object
-from .errors import DELEGATE, ENVIRONMENT, NETWORK, Failure
+from refimpl.cni.format.errors import INVALID_CONFIG, INVALID_ENVIRONMENT, CniError
+from refimpl.cni.plugins.errors import DELEGATE
+from refimpl.cni.plugins.json import dumps, parse_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from .request import Call, Executed
+    from refimpl.cni.plugins.request import Call, Executed
 
 __all__ = ["add", "ask", "execute", "find", "spawn"]
 
@@ -23,25 +24,29 @@ _SIGPIPE, _SIGXFSZ = 13, 25  # Python ignores these two, and an exec would hand 
 
 
 def find(name: str, search: str) -> str:
-    """The first regular file of that name in the directories of CNI_PATH. Raises Failure."""
+    """The first regular file of that name in the directories of CNI_PATH. Raises CniError."""
     if not name or "/" in name or name in (".", ".."):
-        raise Failure(NETWORK, f"the delegate's type is {name!r}; it has to be a file's name")
+        raise CniError(
+            INVALID_CONFIG, f"the delegate's type is {name!r}; it has to be a file's name"
+        )
     if not search:
-        raise Failure(ENVIRONMENT, f"CNI_PATH is not set or empty: {name} has to be found there")
+        raise CniError(
+            INVALID_ENVIRONMENT, f"CNI_PATH is not set or empty: {name} has to be found there"
+        )
     for folder in search.split(os.pathsep):
         path = os.path.join(folder, name)
         if folder and os.path.isfile(path):
             return path
-    raise Failure(DELEGATE, f"there is no plugin {name} in CNI_PATH={search}; install it there")
+    raise CniError(DELEGATE, f"there is no plugin {name} in CNI_PATH={search}; install it there")
 
 
 def execute(name: str, environ: Mapping[str, str], stdin: bytes) -> Executed:
-    """Finds and runs a plugin: (status, stdout, stderr). Raises Failure."""
+    """Finds and runs a plugin: (status, stdout, stderr). Raises CniError."""
     return spawn(find(name, environ.get("CNI_PATH", "")), environ, stdin)
 
 
 def spawn(path: str, environ: Mapping[str, str], stdin: bytes) -> Executed:
-    """Runs a program; status is negative for a signal. Raises Failure.
+    """Runs a program; status is negative for a signal. Raises CniError.
 
     The streams are files in memory: nothing can block, not even a child that keeps them open.
     """
@@ -57,7 +62,7 @@ def spawn(path: str, environ: Mapping[str, str], stdin: bytes) -> Executed:
         status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
         return status, _whole(files[1]), _whole(files[2])
     except OSError as error:
-        raise Failure(DELEGATE, f"{path} could not be run: {error.strerror}") from None
+        raise CniError(DELEGATE, f"{path} could not be run: {error.strerror}") from None
     finally:
         for file in files:
             os.close(file)
@@ -71,7 +76,7 @@ def _whole(file: int) -> bytes:
 
 def ask(call: Call, name: str, verb: str = "", stdin: bytes | None = None) -> bytes:
     """Runs a delegate with the call's own request (`verb` overrides CNI_COMMAND) and returns its
-    stdout. Raises Failure with the delegate's own code and words."""
+    stdout. Raises CniError with the delegate's own code and words."""
     environ = dict(call.environ)
     environ["CNI_COMMAND"] = verb or call.verb
     given = call.stdin if stdin is None else stdin
@@ -95,7 +100,7 @@ def ask(call: Call, name: str, verb: str = "", stdin: bytes | None = None) -> by
 
 def add(call: Call, name: str, stdin: bytes | None = None) -> dict[str, Any]:
     """As `ask`, for ADD: the decoded result. A delegate that failed, or whose result cannot be
-    read, gets a DEL. Raises Failure."""
+    read, gets a DEL. Raises CniError."""
     try:
         out = ask(call, name, stdin=stdin)
         try:
@@ -103,12 +108,12 @@ def add(call: Call, name: str, stdin: bytes | None = None) -> dict[str, Any]:
         except ValueError as error:
             if call.breach("accept-junk-ipam"):
                 return {"cniVersion": call.version}
-            raise Failure(
+            raise CniError(
                 DELEGATE,
                 f"{name} ADD exited 0, but its stdout is no result: {error}",
                 repr(out[:200]),
             ) from None
-    except Failure:
+    except CniError:
         undo(call, name, stdin)
         raise
 
@@ -119,21 +124,21 @@ def undo(call: Call, name: str, stdin: bytes | None = None) -> None:
         return
     try:
         ask(call, name, "DEL", stdin)
-    except Failure as failure:
+    except CniError as failure:
         call.say(f"DEL of {name} after a failed ADD: {failure.msg}")
 
 
-def _failure(name: str, verb: str, status: int, out: bytes) -> Failure:
+def _failure(name: str, verb: str, status: int, out: bytes) -> CniError:
     how = f"was ended by signal {-status}" if status < 0 else f"exited {status}"
     try:
         error = parse_object(out)
     except ValueError:
-        return Failure(DELEGATE, f"{name} {verb} {how} without an error object", repr(out[:200]))
+        return CniError(DELEGATE, f"{name} {verb} {how} without an error object", repr(out[:200]))
     code, msg = error.get("code"), error.get("msg")
     if isinstance(code, bool) or not isinstance(code, int) or code < 1:
-        return Failure(DELEGATE, f"{name} {verb} {how}, its error has code {code!r}", str(msg))
+        return CniError(DELEGATE, f"{name} {verb} {how}, its error has code {code!r}", str(msg))
     details = error.get("details")
-    return Failure(
+    return CniError(
         code,
         msg if isinstance(msg, str) and msg else f"{name} {verb} {how}",
         details if isinstance(details, str) else "",

@@ -6,16 +6,18 @@ a plugin's configuration, which then gets that with the members of the request a
 
 from __future__ import annotations
 
-from . import delegate, spaces
-from .codec import dumps
-from .errors import DELEGATE, NETWORK, VERSIONS, Failure
-from .results import load, same_shape, shape
+from refimpl.cni.format.errors import INVALID_CONFIG, CniError
+from refimpl.cni.format.versions import VERSIONS
+from refimpl.cni.plugins import delegate, spaces
+from refimpl.cni.plugins.errors import DELEGATE
+from refimpl.cni.plugins.json import dumps
+from refimpl.cni.plugins.results import load, same_shape, shape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .request import Call
+    from refimpl.cni.plugins.request import Call
 
 __all__ = ["add", "check", "delete", "gc", "status"]
 
@@ -29,7 +31,7 @@ _PASSED_ON = (
 
 
 def _target(call: Call) -> tuple[str, bytes]:
-    """The delegate's name and what it gets on stdin. Raises Failure."""
+    """The delegate's name and what it gets on stdin. Raises CniError."""
     given = call.config.get("delegate")
     if isinstance(given, str) and given:
         return given, call.stdin
@@ -37,13 +39,14 @@ def _target(call: Call) -> tuple[str, bytes]:
         added = {key: call.config[key] for key in _PASSED_ON if key in call.config}
         head = {"cniVersion": call.version, "name": call.name}
         return given["type"], dumps({**given, **added, **head})
-    raise Failure(
-        NETWORK, f"delegate is {given!r}; it has to be a plugin's name or an object with a type"
+    raise CniError(
+        INVALID_CONFIG,
+        f"delegate is {given!r}; it has to be a plugin's name or an object with a type",
     )
 
 
 def add(call: Call) -> dict[str, Any]:
-    """The delegate's result in the version asked for. Raises Failure, its code the delegate's."""
+    """The delegate's result in the version asked for. Raises CniError, its code the delegate's."""
     spaces.refuse_own(call)
     name, stdin = _target(call)
     answer = delegate.add(call, name, stdin)
@@ -57,26 +60,26 @@ def add(call: Call) -> dict[str, Any]:
         return shape(load(answer, version), call.version)
     except ValueError as error:
         delegate.undo(call, name, stdin)
-        raise Failure(DELEGATE, f"the result of {name} cannot be used: {error}") from None
+        raise CniError(DELEGATE, f"the result of {name} cannot be used: {error}") from None
 
 
 def delete(call: Call) -> None:
-    """Asks the delegate, every time. Raises Failure when it fails."""
+    """Asks the delegate, every time. Raises CniError when it fails."""
     spaces.refuse_own(call)
     _forward(call)
 
 
 def check(call: Call) -> None:
-    """Asks the delegate; prevResult has to be there. Raises Failure."""
+    """Asks the delegate; prevResult has to be there. Raises CniError."""
     if call.config.get("prevResult") is None and not call.breach("check-ignores-prev-result"):
-        raise Failure(NETWORK, "CHECK needs prevResult; the request has none")
+        raise CniError(INVALID_CONFIG, "CHECK needs prevResult; the request has none")
     if not call.breach("check-nothing"):
         _forward(call)
 
 
 def gc(call: Call) -> None:
-    """Asks the delegate. Raises Failure."""
-    from .checks import valid_pairs
+    """Asks the delegate. Raises CniError."""
+    from refimpl.cni.plugins.checks import valid_pairs
 
     valid_pairs(call)
     if not call.breach("gc-not-forwarded"):
@@ -84,7 +87,7 @@ def gc(call: Call) -> None:
 
 
 def status(call: Call) -> None:
-    """Asks the delegate. Raises Failure."""
+    """Asks the delegate. Raises CniError."""
     if not call.breach("status-always") and not call.breach("status-not-forwarded"):
         _forward(call)
 

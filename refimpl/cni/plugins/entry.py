@@ -5,19 +5,28 @@
 
 from __future__ import annotations
 
-from . import answer, faults, journal
-from .codec import parse_object
-from .delegate import execute
-from .errors import BROKEN, DECODE, ENVIRONMENT, NETWORK, VERSIONS, Died, Failure, ProcessOnly
-from .request import VERBS, Call, asked_version, check
+from refimpl.cni.format.errors import (
+    DECODE,
+    INTERNAL,
+    INVALID_CONFIG,
+    INVALID_ENVIRONMENT,
+    IO,
+    CniError,
+)
+from refimpl.cni.format.versions import VERBS, VERSIONS
+from refimpl.cni.plugins import answer, faults, journal
+from refimpl.cni.plugins.delegate import execute
+from refimpl.cni.plugins.errors import Died, ProcessOnly
+from refimpl.cni.plugins.json import parse_object
+from refimpl.cni.plugins.request import Call, asked_version, check
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from .process import Process
-    from .request import ExecDelegate, Executed
+    from refimpl.cni.plugins.process import Process
+    from refimpl.cni.plugins.request import ExecDelegate, Executed
 
 __all__ = ["KINDS", "main"]
 
@@ -74,37 +83,39 @@ def _answered(kind: str, call: Call, unreadable: bool) -> Executed:
     try:
         document = _work(kind, call, unreadable)
         call.point("result")
-    except Failure as failure:
+    except CniError as failure:
         return _refused(call, failure)
     except RecursionError:
-        return _refused(call, Failure(DECODE, "stdin nests too deep"))
+        return _refused(call, CniError(DECODE, "stdin nests too deep"))
     except OSError as error:
-        from .errors import IO
-
-        return _refused(call, Failure(IO, f"the operating system refused: {error}"))
+        return _refused(call, CniError(IO, f"the operating system refused: {error}"))
     except (Died, ProcessOnly):
         raise
     except Exception as error:
         import traceback
 
         call.say(traceback.format_exc().rstrip())
-        return _refused(call, Failure(BROKEN, f"a mistake of the plugin: {error!r}"))
+        return _refused(call, CniError(INTERNAL, f"a mistake of the plugin: {error!r}"))
     return answer.render(call, document, failed=False)
 
 
 def _recorded(call: Call) -> Executed:
     """The recorder's answer."""
-    from . import recorder
+    from refimpl.cni.plugins import recorder
 
     return recorder.answer(call)
 
 
-def _refused(call: Call, failure: Failure) -> Executed:
-    if failure.code == ENVIRONMENT and call.breach("silent-without-command") and not call.verb:
+def _refused(call: Call, failure: CniError) -> Executed:
+    if (
+        failure.code == INVALID_ENVIRONMENT
+        and call.breach("silent-without-command")
+        and not call.verb
+    ):
         call.say("this is a CNI plugin; it is run by a container runtime")
         return 0, b"", b"".join(call.log)
     call.say(f"{call.verb or 'call'} refused: code {failure.code}: {failure.msg}")
-    return answer.render(call, failure.document(call.version), failed=True)
+    return answer.render(call, failure.to_dict(call.version), failed=True)
 
 
 def _work(kind: str, call: Call, unreadable: bool) -> dict[str, Any] | None:
@@ -114,7 +125,7 @@ def _work(kind: str, call: Call, unreadable: bool) -> dict[str, Any] | None:
     if call.verb == "VERSION":
         return _version(call, versions)
     if unreadable:
-        raise Failure(DECODE, "stdin cannot be read; the runtime has to give the request there")
+        raise CniError(DECODE, "stdin cannot be read; the runtime has to give the request there")
     check(call, versions)
     _late_faults(call)
     plugin = _kind(kind)
@@ -128,13 +139,13 @@ def _work(kind: str, call: Call, unreadable: bool) -> dict[str, Any] | None:
 
 def _kind(kind: str) -> Any:
     if kind == "interface":
-        from . import interface as plugin
+        from refimpl.cni.plugins import interface as plugin
     elif kind == "hostlocal":
-        from . import hostlocal as plugin  # type: ignore[no-redef]
+        from refimpl.cni.plugins import hostlocal as plugin  # type: ignore[no-redef]
     elif kind == "chained":
-        from . import chained as plugin  # type: ignore[no-redef]
+        from refimpl.cni.plugins import chained as plugin  # type: ignore[no-redef]
     else:
-        from . import delegating as plugin  # type: ignore[no-redef]
+        from refimpl.cni.plugins import delegating as plugin  # type: ignore[no-redef]
     return plugin
 
 
@@ -142,11 +153,11 @@ def _check_verb(call: Call) -> None:
     if call.breach("any-case-verb"):
         call.verb = call.verb.strip().upper()
     if call.breach("id-before-verb") and not call.environ.get("CNI_CONTAINERID"):
-        raise Failure(3, "missing container id")
+        raise CniError(3, "missing container id")
     unknown = (call.breach("unknown-verb") or {}).get("unknown")
     if call.verb not in VERBS or call.verb == unknown:
         what = f"CNI_COMMAND is {call.verb!r}" if call.verb else "CNI_COMMAND is not set or empty"
-        raise Failure(ENVIRONMENT, f"{what}; it has to be one of {', '.join(VERBS)}")
+        raise CniError(INVALID_ENVIRONMENT, f"{what}; it has to be one of {', '.join(VERBS)}")
 
 
 def _version(call: Call, versions: tuple[str, ...]) -> dict[str, Any]:
@@ -156,7 +167,7 @@ def _version(call: Call, versions: tuple[str, ...]) -> dict[str, Any]:
         asked = parse_object(call.stdin).get("cniVersion", "")
     except ValueError as error:
         if call.breach("version-strict"):
-            raise Failure(DECODE, f"stdin is no JSON object: {error}") from None
+            raise CniError(DECODE, f"stdin is no JSON object: {error}") from None
     if not isinstance(asked, str) or not asked or call.breach("version-own"):
         asked = versions[-1]
     call.version = asked
@@ -172,7 +183,7 @@ def _version(call: Call, versions: tuple[str, ...]) -> dict[str, Any]:
 
 def _early_faults(call: Call) -> None:
     if fault := call.breach("error"):
-        raise Failure(
+        raise CniError(
             fault.get("code", 999), fault.get("msg", "told to fail"), fault.get("details", "")
         )
 
@@ -200,10 +211,10 @@ def _late_faults(call: Call) -> None:
     }
     unknown = sorted(set(call.config) - known)
     if unknown and call.breach("strict-unknown"):
-        raise Failure(BROKEN, "json: unknown field")
+        raise CniError(INTERNAL, "json: unknown field")
     if set(call.config.get("args", {})) - {"cni"} and call.breach("strict-args"):
-        raise Failure(NETWORK, "args holds what is not known")
+        raise CniError(INVALID_CONFIG, "args holds what is not known")
     pieces = [each for each in call.environ.get("CNI_ARGS", "").split(";") if each]
     foreign = [each for each in pieces if each.partition("=")[0] not in ("IP", "IgnoreUnknown")]
     if foreign and call.breach("strict-cni-args"):
-        raise Failure(ENVIRONMENT, f"CNI_ARGS holds {foreign[0]}")
+        raise CniError(INVALID_ENVIRONMENT, f"CNI_ARGS holds {foreign[0]}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from .codec import dumps, parse_object
+from refimpl.cni.plugins.json import dumps, parse_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import os
 
-from . import requested
-from .addresses import address, cidr, normal, text
-from .checks import previous, valid_pairs
-from .errors import CHANGED, EXHAUSTED, EXISTS, IO, NETWORK, UNAVAILABLE, Failure
-from .ranges import Range, RangeSet, parse
-from .results import shape
-from .store import Store
+from refimpl.cni.format.addresses import address, cidr, network_of, text
+from refimpl.cni.format.errors import INVALID_CONFIG, IO, NOT_AVAILABLE, CniError
+from refimpl.cni.plugins import requested
+from refimpl.cni.plugins.checks import previous, valid_pairs
+from refimpl.cni.plugins.errors import CHANGED, EXHAUSTED, EXISTS
+from refimpl.cni.plugins.ranges import Range, RangeSet, parse
+from refimpl.cni.plugins.results import shape
+from refimpl.cni.plugins.store import Store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .request import Call
-    from .store import Address, Key
+    from refimpl.cni.plugins.request import Call
+    from refimpl.cni.plugins.store import Address, Key
 
 __all__ = ["add", "check", "delete", "gc", "status"]
 
@@ -31,7 +32,7 @@ DATA_DIR = "/var/lib/cni/networks"
 def _store(call: Call) -> Store:
     folder = call.config.get("ipam", {}).get("dataDir", "")
     if not isinstance(folder, str):
-        raise Failure(NETWORK, f"ipam.dataDir is {folder!r}; it has to be a string")
+        raise CniError(INVALID_CONFIG, f"ipam.dataDir is {folder!r}; it has to be a string")
     return Store(call, os.path.join(folder or DATA_DIR, call.name))
 
 
@@ -40,7 +41,7 @@ def _sets(call: Call) -> list[RangeSet]:
 
 
 def add(call: Call) -> dict[str, Any]:
-    """Reserves an address of every range set; all or none. Raises Failure."""
+    """Reserves an address of every range set; all or none. Raises CniError."""
     sets = _sets(call)
     wanted = requested.by_set(call, sets)
     result = {"ips": [], **_rest(call)}
@@ -53,7 +54,7 @@ def add(call: Call) -> dict[str, Any]:
         key = (call.container_id, call.ifname)
         mine = [name for name, owner in used.values() if owner == key]
         if mine:
-            raise Failure(EXISTS, f"container {key[0]} has {mine[0]} for {key[1]}; DEL it first")
+            raise CniError(EXISTS, f"container {key[0]} has {mine[0]} for {key[1]}; DEL it first")
         result["ips"] = _reserve(call, store, sets, wanted, set(used))
     call.point("reserve")
     if call.breach("ipam-interfaces"):
@@ -82,7 +83,7 @@ def _reserve(
             if wanted[number] is None:
                 store.remember(number, (each.family, value))
             call.point("address")
-    except Failure:
+    except CniError:
         for _, each, value in [] if call.breach("dual-leak") else taken:
             store.free(text(each.family, value))
         raise
@@ -111,11 +112,13 @@ def _choose(
         if each is not None and (found.family, wanted) not in used:
             return each, wanted
         if not call.breach("ignore-request"):
-            raise Failure(NETWORK, f"{text(found.family, wanted)} was asked for and is taken")
+            raise CniError(
+                INVALID_CONFIG, f"{text(found.family, wanted)} was asked for and is taken"
+            )
     for each, value in found.after(store.latest(number)):
         if (each.family, value) not in used:
             return each, value
-    raise Failure(
+    raise CniError(
         EXHAUSTED,
         f"network {call.name} has no free address left in range set {number}; "
         "DEL an attachment or widen the range",
@@ -123,7 +126,7 @@ def _choose(
 
 
 def _rest(call: Call) -> dict[str, Any]:
-    """Routes and DNS of the configuration. Raises Failure."""
+    """Routes and DNS of the configuration. Raises CniError."""
     ipam = call.config.get("ipam", {})
     found: dict[str, Any] = {}
     try:
@@ -132,7 +135,7 @@ def _rest(call: Call) -> dict[str, Any]:
             raise ValueError("it is no array")
         routes = [_route(each) for each in given or ()]
     except ValueError as error:
-        raise Failure(NETWORK, f"ipam.routes cannot be used: {error}") from None
+        raise CniError(INVALID_CONFIG, f"ipam.routes cannot be used: {error}") from None
     if routes:
         found["routes"] = routes
     if ipam.get("resolvConf", "") != "":
@@ -145,12 +148,12 @@ def _route(given: Any) -> dict[str, Any]:
         raise ValueError(f"{given!r} is no object with a dst")
     if given.get("gw"):
         address(given["gw"])
-    return {**given, "dst": normal(given.get("dst"))}
+    return {**given, "dst": network_of(given.get("dst"))}
 
 
 def delete(call: Call) -> None:
     """Frees what the attachment holds, by its key alone: the ranges may have changed. Raises
-    Failure when an entry cannot be removed."""
+    CniError when an entry cannot be removed."""
     store = _store(call)
     if call.breach("del-parses-ranges"):
         parse(call.config)
@@ -183,12 +186,12 @@ def _free_all(call: Call, store: Store, names: list[str]) -> None:
         if trouble and call.breach("gc-stops"):
             break
     if troubles and not call.breach("gc-silent"):
-        raise Failure(IO, f"entries of {store.folder} cannot be removed", "; ".join(troubles))
+        raise CniError(IO, f"entries of {store.folder} cannot be removed", "; ".join(troubles))
 
 
 def check(call: Call) -> None:
     """Every address of prevResult that lies in the ranges is reserved for this attachment, and
-    there is one at least. Raises Failure."""
+    there is one at least. Raises CniError."""
     if call.breach("check-nothing"):
         return
     result = previous(call)
@@ -196,7 +199,7 @@ def check(call: Call) -> None:
     entries = _store(call).entries()
     mine = {place for place, (_, owner) in entries.items() if owner in (key, (key[0], ""))}
     if not mine:
-        raise Failure(CHANGED, f"no address is reserved for container {key[0]}, {key[1]} any more")
+        raise CniError(CHANGED, f"no address is reserved for container {key[0]}, {key[1]} any more")
     if call.breach("check-by-id"):
         return
     held = {cidr(ip["address"])[:2] for ip in result.get("ips", ())}
@@ -205,12 +208,12 @@ def check(call: Call) -> None:
     known = {place for place, (_, owner) in entries.items() if owner and owner[0] == key[0]}
     for family, value in sorted((mine - ours) | (ours - known)):
         where = "prevResult" if (family, value) in mine else "the store"
-        raise Failure(CHANGED, f"{text(family, value)} of container {key[0]} is not in {where}")
+        raise CniError(CHANGED, f"{text(family, value)} of container {key[0]} is not in {where}")
 
 
 def gc(call: Call) -> None:
     """Frees every reservation of this network whose exact pair is not in the list; an entry of an
-    old version goes when its container id is in no pair. Raises Failure at the end for what could
+    old version goes when its container id is in no pair. Raises CniError at the end for what could
     not be removed."""
     pairs = valid_pairs(call)
     if call.breach("gc-makes-store"):
@@ -245,7 +248,7 @@ def _stale(call: Call, store: Store, pairs: set[Key]) -> list[str]:
 
 
 def status(call: Call) -> None:
-    """Ready when the store can be written and every range set has an address left. Raises Failure
+    """Ready when the store can be written and every range set has an address left. Raises CniError
     (50)."""
     if call.breach("status-always"):
         return
@@ -254,12 +257,14 @@ def status(call: Call) -> None:
     while not os.path.lexists(place):
         place = os.path.dirname(place)
     if not os.path.isdir(place) or not os.access(place, os.W_OK | os.X_OK):
-        raise Failure(UNAVAILABLE, f"not ready for ADD: the store {store.folder} cannot be written")
+        raise CniError(
+            NOT_AVAILABLE, f"not ready for ADD: the store {store.folder} cannot be written"
+        )
     used = set(store.entries())
     for number, found in enumerate(sets):
         if found.free(used) < 1:
-            raise Failure(
-                UNAVAILABLE,
+            raise CniError(
+                NOT_AVAILABLE,
                 f"not ready for ADD: range set {number} of network "
                 f"{call.name} has no free address left",
             )

@@ -7,20 +7,20 @@ import functools
 import marshal
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from .codec import dumps, parse_object
-from .entry import KINDS
-from .errors import VERSIONS
-from .knobs import KNOBS
+from refimpl.cni.format.versions import VERSIONS
+from refimpl.cni.plugins.entry import KINDS
+from refimpl.cni.plugins.json import dumps, parse_object
+from refimpl.cni.plugins.knobs import KNOBS
 
 __all__ = ["PluginError", "configure", "install", "settings_of"]
 
 _LOADER = """\
-# A fake CNI plugin, made by refimpl for {tag}: modules that were compiled before, so that a start
-# costs little. What it does is in the file {{this}}.settings.json.
+# A fake CNI plugin, made by refimpl for {tag}: below are modules that were compiled before, so that
+# a start costs little. What it does is in the file {{this}}.settings.json.
 import sys
 if sys.implementation.cache_tag != {tag!r}:
     sys.exit("made for {tag}, run by " + sys.implementation.cache_tag + "; install it again")
@@ -28,20 +28,24 @@ import marshal
 from binascii import a2b_base64
 from _frozen_importlib import ModuleSpec
 class Modules:
+    def __init__(self, lines):
+        self.code = dict(line[1:].split(b" ") for line in lines if line[:5] == b"#refi")
     def find_spec(self, name, path=None, target=None):
-        if name in CODE:
-            return ModuleSpec(name, self, is_package=name == "plugins")
+        if name.encode() in self.code:
+            return ModuleSpec(name, self, is_package=name in {packages!r})
     def create_module(self, spec):
         return None
     def exec_module(self, module):
-        exec(marshal.loads(a2b_base64(CODE[module.__name__])), module.__dict__)
-CODE = {{
-{code}
-}}
-sys.meta_path.insert(0, Modules())
-from plugins.process import run
+        code = self.code[module.__name__.encode()]
+        exec(marshal.loads(a2b_base64(code)), module.__dict__)
+with open(sys.argv[0], "rb") as file:
+    sys.meta_path.insert(0, Modules(file))
+from refimpl.cni.plugins.process import run
 run()
 """
+
+_PACKAGES = ("refimpl", "refimpl.cni", "refimpl.cni.format", "refimpl.cni.plugins")
+_LEFT_OUT = ("__init__", "install", "knobs")
 
 
 class PluginError(ValueError):
@@ -135,14 +139,20 @@ def _program() -> bytes:
     python = getattr(sys, "_base_executable", "") or sys.executable
     if any(c.isspace() for c in python) or len(python) > 120:
         raise PluginError(f"{python} cannot stand in a #! line: white space, or too long")
-    here = Path(__file__).parent
-    code = ['"plugins": b"' + _compiled("plugins", "") + '",']
-    for module in sorted(here.glob("*.py")):
-        if module.name not in ("__init__.py", "install.py", "knobs.py"):
-            name = f"plugins.{module.stem}"
-            code.append(f'"{name}": b"{_compiled(name, module.read_text())}",')
-    text = _LOADER.format(tag=sys.implementation.cache_tag, code="\n".join(code))
-    return f"#!{python} -IS\n{text}".encode()
+    code = dict.fromkeys(_PACKAGES, "")
+    code |= {name: path.read_text() for name, path in _modules()}
+    text = _LOADER.format(tag=sys.implementation.cache_tag, packages=_PACKAGES)
+    lines = [f"#{name} {_compiled(name, source)}" for name, source in code.items()]
+    return "\n".join([f"#!{python} -IS", f"{text}{lines[0]}", *lines[1:], ""]).encode()
+
+
+def _modules() -> Iterator[tuple[str, Path]]:
+    """Name and file of every module that a plugin is made of."""
+    above = Path(__file__).parents[3]
+    for package in _PACKAGES[2:]:
+        for path in sorted((above / package.replace(".", "/")).glob("*.py")):
+            if path.stem not in _LEFT_OUT:
+                yield f"{package}.{path.stem}", path
 
 
 def _compiled(name: str, source: str) -> str:

@@ -6,17 +6,19 @@ isGateway, isDefaultGateway, ipMasq, dns, ipam; runtimeConfig: mac, mtu.
 
 from __future__ import annotations
 
-from . import delegate, kernel, links, spaces
-from .addresses import normal
-from .checks import check_attachment, previous, valid_pairs
-from .errors import DELEGATE, NETWORK, UNAVAILABLE, VERSION, VERSIONS, Failure
-from .results import load, shape
+from refimpl.cni.format.addresses import network_of
+from refimpl.cni.format.errors import INCOMPATIBLE_VERSION, INVALID_CONFIG, NOT_AVAILABLE, CniError
+from refimpl.cni.format.versions import VERSIONS
+from refimpl.cni.plugins import delegate, kernel, links, spaces
+from refimpl.cni.plugins.checks import check_attachment, previous, valid_pairs
+from refimpl.cni.plugins.errors import DELEGATE
+from refimpl.cni.plugins.results import load, shape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .request import Call
+    from refimpl.cni.plugins.request import Call
 
     Inner = dict[str, Any]
 
@@ -32,7 +34,7 @@ _KEYS: dict[str, tuple[type, str]] = {
 
 
 def add(call: Call) -> dict[str, Any]:
-    """Makes the attachment and returns its result. Raises Failure; nothing is left then."""
+    """Makes the attachment and returns its result. Raises CniError; nothing is left then."""
     spaces.refuse_own(call)
     _check_config(call)
     if call.config.get("prevResult") is not None:
@@ -52,7 +54,7 @@ def add(call: Call) -> dict[str, Any]:
     try:
         call.point("ipam")
         document = _attached(call, path, given)
-    except Failure:
+    except CniError:
         if _ipam(call):
             delegate.undo(call, _ipam(call))
         raise
@@ -68,7 +70,9 @@ def _attached(call: Call, path: str, given: Inner) -> dict[str, Any]:
         try:
             document = shape(result, call.version)
         except ValueError as error:
-            raise Failure(VERSION, f"no result of version {call.version}: {error}") from None
+            raise CniError(
+                INCOMPATIBLE_VERSION, f"no result of version {call.version}: {error}"
+            ) from None
     call.point("link")
     return document
 
@@ -93,20 +97,22 @@ def _check_config(call: Call) -> None:
         for key, (kind, text) in _KEYS.items():
             value = given.get(key, kind())
             if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-                raise Failure(NETWORK, f"{where}{key} is {value!r}; it has to be {text}")
+                raise CniError(INVALID_CONFIG, f"{where}{key} is {value!r}; it has to be {text}")
         check_mac(where, given.get("mac", ""))
         mtu = given.get("mtu", 0)
         if mtu and not 68 <= mtu <= 65535:
-            raise Failure(NETWORK, f"{where}mtu is {mtu}; it has to be 68 to 65535")
+            raise CniError(INVALID_CONFIG, f"{where}mtu is {mtu}; it has to be 68 to 65535")
 
 
 def check_mac(where: str, mac: object) -> None:
-    """Raises Failure for anything but six octets, or for a group's address."""
+    """Raises CniError for anything but six octets, or for a group's address."""
     parts = mac.split(":") if isinstance(mac, str) else []
     digits = "0123456789abcdefABCDEF"
     fine = len(parts) == 6 and all(len(p) == 2 and set(p) <= set(digits) for p in parts)
     if mac != "" and not (fine and not int(parts[0], 16) & 1):
-        raise Failure(NETWORK, f"{where}mac is {mac!r}; it has to be like 02:42:0a:01:00:02")
+        raise CniError(
+            INVALID_CONFIG, f"{where}mac is {mac!r}; it has to be like 02:42:0a:01:00:02"
+        )
 
 
 def _ipam(call: Call) -> str:
@@ -129,7 +135,7 @@ def _addresses(call: Call) -> Inner:
         if call.breach("accept-junk-ipam"):
             return {}
         delegate.undo(call, _ipam(call))
-        raise Failure(DELEGATE, f"the result of {_ipam(call)} cannot be used: {error}") from None
+        raise CniError(DELEGATE, f"the result of {_ipam(call)} cannot be used: {error}") from None
     return _own_words(call, given)
 
 
@@ -137,7 +143,7 @@ def _own_words(call: Call, given: Inner) -> Inner:
     """Without the delegate's interfaces, routes normalised, the network's own dns preferred."""
     given.pop("interfaces", None)
     for route in given.get("routes", ()):
-        route["dst"] = normal(route["dst"])
+        route["dst"] = network_of(route["dst"])
     if call.config.get("isDefaultGateway"):
         known = {route["dst"] for route in given.get("routes", ())}
         for ip in given["ips"]:
@@ -151,7 +157,7 @@ def _own_words(call: Call, given: Inner) -> Inner:
 
 
 def delete(call: Call) -> None:
-    """Undoes ADD as far as anything is left: the link first, whatever IPAM says. Raises Failure
+    """Undoes ADD as far as anything is left: the link first, whatever IPAM says. Raises CniError
     when IPAM does, after the link is gone."""
     spaces.refuse_own(call)
     state = spaces.look(call)
@@ -169,7 +175,7 @@ def delete(call: Call) -> None:
     if _ipam(call) and not skipped:
         try:
             delegate.ask(call, _ipam(call))
-        except Failure as caught:
+        except CniError as caught:
             failure = caught
     if failure and call.breach("del-stops-at-ipam"):
         raise failure
@@ -198,16 +204,16 @@ def _broken_deletes(call: Call, state: Inner, kind: str) -> None:
     }
     for knob, trouble in troubles.items():
         if trouble and call.breach(knob):
-            raise Failure(DELEGATE, f"cannot remove {call.ifname}: something is gone")
+            raise CniError(DELEGATE, f"cannot remove {call.ifname}: something is gone")
 
 
 def check(call: Call) -> None:
-    """Compares the kernel with prevResult, then asks IPAM. Raises Failure: what is missing."""
+    """Compares the kernel with prevResult, then asks IPAM. Raises CniError: what is missing."""
     if call.breach("check-nothing"):
         return
     spaces.refuse_own(call)
     if call.breach("check-needs-ipam") and not _ipam(call):
-        raise Failure(DELEGATE, "no plugin name provided")
+        raise CniError(DELEGATE, "no plugin name provided")
     result = previous(call)
     check_attachment(call, spaces.look(call), result)
     if _ipam(call) and not call.breach("check-ignores-ipam"):
@@ -215,7 +221,7 @@ def check(call: Call) -> None:
 
 
 def gc(call: Call) -> None:
-    """Removes what is no longer valid of this network, IPAM's part included. Raises Failure."""
+    """Removes what is no longer valid of this network, IPAM's part included. Raises CniError."""
     pairs = valid_pairs(call)
     if call.breach("gc-nothing"):
         return
@@ -223,7 +229,7 @@ def gc(call: Call) -> None:
     if _ipam(call) and not call.breach("gc-not-forwarded"):
         try:
             delegate.ask(call, _ipam(call))
-        except Failure as caught:  # go on, report at the end
+        except CniError as caught:  # go on, report at the end
             failure = caught
     if pairs is not None and links.stale(call, spaces.look(call), pairs):
         with kernel.Change(spaces.kernel_path(call)) as state:
@@ -235,19 +241,19 @@ def gc(call: Call) -> None:
 
 
 def status(call: Call) -> None:
-    """Ready when the kernel file can be read and IPAM is. Raises Failure."""
+    """Ready when the kernel file can be read and IPAM is. Raises CniError."""
     if call.breach("status-always"):
         return
     try:
         kernel.read(spaces.kernel_path(call))
-    except Failure as failure:
-        raise Failure(UNAVAILABLE, f"not ready for ADD: {failure.msg}") from None
+    except CniError as failure:
+        raise CniError(NOT_AVAILABLE, f"not ready for ADD: {failure.msg}") from None
     if call.breach("status-needs-ipam") and not _ipam(call):
-        raise Failure(DELEGATE, "no plugin name provided")
+        raise CniError(DELEGATE, "no plugin name provided")
     if _ipam(call) and not call.breach("status-not-forwarded"):
         try:
             delegate.ask(call, _ipam(call))
-        except Failure as failure:
+        except CniError as failure:
             if failure.code == DELEGATE:  # it could not be asked at all
-                failure.code = UNAVAILABLE
+                failure.code = NOT_AVAILABLE
             raise

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 
-from .codec import dumps, loads
+from refimpl.cni.plugins.json import dumps, loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import os
 
-from .codec import dumps, parse_object
-from .errors import IO, Failure
+from refimpl.cni.format.errors import IO, CniError
+from refimpl.cni.plugins.json import dumps, parse_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,14 +51,14 @@ def empty(own: str = "") -> State:
 
 
 def read(path: str) -> State:
-    """The state as it is; a missing file is an empty machine. Raises Failure (I/O)."""
+    """The state as it is; a missing file is an empty machine. Raises CniError (I/O)."""
     try:
         with open(path, "rb") as file:
             return parse_object(file.read())
     except FileNotFoundError:
         return empty()
     except (OSError, ValueError) as error:
-        raise Failure(IO, f"the kernel file {path} cannot be read: {error}") from None
+        raise CniError(IO, f"the kernel file {path} cannot be read: {error}") from None
 
 
 class Change:
@@ -76,7 +76,7 @@ class Change:
                 self.path + ".lock", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600
             )
         except OSError as error:
-            raise Failure(IO, f"the kernel file {self.path} cannot be locked: {error}") from None
+            raise CniError(IO, f"the kernel file {self.path} cannot be locked: {error}") from None
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX)
             self._state = read(self.path)
@@ -101,7 +101,7 @@ class Change:
                 out.write(data)
             os.rename(name, self.path)
         except OSError as error:
-            raise Failure(IO, f"the kernel file {self.path} cannot be written: {error}") from None
+            raise CniError(IO, f"the kernel file {self.path} cannot be written: {error}") from None
 
 
 def is_own(state: State, path: str) -> bool:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 
-from . import kernel
-from .addresses import address, cidr, first, normal, same_family
-from .errors import DELEGATE, EXISTS, Failure
+from refimpl.cni.format.addresses import address, cidr, first, network_of, same_family
+from refimpl.cni.format.errors import CniError
+from refimpl.cni.plugins import kernel
+from refimpl.cni.plugins.errors import DELEGATE, EXISTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .request import Call
+    from refimpl.cni.plugins.request import Call
 
     Inner = dict[str, Any]
 
@@ -38,7 +39,7 @@ def _hash(*parts: str) -> int:
     return found
 
 
-def clash(call: Call, state: dict[str, Any]) -> Failure | None:
+def clash(call: Call, state: dict[str, Any]) -> CniError | None:
     """The refusal of an ADD whose names are taken: in the namespace, or on the host by the same
     attachment."""
     space = kernel.namespace(state, call.netns)
@@ -46,10 +47,10 @@ def clash(call: Call, state: dict[str, Any]) -> Failure | None:
         if call.breach("overwrite-link"):
             kernel.remove_link(state, space, call.ifname)
         else:
-            return Failure(EXISTS, f"{call.ifname} exists in {call.netns}; DEL it first")
+            return CniError(EXISTS, f"{call.ifname} exists in {call.netns}; DEL it first")
     host: Any = kernel.namespace(state, kernel.HOST)
     if host_name(call) in host["links"]:
-        return Failure(
+        return CniError(
             EXISTS,
             f"container {call.container_id} has {call.ifname} attached "
             f"(host link {host_name(call)}); DEL it first",
@@ -117,7 +118,7 @@ def _bridge(call: Call, host: Any, name: str, mtu: int, given: Inner) -> None:
             gateway = f"{ip.get('gateway')}/{ip['address'].partition('/')[2]}"
             if ip.get("gateway") and gateway not in link["addresses"]:
                 link["addresses"].append(gateway)
-                host["routes"].append({"dst": normal(gateway), "gw": "", "dev": name})
+                host["routes"].append({"dst": network_of(gateway), "gw": "", "dev": name})
 
 
 def _addresses(call: Call, space: Any, link: Any, given: Inner) -> None:
@@ -125,7 +126,7 @@ def _addresses(call: Call, space: Any, link: Any, given: Inner) -> None:
     for ip in given.get("ips", ()):
         if not call.breach("missing-address"):
             link["addresses"].append(ip["address"])
-        routes.append({"dst": normal(ip["address"]), "gw": "", "dev": call.ifname})
+        routes.append({"dst": network_of(ip["address"]), "gw": "", "dev": call.ifname})
     for route in [] if call.breach("missing-route") else given.get("routes", ()):
         made = {
             "dst": route["dst"],
@@ -133,7 +134,7 @@ def _addresses(call: Call, space: Any, link: Any, given: Inner) -> None:
             "dev": call.ifname,
         }
         if route.get("gw") and not _reachable(route["gw"], given):
-            raise Failure(
+            raise CniError(
                 DELEGATE,
                 f"no route to {route['dst']} via {route['gw']}: no address of {call.ifname} "
                 "is in the network of that gateway",

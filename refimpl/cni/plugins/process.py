@@ -9,16 +9,17 @@ from __future__ import annotations
 import os
 import sys
 
-from . import entry, faults
-from .codec import dumps, parse_object
-from .errors import IO, VERSIONS, Failure
+from refimpl.cni.format.errors import IO, CniError
+from refimpl.cni.format.versions import VERSIONS
+from refimpl.cni.plugins import entry, faults
+from refimpl.cni.plugins.json import dumps, parse_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, NoReturn
 
-    from .request import Executed
+    from refimpl.cni.plugins.request import Executed
 
 __all__ = ["run"]
 
@@ -32,8 +33,8 @@ def run() -> NoReturn:
     path = sys.argv[0]
     try:
         settings = _settings(path + ".settings.json")
-    except Failure as failure:
-        _write(1, dumps(failure.document(VERSIONS[-1])) + b"\n")
+    except CniError as failure:
+        _write(1, dumps(failure.to_dict(VERSIONS[-1])) + b"\n")
         os._exit(1)
     environ = _environ(settings)
     knobs = faults.chosen(settings, environ)
@@ -83,7 +84,7 @@ def _settings(path: str) -> dict[str, Any]:
         with open(path, "rb") as file:
             return parse_object(file.read())
     except (OSError, ValueError) as error:
-        raise Failure(
+        raise CniError(
             IO, f"the settings {path} cannot be read ({error}); install the plugin again"
         ) from None
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .addresses import address, first, last, network, text, width
-from .errors import NETWORK, Failure
+from refimpl.cni.format.addresses import address, first, last, network, text, width
+from refimpl.cni.format.errors import INVALID_CONFIG, CniError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def _usable(each: Range, low: int, high: int) -> Iterator[tuple[Range, int]]:
 
 def parse(config: dict[str, Any], unchecked: bool = False) -> list[RangeSet]:
     """The range sets of a request: runtimeConfig.ipRanges, ipam.subnet, ipam.ranges. Raises
-    Failure (7) for anything that cannot be given addresses from."""
+    CniError (7) for anything that cannot be given addresses from."""
     ipam = config.get("ipam", {})
     given = config.get("runtimeConfig", {}).get("ipRanges")
     single = [[{k: ipam[k] for k in ("subnet", "rangeStart", "rangeEnd", "gateway") if k in ipam}]]
@@ -113,7 +113,7 @@ def parse(config: dict[str, Any], unchecked: bool = False) -> list[RangeSet]:
         if not unchecked:
             _check_apart([each for found in sets for each in found.ranges])
     except ValueError as error:
-        raise Failure(NETWORK, f"the ranges of ipam cannot be used: {error}") from None
+        raise CniError(INVALID_CONFIG, f"the ranges of ipam cannot be used: {error}") from None
     return sets
 
 

@@ -10,17 +10,18 @@ leaves out; settings["role"] "interface" or "ipam" is what an ADD without either
 
 from __future__ import annotations
 
-from . import delegate
-from .codec import dumps, parse_object
-from .errors import VERSIONS, Failure
-from .faults import counted
-from .results import shape
+from refimpl.cni.format.errors import CniError
+from refimpl.cni.format.versions import VERSIONS
+from refimpl.cni.plugins import delegate
+from refimpl.cni.plugins.faults import counted
+from refimpl.cni.plugins.json import dumps, parse_object
+from refimpl.cni.plugins.results import shape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .request import Call, Executed
+    from refimpl.cni.plugins.request import Call, Executed
 
 __all__ = ["answer"]
 
@@ -43,8 +44,8 @@ def _passed_on(call: Call, target: str) -> Executed:
     try:
         run = delegate.spawn if "/" in target else call.execute
         return run(target, call.environ, call.stdin)
-    except Failure as failure:
-        return 1, dumps(failure.document(call.version)) + b"\n", b""
+    except CniError as failure:
+        return 1, dumps(failure.to_dict(call.version)) + b"\n", b""
 
 
 def _told(call: Call) -> Any:

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from .codec import parse_object
-from .errors import DECODE, ENVIRONMENT, NETWORK, VERSION, VERSIONS, Died, Failure, at_least
+from refimpl.cni.format.errors import (
+    DECODE,
+    INCOMPATIBLE_VERSION,
+    INVALID_CONFIG,
+    INVALID_ENVIRONMENT,
+    CniError,
+)
+from refimpl.cni.format.names import ifname_problem, is_name
+from refimpl.cni.format.versions import SINCE, VERSIONS, at_least
+from refimpl.cni.plugins.errors import Died
+from refimpl.cni.plugins.json import parse_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from .process import Process
+    from refimpl.cni.plugins.process import Process
 
     Executed = tuple[int, bytes, bytes]
     ExecDelegate = Callable[[str, Mapping[str, str], bytes], Executed]
 
-__all__ = ["SINCE", "VERBS", "Call", "asked_version", "check"]
-
-VERBS = ("ADD", "DEL", "CHECK", "STATUS", "GC", "VERSION")
-SINCE = {"CHECK": "0.4.0", "STATUS": "1.1.0", "GC": "1.1.0"}
+__all__ = ["Call", "asked_version", "check"]
 
 REQUIRED = {
     "ADD": ("CNI_CONTAINERID", "CNI_NETNS", "CNI_IFNAME"),
@@ -29,7 +35,6 @@ REQUIRED = {
 }
 """CNI 1.1 "Parameters", by verb. CNI_NETNS may be missing on DEL: the namespace is gone then."""
 
-_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
 _TYPES: dict[str, tuple[type, str]] = {
     "type": (str, "a string"),
     "ipam": (dict, "an object"),
@@ -112,23 +117,23 @@ def asked_version(stdin: bytes) -> str:
 
 
 def check(call: Call, versions: tuple[str, ...]) -> None:
-    """Reads the request into `call`. Raises Failure: what is missing or wrong, all at once."""
+    """Reads the request into `call`. Raises CniError: what is missing or wrong, all at once."""
     _check_environment(call)
     try:
         call.config = parse_object(call.stdin)
     except ValueError as error:
-        raise Failure(DECODE, f"stdin is not the JSON object of a request: {error}") from None
+        raise CniError(DECODE, f"stdin is not the JSON object of a request: {error}") from None
     _check_version(call, versions)
     _check_name(call)
     for key, (kind, text) in _TYPES.items():
         if not isinstance(call.config.get(key, kind()), kind):
-            raise Failure(NETWORK, f"{key} is {call.config[key]!r}; it has to be {text}")
+            raise CniError(INVALID_CONFIG, f"{key} is {call.config[key]!r}; it has to be {text}")
     given = call.config.get("prevResult")
     if call.verb in ("ADD", "CHECK") and not isinstance(given, dict | None):
-        raise Failure(NETWORK, f"prevResult is {given!r}; it has to be an object")
+        raise CniError(INVALID_CONFIG, f"prevResult is {given!r}; it has to be an object")
     kind_of = call.config.get("ipam", {}).get("type", "")
     if not isinstance(kind_of, str):
-        raise Failure(NETWORK, f"ipam.type is {kind_of!r}; it has to be a string")
+        raise CniError(INVALID_CONFIG, f"ipam.type is {kind_of!r}; it has to be a string")
     _check_dns(call.config.get("dns", {}))
 
 
@@ -136,9 +141,11 @@ def _check_dns(dns: dict[str, Any]) -> None:
     for key in ("nameservers", "search", "options"):
         value = dns.get(key, [])
         if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-            raise Failure(NETWORK, f"dns.{key} is {value!r}; it has to be an array of strings")
+            raise CniError(
+                INVALID_CONFIG, f"dns.{key} is {value!r}; it has to be an array of strings"
+            )
     if not isinstance(dns.get("domain", ""), str):
-        raise Failure(NETWORK, f"dns.domain is {dns['domain']!r}; it has to be a string")
+        raise CniError(INVALID_CONFIG, f"dns.domain is {dns['domain']!r}; it has to be a string")
 
 
 def _check_environment(call: Call) -> None:
@@ -148,60 +155,42 @@ def _check_environment(call: Call) -> None:
     missing = [name for name in required if not call.environ.get(name)]
     if missing and not call.breach("no-variable-check"):
         named = missing[:1] if call.breach("one-missing-variable") else missing
-        raise Failure(
-            ENVIRONMENT,
+        raise CniError(
+            INVALID_ENVIRONMENT,
             f"{call.verb} needs {', '.join(named)}, not set or empty; "
             "the runtime has to set what CNI 1.1 asks for",
         )
     if call.verb not in ("ADD", "DEL", "CHECK"):
         return
     given = call.environ.get("CNI_CONTAINERID", "")
-    if not legal_id(given) and not call.breach("no-id-check"):
-        raise Failure(
-            ENVIRONMENT,
+    if not is_name(given) and not call.breach("no-id-check"):
+        raise CniError(
+            INVALID_ENVIRONMENT,
             f"CNI_CONTAINERID is {given!r}; it begins with a letter or "
             "digit, then letters, digits, '_', '.', '-'",
         )
     if (problem := ifname_problem(call.ifname)) and not call.breach("no-ifname-check"):
-        raise Failure(ENVIRONMENT, f"CNI_IFNAME is {call.ifname!r}: {problem}")
-
-
-def legal_id(text: str) -> bool:
-    """Whether a container id or network name fits CNI 1.1."""
-    return text[:1] in _LETTERS and all(c in _LETTERS or c in "_.-" for c in text) and text != ""
-
-
-def ifname_problem(name: str) -> str:
-    """Why Linux takes no interface of that name, "" when it does."""
-    if not name:
-        return "it is empty"
-    if len(name.encode("utf-8", "surrogateescape")) > 15:
-        return "longer than 15 bytes"
-    if name in (".", ".."):
-        return "a directory's name"
-    if any(c in "/:" or c.isspace() for c in name):
-        return "it holds '/', ':' or white space"
-    return ""
+        raise CniError(INVALID_ENVIRONMENT, f"CNI_IFNAME is {call.ifname!r}: {problem}")
 
 
 def _check_version(call: Call, versions: tuple[str, ...]) -> None:
     asked = call.config.get("cniVersion", "0.1.0")
     if not isinstance(asked, str):
-        raise Failure(DECODE, f"cniVersion is {asked!r}; it has to be a string")
+        raise CniError(DECODE, f"cniVersion is {asked!r}; it has to be a string")
     call.version = asked or "0.1.0"
     if call.version not in versions:
         if not call.breach("any-version"):
-            raise Failure(
-                VERSION,
+            raise CniError(
+                INCOMPATIBLE_VERSION,
                 f"cniVersion {call.version} is not supported",
                 f"the request asks for {call.version}, this plugin speaks {', '.join(versions)}",
             )
         call.version = versions[-1]
-    since = SINCE.get(call.verb, "0.1.0")
+    since = SINCE[call.verb]
     if not at_least(call.version, since) and not call.breach("verb-in-any-version"):
         able = ", ".join(version for version in versions if at_least(version, since))
-        raise Failure(
-            VERSION,
+        raise CniError(
+            INCOMPATIBLE_VERSION,
             f"{call.verb} came with CNI {since}",
             f"the request asks for {call.version}, this plugin does it in {able or 'no version'}",
         )
@@ -211,10 +200,10 @@ def _check_name(call: Call) -> None:
     name = call.config.get("name")
     if call.breach("no-name-check"):
         return
-    if not isinstance(name, str) or not legal_id(name):
+    if not isinstance(name, str) or not is_name(name):
         what = "missing" if name is None else f"{name!r}"
-        raise Failure(
-            NETWORK,
+        raise CniError(
+            INVALID_CONFIG,
             f"name is {what}; a network's name begins with a letter or digit, "
             "then letters, digits, '_', '.', '-'",
         )

@@ -2,34 +2,35 @@
 
 from __future__ import annotations
 
-from .addresses import address, cidr
-from .errors import IO, NETWORK, Failure
+from refimpl.cni.format.addresses import address, cidr
+from refimpl.cni.format.errors import INVALID_CONFIG, IO, CniError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .ranges import RangeSet
-    from .request import Call
+    from refimpl.cni.plugins.ranges import RangeSet
+    from refimpl.cni.plugins.request import Call
 
 __all__ = ["by_set", "resolv_conf"]
 
 
 def by_set(call: Call, sets: list[RangeSet]) -> list[int | None]:
-    """The address asked of each range set, None where any will do. Raises Failure (7) for an
+    """The address asked of each range set, None where any will do. Raises CniError (7) for an
     address that is in no range, or one of two for the same set: nobody gets another silently."""
     found: list[int | None] = [None] * len(sets)
     for given in _asked(call):
         try:
             family, value, prefix = cidr(given) if "/" in str(given) else (*address(given), None)
         except ValueError as error:
-            raise Failure(NETWORK, f"an address is asked for, but {error}") from None
+            raise CniError(INVALID_CONFIG, f"an address is asked for, but {error}") from None
         place = _place(sets, found, family, value, prefix)
         if place is not None:
             found[place] = value
         elif not call.breach("ignore-request"):
-            raise Failure(
-                NETWORK, f"{given} was asked for; no range of network {call.name} can give it"
+            raise CniError(
+                INVALID_CONFIG,
+                f"{given} was asked for; no range of network {call.name} can give it",
             )
     return found
 
@@ -58,19 +59,19 @@ def _asked(call: Call) -> list[Any]:
         return env
     for where, given in (("runtimeConfig.ips", runtime), ("args.cni.ips", ours)):
         if given is not None and not isinstance(given, list):
-            raise Failure(NETWORK, f"{where} is {given!r}; it has to be an array")
+            raise CniError(INVALID_CONFIG, f"{where} is {given!r}; it has to be an array")
     return runtime or ours or env
 
 
 def resolv_conf(path: object) -> dict[str, Any]:
-    """nameservers, domain, search and options of a resolv.conf(5). Raises Failure."""
+    """nameservers, domain, search and options of a resolv.conf(5). Raises CniError."""
     if not isinstance(path, str):
-        raise Failure(NETWORK, f"ipam.resolvConf is {path!r}; it has to be a string")
+        raise CniError(INVALID_CONFIG, f"ipam.resolvConf is {path!r}; it has to be a string")
     try:
         with open(path, "rb") as file:
             lines = file.read().decode(errors="replace").splitlines()
     except OSError as error:
-        raise Failure(IO, f"ipam.resolvConf {path} cannot be read: {error.strerror}") from None
+        raise CniError(IO, f"ipam.resolvConf {path} cannot be read: {error.strerror}") from None
     found: dict[str, Any] = {}
     for key, *values in (line.split() for line in lines if line.split()):
         if key == "nameserver":

@@ -1,13 +1,10 @@
-"""Results between the shapes of their versions: one inner form, the newest, unknown members kept.
-
-What changed when: 0.3.0 brought `interfaces` and one list of `ips`, 1.0.0 dropped their `version`,
-1.1.0 added mtu, socketPath and pciID of an interface and the attributes of a route.
-"""
+"""Results as a plugin takes them from others and gives them on: checked, in the inner form between
+(`format.results`)."""
 
 from __future__ import annotations
 
-from .addresses import address, cidr, same_family
-from .errors import at_least
+from refimpl.cni.format.addresses import address, cidr, same_family
+from refimpl.cni.format.results import fold, is_flat, plain, reduced, unfold
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,53 +12,29 @@ if TYPE_CHECKING:
 
     Result = dict[str, Any]
 
-__all__ = ["load", "plain", "same_shape", "shape"]
-
-INTERFACE_NEW = ("mtu", "socketPath", "pciID")
-ROUTE_NEW = ("mtu", "advmss", "priority", "table", "scope")
+__all__ = ["load", "same_shape", "shape"]
 
 
 def load(value: object, version: str) -> Result:
-    """A decoded result of that version in the inner form, without its cniVersion.
+    """A decoded result of that version in the inner form, without members of newer versions.
 
     Raises ValueError: the first thing that makes it no result of that version.
     """
     if not isinstance(value, dict):
         raise ValueError("a result is an object")
-    found = plain(value, version)
-    found.pop("cniVersion", None)
-    if not at_least(version, "0.3.0"):
-        found = _from_families(found)
-    _check(found)
-    for ip in found.get("ips", ()):
+    if is_flat(version) and (foreign := sorted({"ips", "interfaces", "routes"} & set(value))):
+        raise ValueError(f"{foreign[0]} came with 0.3.0")
+    inner = unfold(plain(value, version), version)
+    _check(inner, version)
+    for ip in inner.get("ips", ()):
         ip.pop("version", None)
-    return found
-
-
-def plain(value: Result, version: str) -> Result:
-    """A deep copy without null arrays and without members that belong to a newer version."""
-    found: Result = _copy(value)
-    for key in ("interfaces", "ips", "routes", "dns"):
-        if key in found and found[key] is None:
-            del found[key]
-    if not at_least(version, "1.1.0"):
-        _without(found.get("interfaces"), INTERFACE_NEW)
-        _without(found.get("routes"), ROUTE_NEW)
-    if at_least(version, "1.0.0"):
-        _without(found.get("ips"), ("version",))
-    return found
+    return inner
 
 
 def shape(inner: Result, version: str) -> Result:
-    """The inner form as a result of that version. Raises ValueError where it cannot be one: before
-    0.3.0 a result needs an address."""
-    found = {"cniVersion": version, **plain(inner, version)}
-    if not at_least(version, "0.3.0"):
-        return _to_families(found)
-    if not at_least(version, "1.0.0"):
-        for ip in found.get("ips", ()):
-            ip["version"] = "6" if ":" in ip["address"] else "4"
-    return found
+    """The inner form as a result of that version, without what that cannot tell. Raises ValueError
+    where nothing is left: before 0.3.0 a result needs an address."""
+    return fold(reduced(inner, version), version)
 
 
 def same_shape(value: Result, version: str) -> Result:
@@ -70,74 +43,26 @@ def same_shape(value: Result, version: str) -> Result:
     return {**plain(value, version), "cniVersion": version}
 
 
-def _copy(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _copy(item) for key, item in value.items()}
-    return [_copy(item) for item in value] if isinstance(value, list) else value
-
-
-def _without(items: object, names: tuple[str, ...]) -> None:
-    for item in items if isinstance(items, list) else ():
-        for name in names:
-            if isinstance(item, dict):
-                item.pop(name, None)
-
-
-def _from_families(found: Result) -> Result:
-    foreign = sorted({"ips", "interfaces", "routes"} & set(found))
-    if foreign:
-        raise ValueError(f"{foreign[0]} came with 0.3.0")
-    ips, routes = [], []
-    for key in ("ip4", "ip6"):
-        part = found.pop(key, None)
-        if part is None:
-            continue
-        if not isinstance(part, dict):
-            raise ValueError(f"{key} is no object")
-        given = part.pop("routes", None) or []
-        if not isinstance(given, list):
-            raise ValueError(f"{key}.routes is no array")
-        routes += given
-        ips.append({"address": part.pop("ip", None), **part})
-    found.update({key: items for key, items in (("ips", ips), ("routes", routes)) if items})
-    return found
-
-
-def _to_families(found: Result) -> Result:
-    ips, routes = found.pop("ips", []), found.pop("routes", [])
-    found.pop("interfaces", None)
-    for key, mark in (("ip4", False), ("ip6", True)):
-        of = [ip for ip in ips if (":" in ip["address"]) == mark]
-        if not of:
-            continue
-        part = {"ip": of[0]["address"]}
-        part.update({name: of[0][name] for name in ("gateway",) if name in of[0]})
-        own = [route for route in routes if (":" in route["dst"]) == mark]
-        if own:
-            part["routes"] = [{k: r[k] for k in ("dst", "gw") if k in r} for r in own]
-        found[key] = part
-    if not ips:
-        raise ValueError("a result before 0.3.0 needs an address")
-    return found
-
-
-def _check(found: Result) -> None:
+def _check(inner: Result, version: str) -> None:
     for key in ("interfaces", "ips", "routes"):
-        items = found.get(key, [])
+        items = inner.get(key, [])
         if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
             raise ValueError(f"{key} is no array of objects")
-    if not isinstance(found.get("dns", {}), dict):
+    if not isinstance(inner.get("dns", {}), dict):
         raise ValueError("dns is no object")
-    if foreign := {"ip4", "ip6"} & set(found):
-        raise ValueError(f"{sorted(foreign)[0]} went with 0.3.0")
-    for each in found.get("interfaces", []):
-        if not isinstance(each.get("name"), str):
+    if foreign := sorted({"ip4", "ip6"} & set(inner)):
+        why = "is no object" if is_flat(version) else "went with 0.3.0"
+        raise ValueError(f"{foreign[0]} {why}")
+    for interface in inner.get("interfaces", ()):
+        if not isinstance(interface.get("name"), str):
             raise ValueError("an interface has no name")
-    for each in found.get("ips", []):
-        _check_ip(each, len(found.get("interfaces", [])))
-    for each in found.get("routes", []):
-        cidr(each.get("dst"))
-        _check_gateway(each.get("gw"), each["dst"])
+    for ip in inner.get("ips", ()):
+        if is_flat(version) and "routes" in ip:
+            raise ValueError("the routes of a family are no array")
+        _check_ip(ip, len(inner.get("interfaces", ())))
+    for route in inner.get("routes", ()):
+        cidr(route.get("dst"))
+        _check_gateway(route.get("gw"), route["dst"])
 
 
 def _check_ip(ip: Result, interfaces: int) -> None:

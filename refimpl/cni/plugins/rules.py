@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from .addresses import address, same_family
-from .errors import NETWORK, Failure
-from .interface import check_mac
+from refimpl.cni.format.addresses import address, same_family
+from refimpl.cni.format.errors import INVALID_CONFIG, CniError
+from refimpl.cni.plugins.interface import check_mac
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .request import Call
+    from refimpl.cni.plugins.request import Call
 
 __all__ = ["demanded", "validate"]
 
@@ -18,15 +18,15 @@ _RATES = ("ingressRate", "ingressBurst", "egressRate", "egressBurst")
 
 
 def validate(call: Call) -> None:
-    """Raises Failure (7) for what the plugin could not set up: before it does anything."""
+    """Raises CniError (7) for what the plugin could not set up: before it does anything."""
     runtime = call.config.get("runtimeConfig")
     if runtime is None and call.breach("needs-runtime-config"):
-        raise Failure(NETWORK, "runtimeConfig is missing")
+        raise CniError(INVALID_CONFIG, "runtimeConfig is missing")
     for where, given in (("", call.config), ("runtimeConfig.", runtime or {})):
         check_mac(where, given.get("mac", ""))
         mtu = given.get("mtu", 1500)
         if isinstance(mtu, bool) or not isinstance(mtu, int) or not 68 <= mtu <= 65535:
-            raise Failure(NETWORK, f"{where}mtu is {mtu!r}; it has to be 68 to 65535")
+            raise CniError(INVALID_CONFIG, f"{where}mtu is {mtu!r}; it has to be 68 to 65535")
     _mappings(call)
     _bandwidth(call)
 
@@ -45,7 +45,7 @@ def demanded(call: Call, result: dict[str, Any]) -> list[str]:
                 if not host or same_family(host, ip)
             ]
         found += [f"shape {key} {text}" for text in _bandwidth(call)]
-    except Failure:
+    except CniError:
         if not call.breach("late-validation"):
             raise
     return found
@@ -63,8 +63,9 @@ def _mappings(call: Call) -> list[tuple[str, str, int, int]]:
     given = (call.config.get("runtimeConfig") or {}).get("portMappings")
     given = [] if given is None else given
     if not isinstance(given, list) or not all(isinstance(each, dict) for each in given):
-        raise Failure(
-            NETWORK, f"runtimeConfig.portMappings is {given!r}; it has to be an array of objects"
+        raise CniError(
+            INVALID_CONFIG,
+            f"runtimeConfig.portMappings is {given!r}; it has to be an array of objects",
         )
     return [_mapping(call, each) for each in given]
 
@@ -73,18 +74,20 @@ def _mapping(call: Call, given: dict[str, Any]) -> tuple[str, str, int, int]:
     ports = [_member(call, given, name, 0) for name in ("hostPort", "containerPort")]
     for name, port in zip(("hostPort", "containerPort"), ports, strict=True):
         if isinstance(port, bool) or not isinstance(port, int) or not 1 <= port <= 65535:
-            raise Failure(NETWORK, f"portMappings: {name} is {port!r}; it has to be 1 to 65535")
+            raise CniError(
+                INVALID_CONFIG, f"portMappings: {name} is {port!r}; it has to be 1 to 65535"
+            )
     protocol = _member(call, given, "protocol", "tcp")
     if protocol not in ("tcp", "udp", "sctp"):
-        raise Failure(
-            NETWORK, f"portMappings: protocol is {protocol!r}; it has to be tcp, udp or sctp"
+        raise CniError(
+            INVALID_CONFIG, f"portMappings: protocol is {protocol!r}; it has to be tcp, udp or sctp"
         )
     host = _member(call, given, "hostIP", "") or _member(call, given, "HostIP", "")
     try:
         if host:
             address(host)
     except ValueError as error:
-        raise Failure(NETWORK, f"portMappings: hostIP: {error}") from None
+        raise CniError(INVALID_CONFIG, f"portMappings: hostIP: {error}") from None
     return protocol, host, ports[0], ports[1]
 
 
@@ -92,12 +95,14 @@ def _bandwidth(call: Call) -> list[str]:
     given = (call.config.get("runtimeConfig") or {}).get("bandwidth")
     given = {} if given is None else given
     if not isinstance(given, dict):
-        raise Failure(NETWORK, f"runtimeConfig.bandwidth is {given!r}; it has to be an object")
+        raise CniError(
+            INVALID_CONFIG, f"runtimeConfig.bandwidth is {given!r}; it has to be an object"
+        )
     rates = [_member(call, given, name, 0) for name in _RATES]
     for name, rate in zip(_RATES, rates, strict=True):
         if isinstance(rate, bool) or not isinstance(rate, int) or rate < 0:
-            raise Failure(
-                NETWORK,
+            raise CniError(
+                INVALID_CONFIG,
                 f"bandwidth: {name} is {rate!r}; it has to be a whole number of bits, 0 or more",
             )
     text = " ".join(f"{name}={rate}" for name, rate in zip(_RATES, rates, strict=True) if rate)

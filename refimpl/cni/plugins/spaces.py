@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from . import kernel
-from .errors import ENVIRONMENT, IO, NETNS, Failure
+from refimpl.cni.format.errors import INVALID_ENVIRONMENT, INVALID_NETNS, IO, CniError
+from refimpl.cni.plugins import kernel
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .request import Call
+    from refimpl.cni.plugins.request import Call
 
 __all__ = ["kernel_path", "look", "refuse_own", "refuse_own_late", "usable"]
 
 
 def kernel_path(call: Call) -> str:
-    """The kernel file of the settings. Raises Failure."""
+    """The kernel file of the settings. Raises CniError."""
     path = call.settings.get("kernel")
     if not path:
-        raise Failure(IO, 'the settings name no kernel file; give one as "kernel"')
+        raise CniError(IO, 'the settings name no kernel file; give one as "kernel"')
     return str(path)
 
 
@@ -29,7 +29,7 @@ def look(call: Call) -> dict[str, Any]:
 
 
 def refuse_own(call: Call) -> None:
-    """Raises Failure (8) when CNI_NETNS is the namespace that the plugin itself runs in, unless
+    """Raises CniError (8) when CNI_NETNS is the namespace that the plugin itself runs in, unless
     CNI_NETNS_OVERRIDE is 1 or true: before any work, so that nothing has to be undone."""
     override = call.environ.get("CNI_NETNS_OVERRIDE", "")
     wanted = override == "1" or override.lower() == "true"
@@ -51,20 +51,20 @@ def refuse_own_late(call: Call, document: dict[str, Any] | None) -> None:
 
 
 def usable(call: Call, state: dict[str, Any]) -> None:
-    """Raises Failure when CNI_NETNS is no network namespace."""
+    """Raises CniError when CNI_NETNS is no network namespace."""
     kind = kernel.state_of(state, call.netns)
     if kind not in ("simulated", "real") and not call.breach("any-netns"):
         if kernel.is_own(state, call.netns):  # asked for by CNI_NETNS_OVERRIDE
             return
-        raise Failure(
-            ENVIRONMENT,
+        raise CniError(
+            INVALID_ENVIRONMENT,
             f"CNI_NETNS is {call.netns}: {kind}; the runtime has to make the namespace before ADD",
         )
 
 
-def _own(call: Call) -> Failure:
-    return Failure(
-        NETNS,
+def _own(call: Call) -> CniError:
+    return CniError(
+        INVALID_NETNS,
         f"CNI_NETNS is {call.netns}, the namespace that the plugin runs in; "
         "give the container's, or set CNI_NETNS_OVERRIDE=1",
     )

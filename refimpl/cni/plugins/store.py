@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import os
 
-from .addresses import address, text
-from .errors import IO, Failure
+from refimpl.cni.format.addresses import address, text
+from refimpl.cni.format.errors import IO, CniError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .request import Call
+    from refimpl.cni.plugins.request import Call
 
     Key = tuple[str, str]
     Address = tuple[int, int]
@@ -34,11 +34,13 @@ class Store:
         return os.path.isdir(self.folder)
 
     def make(self) -> None:
-        """Makes the directory. Raises Failure."""
+        """Makes the directory. Raises CniError."""
         try:
             os.makedirs(self.folder, 0o755, exist_ok=True)
         except OSError as error:
-            raise Failure(IO, f"the store {self.folder} cannot be made: {error.strerror}") from None
+            raise CniError(
+                IO, f"the store {self.folder} cannot be made: {error.strerror}"
+            ) from None
 
     def __enter__(self) -> Store:
         import fcntl
@@ -52,7 +54,7 @@ class Store:
             self._lock = os.open(self._path("lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
             fcntl.flock(self._lock, fcntl.LOCK_EX)
         except OSError as error:
-            raise Failure(
+            raise CniError(
                 IO, f"the store {self.folder} cannot be locked: {error.strerror}"
             ) from None
         return self
@@ -74,7 +76,7 @@ class Store:
                 return
             except FileExistsError:
                 if time.monotonic() > deadline:
-                    raise Failure(IO, f"{self._path('lock.held')} is held by another") from None
+                    raise CniError(IO, f"{self._path('lock.held')} is held by another") from None
                 time.sleep(0.01)
 
     def _path(self, name: str) -> str:
@@ -89,7 +91,9 @@ class Store:
         except FileNotFoundError:
             return found
         except OSError as error:
-            raise Failure(IO, f"the store {self.folder} cannot be read: {error.strerror}") from None
+            raise CniError(
+                IO, f"the store {self.folder} cannot be read: {error.strerror}"
+            ) from None
         for name in names:
             try:
                 place = address(name)
@@ -114,7 +118,7 @@ class Store:
         return (lines[0].strip(), lines[1].strip() if len(lines) > 1 else "") if lines[0] else None
 
     def take(self, place: Address, key: Key) -> None:
-        """Reserves an address, as a whole or not at all. The lock is held. Raises Failure."""
+        """Reserves an address, as a whole or not at all. The lock is held. Raises CniError."""
         owner = f"{key[0]}\r\n{key[1]}".encode(errors="surrogateescape")
         self._write(text(*place), owner)
 
@@ -127,7 +131,7 @@ class Store:
             return None
 
     def remember(self, number: int, place: Address) -> None:
-        """Notes what range set `number` gave away last. Raises Failure."""
+        """Notes what range set `number` gave away last. Raises CniError."""
         self._write(f"last_reserved_ip.{number}", text(*place).encode())
 
     def _write(self, name: str, data: bytes) -> None:
@@ -140,7 +144,7 @@ class Store:
                 out.write(data)
             os.rename(new, self._path(name))
         except OSError as error:
-            raise Failure(
+            raise CniError(
                 IO, f"the store {self.folder} cannot be written: {error.strerror}"
             ) from None
 

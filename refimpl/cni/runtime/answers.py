@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from refimpl.cni import contract
-from refimpl.cni.contract import VERSIONS, CniError, ConversionError, Kind, Result, ShapeError
+from refimpl.cni.contract import VERSIONS, ConversionError, Kind, Result, ShapeError, read_error
 from refimpl.cni.contract.addresses import family
 from refimpl.cni.execute import Outcome
 from refimpl.cni.runtime import gojson, goresult
@@ -122,7 +122,7 @@ def _refuse_error(plugin: Path, verb: str, said: Any, outcome: Outcome) -> None:
     if _RESULT_MEMBERS & said.keys():
         return
     try:
-        error = CniError.from_document(said)
+        error = read_error(said)
     except ShapeError:
         return
     raise PluginFailed(plugin.name, verb, error, outcome)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from refimpl.cni.contract import CniError, ShapeError
+from refimpl.cni.contract import CniError, ShapeError, read_error
 from refimpl.cni.execute import Outcome
 from refimpl.cni.execute.record import text
 
@@ -75,7 +75,7 @@ def failed(plugin: str, verb: str, outcome: Outcome) -> PluginFailed | BadAnswer
     if outcome.timed_out:
         return BadAnswer(name, verb, "no end within its deadline, so it was killed", outcome)
     try:
-        error = CniError.from_document(outcome.document)
+        error = read_error(outcome.document)
     except ShapeError as why:
         return BadAnswer(name, verb, f"it failed and stdout is {_short(why)}", outcome)
     return PluginFailed(name, verb, error, outcome)
@@ -86,7 +86,7 @@ def made_up(plugin: str, verb: str, outcome: Outcome) -> PluginFailed:
     ending = _go_ending(outcome)
     if outcome.stdout:
         try:
-            error = CniError.from_document(outcome.document)
+            error = read_error(outcome.document)
         except ShapeError:
             said = text(outcome.stdout)
             error = CniError(0, f"failed, and its diagnostic message {said!r} is no error object")

@@ -19,6 +19,7 @@ from refimpl.cni.contract import (
     ShapeError,
     allowed_code,
     error_problems,
+    read_error,
 )
 
 
@@ -55,13 +56,13 @@ def test_what_is_not_said_is_left_out() -> None:
 def test_an_error_object_comes_back_from_its_error(document: dict[str, object]) -> None:
     """Also after it went to another process."""
     assert error_problems(document, LATEST) == []
-    error = pickle.loads(pickle.dumps(CniError.from_document(document)))
+    error = pickle.loads(pickle.dumps(read_error(document)))
     assert error.to_dict() == document
 
 
 def test_a_breach_of_a_rule_is_still_an_error() -> None:
     """The reader must learn what the plugin said, however badly it said it."""
-    error = CniError.from_document({"code": 8, "details": None})
+    error = read_error({"code": 8, "details": None})
     assert (error.code, error.msg, error.details, error.cni_version) == (8, "", "", "")
 
 
@@ -83,7 +84,7 @@ def test_a_breach_of_a_rule_is_still_an_error() -> None:
 def test_what_is_no_error_object_is_refused(document: object, pointer: str) -> None:
     """A result printed with a failing exit, or a program of another kind."""
     with pytest.raises(ShapeError) as raised:
-        CniError.from_document(document)
+        read_error(document)
     assert [problem.pointer for problem in raised.value.problems] == [pointer]
 
 
@@ -91,7 +92,7 @@ def test_what_is_no_error_object_is_refused(document: object, pointer: str) -> N
 def test_no_value_breaks_the_reader(value: object) -> None:
     """It gives an error, or refuses in one way."""
     try:
-        error = CniError.from_document(value)
+        error = read_error(value)
     except ShapeError:
         assert error_problems(value, LATEST)
     else:

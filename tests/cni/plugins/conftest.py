@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from refimpl.cni.format.errors import CniError
 from refimpl.cni.host.simulated import Simulated
 from refimpl.cni.plugins import configure, install, main, records, settings_of
-from refimpl.cni.plugins.errors import Failure
 
 PLUGINS = {
     "bridge": "interface",
@@ -99,7 +99,7 @@ class Rig:
 
     def _main(self, name: str, environ: Any, stdin: bytes) -> tuple[int, bytes, bytes]:
         if not (self.bin / name).exists():
-            raise Failure(102, f"there is no plugin {name}")
+            raise CniError(102, f"there is no plugin {name}")
         settings = settings_of(self.bin / name)
         return main(settings["kind"], environ, stdin, settings, exec_delegate=self._main)
 

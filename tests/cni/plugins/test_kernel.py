@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from refimpl.cni.plugins import Failure, kernel
+from refimpl.cni.plugins import CniError, kernel
 
 
 @pytest.fixture
@@ -60,14 +60,14 @@ def test_a_broken_file_is_an_input_output_error(path, content) -> None:
     """It is named, and not taken for an empty machine."""
     with open(path, "wb") as file:
         file.write(content)
-    with pytest.raises(Failure, match=r"kernel\.json") as caught, kernel.Change(path):
+    with pytest.raises(CniError, match=r"kernel\.json") as caught, kernel.Change(path):
         pass
     assert caught.value.code == 5
 
 
 def test_a_folder_that_is_missing_is_an_input_output_error(tmp_path) -> None:
     """The lock cannot be made there."""
-    with pytest.raises(Failure) as caught, kernel.Change(str(tmp_path / "no" / "kernel.json")):
+    with pytest.raises(CniError) as caught, kernel.Change(str(tmp_path / "no" / "kernel.json")):
         pass
     assert caught.value.code == 5
 

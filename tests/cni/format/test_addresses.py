@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refimpl.cni.plugins import addresses
+from refimpl.cni.format import addresses
 
 
 @given(st.ip_addresses(), st.integers(0, 128))
@@ -22,7 +22,7 @@ def test_any_network_is_read_as_the_library_reads_it(address, prefix) -> None:
     assert addresses.first(family, value, found) == int(network.network_address)
     assert addresses.last(family, value, found) == int(network.broadcast_address)
     assert ipaddress.ip_address(addresses.text(family, value)) == address
-    assert ipaddress.ip_network(addresses.normal(given_text)) == network
+    assert ipaddress.ip_network(addresses.network_of(given_text)) == network
     assert addresses.same(given_text, f"{addresses.text(family, value)}/{prefix}")
 
 

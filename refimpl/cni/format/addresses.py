@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from _socket import inet_ntop, inet_pton
 
-__all__ = ["address", "cidr", "network", "same_family", "text"]
+__all__ = ["address", "cidr", "family", "network", "network_of", "same", "same_family", "text"]
 
 _FAMILIES = {4: 2, 6: 10}  # AF_INET, AF_INET6 of Linux
 
@@ -42,6 +42,18 @@ def network(given: object) -> tuple[int, int, int]:
     return family, value, prefix
 
 
+def family(given: object) -> int | None:
+    """4 or 6 for the text of an address or a CIDR, None for anything else.
+
+    An IPv6 address that maps an IPv4 one counts as 4, as for every Go plugin (`net.IP.To4`).
+    """
+    try:
+        number, value = cidr(given)[:2] if "/" in str(given) else address(given)
+    except ValueError:
+        return None
+    return 4 if number == 6 and value >> 32 == 0xFFFF else number
+
+
 def width(family: int) -> int:
     """The bits of an address."""
     return 32 if family == 4 else 128
@@ -63,7 +75,7 @@ def text(family: int, value: int) -> str:
     return inet_ntop(_FAMILIES[family], value.to_bytes(width(family) // 8, "big"))
 
 
-def normal(given: object) -> str:
+def network_of(given: object) -> str:
     """The network that a CIDR text lies in, as text: 10.1.0.2/24 -> 10.1.0.0/24."""
     family, value, prefix = cidr(given)
     return f"{text(family, first(family, value, prefix))}/{prefix}"

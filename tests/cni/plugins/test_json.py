@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refimpl.cni.plugins.codec import Number, dumps, loads, parse_object
+from refimpl.cni.plugins.json import Number, dumps, loads, parse_object
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
