@@ -49,10 +49,10 @@ def _document(data: bytes, name: str) -> Document:
         raise ConfigError(str(error)) from error
 
 
-def _refuse(document: Document, found: Iterable[Problem], name: str) -> None:
+def _refuse(document: Document, problems: Iterable[Problem], name: str) -> None:
     """Raises ConfigError where there are problems."""
     lines = []
-    for problem in found:
+    for problem in problems:
         line, column = document.position(problem.pointer)
         place = f"{name}:{line}:{column}" if name else f"line {line}, column {column}"
         lines.append(f"{place}: {problem.text}; {problem.fix} ({problem.row})")

@@ -168,15 +168,15 @@ def _type(row: str, value: dict[str, Any], pointer: Pointer, what: str) -> Itera
 
 
 def _capabilities(value: dict[str, Any], pointer: Pointer) -> Iterator[Problem]:
-    found = value.get("capabilities")
+    capabilities = value.get("capabilities")
     row, at = "CNI-CFG-019", (*pointer, "capabilities")
     fix = 'write for example {"portMappings": true}'
-    if found is None:
+    if capabilities is None:
         return
-    if not isinstance(found, dict):
-        yield Problem(row, at, f'"capabilities" is {describe(found)}, not an object', fix)
+    if not isinstance(capabilities, dict):
+        yield Problem(row, at, f'"capabilities" is {describe(capabilities)}, not an object', fix)
         return
-    for name, wanted in found.items():
+    for name, wanted in capabilities.items():
         if not isinstance(wanted, bool):
             text = f'capability "{name}" is {describe(wanted)}, not a boolean'
             yield Problem(row, (*at, name), text, fix, wanted is None)
@@ -204,11 +204,11 @@ def dns_problems(dns: Any, pointer: Pointer) -> Iterator[Problem]:
         yield Problem(row, pointer, f'"dns" is {describe(dns)}, not an object', fix)
         return
     for key in DNS_LISTS:
-        found = dns.get(key)
-        strings = isinstance(found, list) and all(isinstance(item, str) for item in found)
-        if found is not None and not strings:
-            text = f'"dns.{key}" is {describe(found)}, not a list of strings'
-            empty = isinstance(found, list) and all(isinstance(item, str | None) for item in found)
+        entry = dns.get(key)
+        strings = isinstance(entry, list) and all(isinstance(item, str) for item in entry)
+        if entry is not None and not strings:
+            text = f'"dns.{key}" is {describe(entry)}, not a list of strings'
+            empty = isinstance(entry, list) and all(isinstance(item, str | None) for item in entry)
             yield Problem(row, (*pointer, key), text, 'write for example ["a", "b"]', empty)
     if not isinstance(dns.get("domain") or "", str):
         text = f'"dns.domain" is {describe(dns["domain"])}, not a string'

@@ -14,38 +14,38 @@ def disagreements(value: dict[str, object], version: str) -> list[Problem]:
 
     A member that has a wrong form by itself is passed over.
     """
-    found: list[Problem] = []
+    problems: list[Problem] = []
     defined = members("result", version)
     if "ip4" in defined:
         for name in ("ip4", "ip6"):
-            _flat(value.get(name), name, found)
-        return found
+            _flat(value.get(name), name, problems)
+        return problems
     interfaces = value.get("interfaces")
     count = len(interfaces) if isinstance(interfaces, list) else 0
     # Where the interfaces are no array at all, an index cannot be judged.
     countable = interfaces is None or isinstance(interfaces, list)
     typed = "version" in members("address", version)
     for at, address in _objects(value.get("ips"), "/ips"):
-        _same_family(address, "gateway", "address", at, found)
-        _declared(address if typed else {}, at, found)
+        _same_family(address, "gateway", "address", at, problems)
+        _declared(address if typed else {}, at, problems)
         index = address.get("interface")
         if countable and is_integer(index) and index >= count:
             text = wanted(f"an index below {count}, the number of interfaces", index)
-            found.append(Problem(f"{at}/interface", text, Kind.INDEX))
+            problems.append(Problem(f"{at}/interface", text, Kind.INDEX))
     for at, route in _objects(value.get("routes"), "/routes"):
-        _same_family(route, "gw", "dst", at, found)
-    return found
+        _same_family(route, "gw", "dst", at, problems)
+    return problems
 
 
-def _flat(value: object, name: str, found: list[Problem]) -> None:
+def _flat(value: object, name: str, problems: list[Problem]) -> None:
     if not isinstance(value, dict):
         return
     right = int(name[-1])
-    _of_family(value, "ip", right, f"/{name}", found)
-    _of_family(value, "gateway", right, f"/{name}", found)
+    _of_family(value, "ip", right, f"/{name}", problems)
+    _of_family(value, "gateway", right, f"/{name}", problems)
     for at, route in _objects(value.get("routes"), f"/{name}/routes"):
-        _of_family(route, "dst", right, at, found)
-        _of_family(route, "gw", right, at, found)
+        _of_family(route, "dst", right, at, problems)
+        _of_family(route, "gw", right, at, problems)
 
 
 def _objects(value: object, at: str) -> list[tuple[str, dict[str, object]]]:
@@ -58,23 +58,23 @@ def _family(value: object) -> int | None:
 
 
 def _same_family(
-    value: dict[str, object], name: str, like: str, at: str, found: list[Problem]
+    value: dict[str, object], name: str, like: str, at: str, problems: list[Problem]
 ) -> None:
     right = _family(value.get(like))
     if right is not None:
-        _of_family(value, name, right, at, found)
+        _of_family(value, name, right, at, problems)
 
 
 def _of_family(
-    value: dict[str, object], name: str, right: int, at: str, found: list[Problem]
+    value: dict[str, object], name: str, right: int, at: str, problems: list[Problem]
 ) -> None:
     if _family(value.get(name)) not in (None, right):
         text = wanted(f"an IPv{right} address like those around it", value[name])
-        found.append(Problem(f"{at}/{name}", text, Kind.FAMILY))
+        problems.append(Problem(f"{at}/{name}", text, Kind.FAMILY))
 
 
-def _declared(value: dict[str, object], at: str, found: list[Problem]) -> None:
+def _declared(value: dict[str, object], at: str, problems: list[Problem]) -> None:
     right = _family(value.get("address"))
     if right is not None and value.get("version") in ("4", "6") and value["version"] != str(right):
         text = wanted(f"{str(right)!r}, the family of the address", value["version"])
-        found.append(Problem(f"{at}/version", text, Kind.FAMILY))
+        problems.append(Problem(f"{at}/version", text, Kind.FAMILY))

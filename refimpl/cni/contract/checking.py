@@ -41,8 +41,8 @@ def problems(value: object, version: str, *, ipam: bool = False) -> list[Problem
     check.walk(value, "result", "")
     if isinstance(value, dict):
         check.same_version(value)
-        check.found += disagreements(value, version)
-    return check.found
+        check.problems += disagreements(value, version)
+    return check.problems
 
 
 def error_problems(value: object, version: str) -> list[Problem]:
@@ -59,7 +59,7 @@ def error_problems(value: object, version: str) -> list[Problem]:
         if is_integer(code) and code > 0 and not allowed_code(code):
             text = "wanted a code of the specification's table, or one from 100 on"
             check.add("/code", f"{text}, got {describe(code)}", Kind.CODE)
-    return check.found
+    return check.problems
 
 
 def version_problems(value: object, version: str) -> list[Problem]:
@@ -72,7 +72,7 @@ def version_problems(value: object, version: str) -> list[Problem]:
     check.walk(value, "VERSION reply", "")
     if isinstance(value, dict):
         check.same_version(value)
-    return check.found
+    return check.problems
 
 
 def supported_versions(value: object) -> tuple[str, ...]:
@@ -86,14 +86,14 @@ def supported_versions(value: object) -> tuple[str, ...]:
     check = _Check(LATEST)
     check.walk(value, "VERSION reply", "")
     harmless = (Kind.FOREIGN, Kind.SPELLING)
-    fatal = [each for each in check.found if each.kind not in harmless]
+    fatal = [each for each in check.problems if each.kind not in harmless]
     if fatal:
         raise ShapeError("a reply to VERSION", fatal)
     return tuple(reply["supportedVersions"])
 
 
 class _Check:
-    """One walk over a document; `found` grows in the order of the document."""
+    """One walk over a document; `problems` grows in the order of the document."""
 
     def __init__(self, version: str, *, ipam: bool = False, unversioned: bool = False) -> None:
         self.version = version
@@ -101,15 +101,15 @@ class _Check:
         self._shapes = version if version in VERSIONS else LATEST
         self._ipam = ipam
         self._unversioned = unversioned
-        self.found: list[Problem] = []
+        self.problems: list[Problem] = []
 
     def add(self, at: str, text: str, kind: Kind) -> None:
-        self.found.append(Problem(at, text, kind))
+        self.problems.append(Problem(at, text, kind))
 
     def same_version(self, value: dict[str, object]) -> None:
-        said = value.get("cniVersion", self.version)
-        if isinstance(said, str) and said != self.version:
-            text = wanted(f"the version of the request, {self.version!r}", said)
+        named = value.get("cniVersion", self.version)
+        if isinstance(named, str) and named != self.version:
+            text = wanted(f"the version of the request, {self.version!r}", named)
             self.add("/cniVersion", text, Kind.VERSION)
 
     def walk(self, value: object, shape: str, at: str) -> None:

@@ -71,13 +71,13 @@ def env_problems(verb: str, env: Mapping[str, str], *, version: str = LATEST) ->
     if verb not in TABLE:
         known = ", ".join(TABLE)
         return [Problem("/CNI_COMMAND", f"wanted one of {known}, got {verb!r}", Kind.VALUE)]
-    found = []
+    problems = []
     for name in _ALL:
         need = TABLE[Verb(verb)].get(name)
         if name == "CNI_CONTAINERID" and need and not at_least(version, "0.4.0"):
             need = OPTIONAL
-        found += _variable(Verb(verb), name, need, env.get(name, ""))
-    return found
+        problems += _variable(Verb(verb), name, need, env.get(name, ""))
+    return problems
 
 
 def _variable(verb: Verb, name: str, need: str | None, value: str) -> list[Problem]:
@@ -122,9 +122,9 @@ def parse_args(text: str) -> list[tuple[str, str]]:
 
     Raises ShapeError for a piece without exactly one "=", an empty key, and so for a trailing ";".
     """
-    found = _args_problems(text)
-    if found:
-        raise ShapeError("a CNI_ARGS text", found)
+    problems = _args_problems(text)
+    if problems:
+        raise ShapeError("a CNI_ARGS text", problems)
     pieces = (piece.partition("=") for piece in text.split(";") if text)
     return [(key, value) for key, _, value in pieces]
 

@@ -87,12 +87,12 @@ def watched() -> Iterator[Family]:
 
 
 def _children() -> list[int]:
-    found: list[int] = []
+    children: list[int] = []
     for thread in os.listdir("/proc/self/task"):
         # A thread may have ended in between.
         with contextlib.suppress(OSError), open(f"/proc/self/task/{thread}/children") as file:
-            found += [int(word) for word in file.read().split()]
-    return found
+            children += [int(word) for word in file.read().split()]
+    return children
 
 
 def _kill(pid: int) -> None:

@@ -58,7 +58,7 @@ class Processes:
         deadline_s: float = 10.0,
         conditions: Conditions = PLAIN,
     ) -> Outcome:
-        """See Executor."""
+        """How the process ended and what it printed. Raises OSError where it cannot start."""
         began = time.monotonic()
         with descendants.watched() as family, _stdout(conditions) as stdout:
             with _working_directory(conditions) as cwd, family.starting() as ours:

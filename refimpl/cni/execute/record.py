@@ -131,13 +131,13 @@ class Outcome:
 
     def brief(self) -> str:
         """One line for a finding: how it ended and what it printed."""
-        said = [
+        words = [
             f"{name} {text(data)}{f' (of {count} bytes)' if count > len(data) else ''}"
             for name, data, count in self._streams()
             if data.strip()
         ]
         held = ["a stream stayed open"] if self.held_open else []
-        return ", ".join([self.ending.name, *said, *held])
+        return ", ".join([self.ending.name, *words, *held])
 
     def _streams(self) -> tuple[tuple[str, bytes, int], ...]:
         return (
@@ -170,7 +170,7 @@ class Exec:
         """The record under the keys that a gRPC call has in a journal."""
         outcome = self.outcome
         error = outcome.error if self.code else None
-        said = error.msg if error else text(outcome.stderr) if self.code else ""
+        words = error.msg if error else text(outcome.stderr) if self.code else ""
         return {
             "seq": self.seq,
             "time": self.time,
@@ -181,7 +181,7 @@ class Exec:
             "requests": [readable(self.request.stdin)],
             "replies": [readable(outcome.stdout)] if outcome.stdout.strip() else [],
             "code": f"{outcome.ending.name}, code {error.code}" if error else outcome.ending.name,
-            "message": said,
+            "message": words,
             "stderr": text(outcome.stderr),
             "duration_s": outcome.duration_s,
         }

@@ -44,7 +44,7 @@ class CniError(Exception):
     def to_dict(self, version: str = "") -> dict[str, object]:
         """The object as it goes out; members that say nothing are left out. `version` stands in for
         an error that has none."""
-        said = self.cni_version or version
-        head = {"cniVersion": said} if said else {}
+        own = self.cni_version or version
+        head = {"cniVersion": own} if own else {}
         details = {"details": self.details} if self.details else {}
         return {**head, "code": int(self.code), "msg": self.msg, **details}

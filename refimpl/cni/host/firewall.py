@@ -60,23 +60,23 @@ class Firewall:
         self._seen.clear()
 
 
-def flat(text: str, told: Iterable[str] = ()) -> list[str]:
+def flat(text: str, elsewhere: Iterable[str] = ()) -> list[str]:
     """The lines of `nft list ruleset`, blocks unfolded: "table ip nat / chain PRE / counter".
 
     Tables in `told` ("ip nat") are left out: those that iptables-save tells, with all details.
     """
-    skipped = {f"table {name}" for name in told}
-    found: list[str] = []
+    skipped = {f"table {name}" for name in elsewhere}
+    lines: list[str] = []
     place: list[str] = []
     for line in map(str.strip, text.splitlines()):
         if line.endswith("{"):
             place.append(line[:-1].strip())
-            found.append(" / ".join(place))
+            lines.append(" / ".join(place))
         elif line == "}":
             place = place[:-1]
         elif line and not line.startswith("#"):
-            found.append(" / ".join([*place, line]))
-    return [line for line in found if line.split(" / ")[0] not in skipped]
+            lines.append(" / ".join([*place, line]))
+    return [line for line in lines if line.split(" / ")[0] not in skipped]
 
 
 def _all_lines(state: tuple[int, str]) -> Iterator[str]:
@@ -104,16 +104,16 @@ def _all_lines(state: tuple[int, str]) -> Iterator[str]:
 def _programs(legacy: str) -> dict[str, str]:
     """The programs to ask, by the name their rules get. The old tables have their own, unless
     they are the only ones of the installation."""
-    found = {
+    programs = {
         name: program
         for name in ("iptables", "ip6tables")
         if (program := _tool(f"{name}-save")) is not None
     }
-    for name in list(found) if legacy else ():
+    for name in list(programs) if legacy else ():
         program = _tool(f"{name}-legacy-save")
-        if program and os.path.realpath(program) != os.path.realpath(found[name]):
-            found[f"{name}-legacy"] = program
-    return found
+        if program and os.path.realpath(program) != os.path.realpath(programs[name]):
+            programs[f"{name}-legacy"] = program
+    return programs
 
 
 def _tables(text: str) -> list[str]:

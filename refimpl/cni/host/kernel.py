@@ -86,14 +86,14 @@ class Kernel:
     def snapshot(self, *paths: str | os.PathLike[str]) -> Snapshot:
         """The host's side, every namespace in /run/netns, packet filters, /run/netns, the paths."""
         places = [None, *(str(path) for path in _namespaces())]
-        found, firewall = {}, list[str]()
+        by_place, firewall = {}, list[str]()
         for place in places:
             with _at(place):
-                found[place or HOST] = readings.read()
+                by_place[place or HOST] = readings.read()
                 where = f"in {place}: " if place else ""
                 firewall += [f"{where}{line}" for line in self._firewall.lines()]
         files = {**_files(_NAMED), **tree(*paths)}
-        return Snapshot(readings.paired(found), tuple(firewall), files)
+        return Snapshot(readings.paired(by_place), tuple(firewall), files)
 
     def delete_link(self, netns: str | None, name: str) -> None:
         """Removes a link and with it the other end of a pair."""
@@ -161,12 +161,12 @@ class Kernel:
 
     def _view(self, netns: str | None) -> NamespaceView:
         place = netns or HOST
-        found = {place: _read(netns)}
-        if any(not found[place].view.links[name].peer for name in found[place].ends):
+        by_place = {place: _read(netns)}
+        if any(not by_place[place].view.links[name].peer for name in by_place[place].ends):
             for other in (None, *(str(path) for path in _namespaces())):
                 if not _same(netns, other):
-                    found[other or HOST] = _read(other)
-        return readings.paired(found)[place]
+                    by_place[other or HOST] = _read(other)
+        return readings.paired(by_place)[place]
 
     def _change(self, netns: str | None, name: str, act: Callable[[int], None]) -> None:
         with _at(netns):
@@ -228,13 +228,13 @@ def _read(netns: str | None) -> readings.Reading:
 
 
 @contextlib.contextmanager
-def _refusals(asked: str) -> Iterator[None]:
+def _refusals(attempt: str) -> Iterator[None]:
     """What the kernel refuses becomes a HostError that says what was asked."""
     try:
         yield
     except OSError as error:
         words = os.strerror(error.errno or 0)
-        raise HostError(f"{asked}: the kernel answers {words}") from error
+        raise HostError(f"{attempt}: the kernel answers {words}") from error
 
 
 def _is_namespace(path: str | os.PathLike[str]) -> bool:
@@ -258,5 +258,5 @@ def _namespaces() -> list[Path]:
 def _files(folder: Path) -> dict[str, str]:
     """A directory of namespaces: which file is one (they cannot be read), the rest as it is."""
     names = sorted(folder.iterdir()) if folder.is_dir() else []
-    found = {str(path): "network namespace" for path in names if _is_namespace(path)}
-    return found | tree(*(path for path in names if str(path) not in found))
+    kinds = {str(path): "network namespace" for path in names if _is_namespace(path)}
+    return kinds | tree(*(path for path in names if str(path) not in kinds))

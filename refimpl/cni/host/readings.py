@@ -46,10 +46,10 @@ class Reading:
 
 def read() -> Reading:
     """Everything of the calling thread's namespace. Raises OSError."""
-    found = dump(Kind.LINKS)
-    names = {message.fixed[2]: message.text(IFLA.IFNAME) for message in found}
+    messages = dump(Kind.LINKS)
+    names = {message.fixed[2]: message.text(IFLA.IFNAME) for message in messages}
     addresses = _addresses(dump(Kind.ADDRESSES))
-    links = [_link(message, names, addresses) for message in found]
+    links = [_link(message, names, addresses) for message in messages]
     view = NamespaceView(
         links={link.name: link for link in links},
         routes=tuple(_routes(dump(Kind.ROUTES), names)),
@@ -57,7 +57,7 @@ def read() -> Reading:
     )
     ends = {
         message.text(IFLA.IFNAME): (message.fixed[2], message.number(IFLA.LINK))
-        for message in found
+        for message in messages
         if IFLA.LINK_NETNSID in message.attributes and _kind(message) == "veth"
     }
     return Reading(view, ends)
@@ -73,9 +73,9 @@ def _with_peers(place: str, readings: Mapping[str, Reading]) -> NamespaceView:
     elsewhere = {
         # Both ends name each other by number; a number alone is not unique between namespaces.
         (other, own): name
-        for where, found in readings.items()
+        for where, other_reading in readings.items()
         if where != place
-        for name, (own, other) in found.ends.items()
+        for name, (own, other) in other_reading.ends.items()
     }
     links = {
         name: evolve(link, peer=link.peer or elsewhere.get(reading.ends.get(name, (0, 0)), ""))
@@ -108,15 +108,15 @@ def _link(
 
 
 def _addresses(messages: Iterable[Message]) -> dict[int, list[str]]:
-    found: dict[int, list[str]] = {}
+    addresses: dict[int, list[str]] = {}
     for message in messages:
         _family, length, _flags, _scope, index = message.fixed
         # On a point-to-point link IFA.ADDRESS is the other side's.
         packed = message.attributes.get(IFA.LOCAL) or message.attributes[IFA.ADDRESS]
         address = ipaddress.ip_address(packed)
         if not (address.version == 6 and address.is_link_local):
-            found.setdefault(index, []).append(f"{address}/{length}")
-    return found
+            addresses.setdefault(index, []).append(f"{address}/{length}")
+    return addresses
 
 
 def _routes(messages: Iterable[Message], names: Mapping[int, str]) -> Iterator[RouteView]:

@@ -178,9 +178,9 @@ def _new_link(state: dict[str, Any], netns: str | None, name: str) -> dict[str, 
     if name in space["links"]:
         raise HostError(f"there is a link {name} in {netns or 'the host'} already")
     mac = "02:" + ":".join(f"{byte:02x}" for byte in secrets.token_bytes(5))
-    made = {**kernel.loopback(), "kind": "veth", "mac": mac, "mtu": 1500}
-    space["links"][name] = made
-    return made
+    link = {**kernel.loopback(), "kind": "veth", "mac": mac, "mtu": 1500}
+    space["links"][name] = link
+    return link
 
 
 def _network(address: str) -> str:

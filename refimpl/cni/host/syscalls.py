@@ -42,10 +42,10 @@ def _libc() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)
 
 
-def _checked(result: int, asked: str) -> None:
+def _checked(result: int, what: str) -> None:
     if result:
         code = ctypes.get_errno()
-        raise OSError(code, f"{asked}: {os.strerror(code)}")
+        raise OSError(code, f"{what}: {os.strerror(code)}")
 
 
 def unshare(kinds: int) -> None:

@@ -83,13 +83,13 @@ class Snapshot:
 
     def difference(self, later: Snapshot) -> list[str]:
         """What changed until `later`, a sentence each and sorted by place; [] when nothing did."""
-        found: list[str] = []
+        changes: list[str] = []
         for name in sorted({*self.namespaces, *later.namespaces}):
             was, now = self.namespaces.get(name), later.namespaces.get(name)
-            found += _namespace_difference(_called(name), was, now)
-        found += _members("", "firewall rule", self.firewall, later.firewall)
-        found += _changes("", "", dict(self.files), dict(later.files))
-        return found
+            changes += _namespace_difference(_called(name), was, now)
+        changes += _members("", "firewall rule", self.firewall, later.firewall)
+        changes += _changes("", "", dict(self.files), dict(later.files))
+        return changes
 
 
 @runtime_checkable
@@ -165,13 +165,13 @@ class Host(Protocol):
 def tree(*paths: str | os.PathLike[str]) -> dict[str, str]:
     """Every file at and below the paths with kind, mode, size and a digest of its content (not its
     times: a file rewritten with the same bytes did not change). A missing path has no entry."""
-    found: dict[str, str] = {}
+    files: dict[str, str] = {}
     for path in map(Path, paths):
         for place in (path, *sorted(path.rglob("*"))):
             text = _file(place)
             if text:
-                found[str(place)] = text
-    return found
+                files[str(place)] = text
+    return files
 
 
 def _file(path: Path) -> str:
@@ -212,12 +212,12 @@ def _changes(
     where: str, what: str, was: Mapping[str, object], now: Mapping[str, object]
 ) -> list[str]:
     head = f"{where}: {what}" if where else what
-    found = [f"{head}{name} gone" for name in sorted(set(was) - set(now))]
-    found += [f"{head}{name} appeared: {now[name]}" for name in sorted(set(now) - set(was))]
+    changes = [f"{head}{name} gone" for name in sorted(set(was) - set(now))]
+    changes += [f"{head}{name} appeared: {now[name]}" for name in sorted(set(now) - set(was))]
     for name in sorted(set(was) & set(now)):
         if was[name] != now[name]:
-            found.append(f"{head}{name} changed from {was[name]} to {now[name]}")
-    return found
+            changes.append(f"{head}{name} changed from {was[name]} to {now[name]}")
+    return changes
 
 
 def _members(where: str, what: str, was: tuple[object, ...], now: tuple[object, ...]) -> list[str]:

@@ -90,15 +90,15 @@ def lint(
     """
     folders = tuple(cni_path)
     ask = functools.cache(versions_of) if versions_of else None
-    found: dict[Finding, None] = {}
+    findings: dict[Finding, None] = {}
     checked = []
     for path in map(Path, paths):
         folder = _read(path)
         obstacle = functools.partial(_obstacle, folders=folders, ask=ask)
         decided = () if folder.alone or folder.defect else tuple(choices(folder, obstacle))
         checked.append(Checked(folder, decided))
-        found.update(dict.fromkeys(_findings(folder, folders, ask)))
-    return Report(tuple(found), tuple(checked))
+        findings.update(dict.fromkeys(_findings(folder, folders, ask)))
+    return Report(tuple(findings), tuple(checked))
 
 
 def lint_bytes(data: bytes, *, name: str = "network.conflist") -> Report:
@@ -119,12 +119,12 @@ def _obstacle(network: Network, folders: tuple[Path, ...], ask: Versions | None)
     if not folders:
         return ""
     for name in (plugin.type for plugin in network.plugins if plugin.type):
-        found = locate(name, folders)
-        if found is None:
+        program = locate(name, folders)
+        if program is None:
             return f'plugin "{name}" is not installed'
         if ask is not None:
             with contextlib.suppress(Unanswered, OSError, ValueError):
-                if network.version and network.version not in ask(found):
+                if network.version and network.version not in ask(program):
                     return f'plugin "{name}" does not support version {network.version}'
                 continue
             return f'plugin "{name}" does not tell its versions'
@@ -132,13 +132,13 @@ def _obstacle(network: Network, folders: tuple[Path, ...], ask: Versions | None)
 
 
 def _findings(folder: Folder, path: tuple[Path, ...], ask: Versions | None) -> list[Finding]:
-    found = list(_apply(ABOUT_FOLDERS, folder, Source(folder.path)))
+    findings = list(_apply(ABOUT_FOLDERS, folder, Source(folder.path)))
     for network in folder.networks:
-        found += _apply(ABOUT_NETWORKS, network, network.source)
+        findings += _apply(ABOUT_NETWORKS, network, network.source)
         if path:
             installed = Installed(network, path, ask)
-            found += _apply(ABOUT_INSTALLED, installed, network.source)
-    return sorted(found, key=lambda one: (one.file, one.line, one.column, one.id))
+            findings += _apply(ABOUT_INSTALLED, installed, network.source)
+    return sorted(findings, key=lambda one: (one.file, one.line, one.column, one.id))
 
 
 def _apply(rules: Iterable[Rule[Subject]], subject: Subject, own: Source) -> Iterator[Finding]:

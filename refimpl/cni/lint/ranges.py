@@ -73,9 +73,9 @@ def ranges(plugin: Plugin) -> Iterator[Range]:
 def bounded(plugin: Plugin) -> list[tuple[int, int, int, Range]]:
     """(family, first, last address as numbers, range) of every range that is sound enough."""
     known: list[tuple[int, int, int, Range]] = []
-    for found in ranges(plugin):
-        if found.subnet is not None and (bounds := found.bounds) is not None:
-            known.append((found.subnet.version, int(bounds[0]), int(bounds[1]), found))
+    for each in ranges(plugin):
+        if each.subnet is not None and (bounds := each.bounds) is not None:
+            known.append((each.subnet.version, int(bounds[0]), int(bounds[1]), each))
     return known
 
 

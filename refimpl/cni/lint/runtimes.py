@@ -59,10 +59,10 @@ def refusal(network: Network) -> str:
         )
     if listed and network.single:
         return 'it has no "plugins"'
-    found = _first(shape.problems(source.value, as_single=not listed))
-    if not found and listed and not network.plugins:
+    problem = _first(shape.problems(source.value, as_single=not listed))
+    if not problem and listed and not network.plugins:
         return "it has no plugins"
-    return found or (_subdirectory(network) if listed else "")
+    return problem or (_subdirectory(network) if listed else "")
 
 
 def _subdirectory(network: Network) -> str:
@@ -80,8 +80,8 @@ def _subdirectory(network: Network) -> str:
     return ""
 
 
-def _first(found: Iterable[shape.Problem]) -> str:
-    return next((problem.text for problem in found if not problem.tolerated), "")
+def _first(problems: Iterable[shape.Problem]) -> str:
+    return next((problem.text for problem in problems if not problem.tolerated), "")
 
 
 def _file(source: Source) -> str:

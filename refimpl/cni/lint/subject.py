@@ -59,14 +59,14 @@ class Plugin:
     @property
     def ipam(self) -> dict[str, Any]:
         """The ipam object, empty where there is none."""
-        found = self.value.get("ipam")
-        return found if isinstance(found, dict) else {}
+        value = self.value.get("ipam")
+        return value if isinstance(value, dict) else {}
 
     @property
     def capabilities(self) -> dict[str, Any]:
         """The capabilities object, empty where there is none."""
-        found = self.value.get("capabilities")
-        return found if isinstance(found, dict) else {}
+        value = self.value.get("capabilities")
+        return value if isinstance(value, dict) else {}
 
 
 @attrs.frozen(slots=False)

@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 from refimpl.cni.format.errors import CniError
+from refimpl.cni.plugins.breaches.knobs import KNOBS
 from refimpl.cni.plugins.entry import KINDS, main
 from refimpl.cni.plugins.errors import ProcessOnly
 from refimpl.cni.plugins.install import PluginError, configure, install, settings_of
 from refimpl.cni.plugins.journal import records
-from refimpl.cni.plugins.knobs import KNOBS
 
 __all__ = [
     "KINDS",

@@ -1,124 +1,118 @@
-"""From what a plugin did to the bytes on its streams, and what faults make of them."""
+"""What a plugin answers to one call, by its kind and the verb."""
 
 from __future__ import annotations
 
-from refimpl.cni.format.versions import at_least
-from refimpl.cni.plugins.json import Number, dumps, parse_object
+from refimpl.cni.format.errors import DECODE, INTERNAL, INVALID_ENVIRONMENT, IO, CniError
+from refimpl.cni.format.versions import VERBS, VERSIONS
+from refimpl.cni.plugins.errors import Died, ProcessOnly
+from refimpl.cni.plugins.json import dumps, parse_object
+from refimpl.cni.plugins.request import check
+from refimpl.cni.plugins.steps import step
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from refimpl.cni.plugins.request import Call, Executed
+    from refimpl.cni.plugins.call import Call, Executed
 
     Document = dict[str, Any]
 
-__all__ = ["render", "streams"]
+__all__ = ["answered"]
 
 
-def render(call: Call, document: Document | None, failed: bool) -> Executed:
-    """(status, stdout, stderr) of a call that ends with a result, an error object or nothing."""
-    if document is None and call.breach("output-without-need"):
-        document = {"cniVersion": call.version}
-    if document is not None:
-        document = _edited(call, document, failed)
-    out = b"" if document is None else dumps(document) + b"\n"
-    answer = (int(failed), out, b"".join(call.log))
-    return _streams(call, answer, failed)
-
-
-def streams(call: Call, answer: Executed) -> Executed:
-    """What faults make of an answer whose stdout is ready: the document is edited where it is a
-    JSON object."""
-    status, out, err = answer
+@step
+def answered(call: Call, kind: str, unreadable: bool) -> Executed:
+    """Status, stdout and stderr of the call, whatever happens in it. Raises Died."""
+    if kind == "recorder":
+        status, out, err = _kind(kind).answer(call)
+        return printed(call, (status, out, err + b"".join(call.log)))
     try:
-        document: Document | None = parse_object(out)
+        document = work(call, kind, unreadable)
+    except CniError as failure:
+        return refused(call, failure)
+    except RecursionError:
+        return refused(call, CniError(DECODE, "stdin nests too deep"))
+    except OSError as error:
+        return refused(call, CniError(IO, f"the operating system refused: {error}"))
+    except (Died, ProcessOnly):
+        raise
+    except Exception as error:
+        import traceback
+
+        call.say(traceback.format_exc().rstrip())
+        return refused(call, CniError(INTERNAL, f"a mistake of the plugin: {error!r}"))
+    return printed(call, (0, _line(document), b"".join(call.log)))
+
+
+@step
+def refused(call: Call, failure: CniError) -> Executed:
+    """What a call ends with that fails."""
+    call.say(f"{call.verb or 'call'} refused: code {failure.code}: {failure.msg}")
+    return printed(call, (1, _line(failure.to_dict(call.version)), b"".join(call.log)))
+
+
+@step
+def printed(call: Call, executed: Executed) -> Executed:  # noqa: ARG001
+    """Status, stdout and stderr as they leave the plugin."""
+    return executed
+
+
+def _line(document: Document | None) -> bytes:
+    return b"" if document is None else dumps(document) + b"\n"
+
+
+@step
+def work(call: Call, kind: str, unreadable: bool) -> Document | None:
+    """Does what the verb asks for and returns the document to print. Raises CniError."""
+    versions = tuple(call.settings.get("versions") or VERSIONS)
+    check_verb(call)
+    if call.verb == "VERSION":
+        return version(call, versions)
+    if unreadable:
+        raise CniError(DECODE, "stdin cannot be read; the runtime has to give the request there")
+    check(call, versions)
+    plugin = _kind(kind)
+    if call.verb == "ADD":
+        result: Document = plugin.add(call)
+        return result
+    verbs = {"DEL": plugin.delete, "CHECK": plugin.check, "GC": plugin.gc, "STATUS": plugin.status}
+    verbs[call.verb](call)
+    return None
+
+
+def _kind(kind: str) -> Any:
+    """The module of a kind: only that one is loaded."""
+    if kind == "interface":
+        from refimpl.cni.plugins.kinds import interface as plugin
+    elif kind == "hostlocal":
+        from refimpl.cni.plugins.kinds import hostlocal as plugin  # type: ignore[no-redef]
+    elif kind == "chained":
+        from refimpl.cni.plugins.kinds import chained as plugin  # type: ignore[no-redef]
+    elif kind == "recorder":
+        from refimpl.cni.plugins.kinds import recorder as plugin  # type: ignore[no-redef]
+    else:
+        from refimpl.cni.plugins.kinds import delegating as plugin  # type: ignore[no-redef]
+    return plugin
+
+
+@step
+def check_verb(call: Call) -> None:
+    """Raises CniError for a verb that is none."""
+    if call.verb not in VERBS:
+        what = f"CNI_COMMAND is {call.verb!r}" if call.verb else "CNI_COMMAND is not set or empty"
+        raise CniError(INVALID_ENVIRONMENT, f"{what}; it has to be one of {', '.join(VERBS)}")
+
+
+@step
+def version(call: Call, versions: tuple[str, ...]) -> Document:
+    """CNI 1.1 VERSION: the version asked for comes back; garbage on stdin is no reason to fail."""
+    call.version = _named_version(call.stdin) or versions[-1]
+    return {"cniVersion": call.version, "supportedVersions": list(versions)}
+
+
+def _named_version(stdin: bytes) -> str:
+    try:
+        named = parse_object(stdin).get("cniVersion")
     except ValueError:
-        document = None
-    if document is not None and call.knobs:
-        out = dumps(_edited(call, document, bool(status))) + b"\n"
-    return _streams(call, (status, out, err + b"".join(call.log)), bool(status))
-
-
-def _edited(call: Call, document: Document, failed: bool) -> Document:
-    if call.verb in ("ADD", "CHECK") and not failed:
-        _edit_result(call, document)
-    if failed and (fault := call.breach("code")):
-        document["code"] = fault.get("code", 9)
-    if failed and call.breach("no-msg"):
-        document["msg"] = ""
-    if fault := call.breach("edit"):
-        _edit(document, fault)
-    return _floats(document) if call.breach("float-numbers") else document
-
-
-def _edit_result(call: Call, document: Document) -> None:
-    if call.breach("no-interfaces"):
-        document.pop("interfaces", None)
-        for ip in document.get("ips") or ():
-            ip.pop("interface", None)
-    if call.breach("no-sandbox"):
-        for each in document.get("interfaces") or ():
-            each.pop("sandbox", None)
-    if fault := call.breach("index-out-of-range"):
-        length = len(document.get("interfaces") or ())
-        for ip in document.get("ips") or ():
-            ip["interface"] = fault.get("value", length)
-    if call.breach("foreign-members"):
-        _add_foreign(document, call.version)
-    if call.breach("null-arrays"):
-        for key in ("interfaces", "ips", "routes"):
-            document[key] = document.get(key) or None
-
-
-def _add_foreign(document: Document, version: str) -> None:
-    if not at_least(version, "0.3.0"):
-        document["ips"] = []
-    elif at_least(version, "1.0.0"):
-        for ip in document.get("ips", ()):
-            ip["version"] = "6" if ":" in ip["address"] else "4"
-    else:
-        for each in document.get("interfaces", ()):
-            each["mtu"] = 1500
-
-
-def _edit(document: Document, fault: Document) -> None:
-    *way, name = str(fault["pointer"]).split("/")[1:]
-    place: Any = document
-    for part in way:
-        place = place[int(part)] if isinstance(place, list) else place.get(part, {})
-    key: Any = int(name) if isinstance(place, list) else name
-    if "value" in fault:
-        place[key] = fault["value"]
-    elif isinstance(place, list):
-        del place[key]
-    else:
-        place.pop(key, None)
-
-
-def _floats(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _floats(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_floats(item) for item in value]
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    return Number(f"{float(value)!r}") if whole else value
-
-
-def _streams(call: Call, answer: Executed, failed: bool) -> Executed:
-    status, out, err = answer
-    if failed and call.breach("error-on-stderr"):
-        out, err = b"", err + out
-    if failed and call.verb == "ADD" and (fault := call.breach("result-then-error")) is not None:
-        out = dumps(fault.get("result", {"cniVersion": call.version})) + b"\n" + out
-    if fault := call.breach("noise-before"):
-        out = str(fault.get("text", "starting up\n")).encode() + out
-    if fault := call.breach("noise-after"):
-        out += str(fault.get("text", "done\n")).encode()
-    if fault := call.breach("stdout"):
-        out, status = str(fault.get("text", "")).encode(), int(fault.get("status", status))
-    if failed and call.breach("success-with-error"):
-        status = 0
-    if not failed and call.breach("failure-with-result"):
-        status = 1
-    return status, out, err
+        return ""
+    return named if isinstance(named, str) else ""

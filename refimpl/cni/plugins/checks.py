@@ -1,23 +1,21 @@
-"""What several plugins check alike: prevResult, the attachment against it, GC's list."""
+"""What several plugins check alike: prevResult, GC's list, hardware addresses."""
 
 from __future__ import annotations
 
-from refimpl.cni.format.addresses import network_of, same
 from refimpl.cni.format.errors import INVALID_CONFIG, CniError
 from refimpl.cni.format.versions import VERSIONS
-from refimpl.cni.plugins import kernel
-from refimpl.cni.plugins.errors import CHANGED
 from refimpl.cni.plugins.results import load
+from refimpl.cni.plugins.steps import step
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from refimpl.cni.plugins.request import Call
+    from refimpl.cni.plugins.call import Call
 
     Inner = dict[str, Any]
 
-__all__ = ["check_attachment", "previous", "valid_pairs"]
+__all__ = ["VALID_KEY", "check_mac", "is_pair", "previous", "valid_pairs"]
 
 VALID_KEY = "cni.dev/valid-attachments"
 OLD_KEY = "cni.dev/attachments"  # what the tagged text of CNI 1.1.0 calls it
@@ -44,60 +42,7 @@ def previous(call: Call) -> Inner:
         ) from None
 
 
-def check_attachment(call: Call, state: dict[str, Any], result: Inner) -> None:
-    """Raises CniError for the first thing of prevResult that the kernel does not have."""
-    skipped = (call.breach("skip") or {}).get("what", "")
-    place, entry = _own_entry(call, result)
-    space = kernel.namespace(state, call.netns)
-    link = (space or {"links": {}})["links"].get(call.ifname)
-    if space is None or link is None:
-        if skipped == "link":
-            return
-        raise CniError(CHANGED, f"there is no {call.ifname} in {call.netns} any more")
-    if not link["up"] and skipped != "up":
-        raise CniError(CHANGED, f"{call.ifname} in {call.netns} is down")
-    if call.breach("check-own-mac"):
-        entry = {**entry, "mac": link.get("born", link["mac"])}
-    if skipped != "mac":
-        _check_entry(call, link, entry)
-    if call.breach("check-ignores-prev-result"):
-        return
-    _check_host(state, result)
-    for ip in result.get("ips", ()) if skipped != "address" else ():
-        wanted = ip.get("interface") in (place, None)
-        if wanted and not any(same(ip["address"], known) for known in link["addresses"]):
-            raise CniError(CHANGED, f"{call.ifname} has no address {ip['address']} any more")
-    known_routes = {route["dst"] for route in space["routes"]}
-    for route in result.get("routes", ()) if skipped != "route" else ():
-        if network_of(route["dst"]) not in known_routes:
-            raise CniError(CHANGED, f"{call.netns} has no route to {route['dst']} any more")
-
-
-def _own_entry(call: Call, result: Inner) -> tuple[int, Inner]:
-    if call.breach("check-ignores-prev-result"):
-        return 0, {}
-    for place, entry in enumerate(result.get("interfaces", ())):
-        if entry["name"] == call.ifname and entry.get("sandbox") == call.netns:
-            return place, entry
-    raise CniError(CHANGED, f"prevResult names no interface {call.ifname} in sandbox {call.netns}")
-
-
-def _check_entry(call: Call, link: Inner, entry: Inner) -> None:
-    mac = entry.get("mac")
-    if mac and str(mac).lower() != link["mac"]:
-        raise CniError(CHANGED, f"{call.ifname} has mac {link['mac']}, prevResult says {mac}")
-    mtu = entry.get("mtu")
-    if mtu and mtu != link["mtu"]:
-        raise CniError(CHANGED, f"{call.ifname} has mtu {link['mtu']}, prevResult says {mtu}")
-
-
-def _check_host(state: dict[str, Any], result: Inner) -> None:
-    host: Any = kernel.namespace(state, kernel.HOST)
-    for entry in result.get("interfaces", ()):
-        if not entry.get("sandbox") and entry["name"] not in host["links"]:
-            raise CniError(CHANGED, f"there is no {entry['name']} on the host any more")
-
-
+@step
 def valid_pairs(call: Call) -> set[tuple[str, str]] | None:
     """The (container id, ifname) pairs that GC has to spare; None when the request has no list,
     and then nothing may be freed. Raises CniError for a malformed list."""
@@ -105,13 +50,11 @@ def valid_pairs(call: Call) -> set[tuple[str, str]] | None:
     if given is None:
         given = call.config.get(OLD_KEY)
     if given is None:
-        return set() if call.breach("gc-missing-frees") else None
-    if call.breach("gc-any-type"):
-        given = [] if not isinstance(given, list) else [x for x in given if _is_pair(x)]
+        return None
     if not isinstance(given, list):
         raise CniError(INVALID_CONFIG, f"{VALID_KEY} is {given!r}; it has to be an array")
     for item in given:
-        if not _is_pair(item):
+        if not is_pair(item):
             raise CniError(
                 INVALID_CONFIG,
                 f"{VALID_KEY} holds {item!r}; every member has to be an object "
@@ -120,7 +63,19 @@ def valid_pairs(call: Call) -> set[tuple[str, str]] | None:
     return {(item["containerID"], item["ifname"]) for item in given}
 
 
-def _is_pair(item: object) -> bool:
+def is_pair(item: object) -> bool:
+    """Whether a member of GC's list names an attachment."""
     return isinstance(item, dict) and all(
         isinstance(item.get(key), str) and item[key] for key in ("containerID", "ifname")
     )
+
+
+def check_mac(where: str, mac: object) -> None:
+    """Raises CniError for anything but six octets, or for a group's address."""
+    parts = mac.split(":") if isinstance(mac, str) else []
+    digits = "0123456789abcdefABCDEF"
+    fine = len(parts) == 6 and all(len(p) == 2 and set(p) <= set(digits) for p in parts)
+    if mac != "" and not (fine and not int(parts[0], 16) & 1):
+        raise CniError(
+            INVALID_CONFIG, f"{where}mac is {mac!r}; it has to be like 02:42:0a:01:00:02"
+        )

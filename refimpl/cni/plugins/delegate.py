@@ -9,14 +9,15 @@ import os
 
 from refimpl.cni.format.errors import INVALID_CONFIG, INVALID_ENVIRONMENT, CniError
 from refimpl.cni.plugins.errors import DELEGATE
-from refimpl.cni.plugins.json import dumps, parse_object
+from refimpl.cni.plugins.json import parse_object
+from refimpl.cni.plugins.steps import step
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from refimpl.cni.plugins.request import Call, Executed
+    from refimpl.cni.plugins.call import Call, Executed
 
 __all__ = ["add", "ask", "execute", "find", "spawn"]
 
@@ -77,51 +78,60 @@ def _whole(file: int) -> bytes:
 def ask(call: Call, name: str, verb: str = "", stdin: bytes | None = None) -> bytes:
     """Runs a delegate with the call's own request (`verb` overrides CNI_COMMAND) and returns its
     stdout. Raises CniError with the delegate's own code and words."""
-    environ = dict(call.environ)
-    environ["CNI_COMMAND"] = verb or call.verb
-    given = call.stdin if stdin is None else stdin
-    if call.breach("drop-args"):
-        environ.pop("CNI_ARGS", None)
-    if call.breach("path-reversed"):
-        folders = environ.get("CNI_PATH", "").split(os.pathsep)
-        environ["CNI_PATH"] = os.pathsep.join(reversed(folders))
-    if call.breach("changed-stdin"):
-        given = dumps({k: v for k, v in call.config.items() if k in ("cniVersion", "name", "ipam")})
-    status, out, err = call.execute(name, environ, given)
-    if err and not call.breach("swallow-stderr"):
-        call.log.append(err if err.endswith(b"\n") else err + b"\n")
-    if status and not call.breach("swallow-error"):
-        failure = _failure(name, environ["CNI_COMMAND"], status, out)
-        if call.breach("swallow-code"):
-            failure.code = 999
-        raise failure
+    verb = verb or call.verb
+    environ, given = request(call, verb, call.stdin if stdin is None else stdin)
+    status, out, err = (call.execute or execute)(name, environ, given)
+    hear(call, err)
+    check_end(call, name, verb, (status, out))
     return out
+
+
+@step
+def request(call: Call, verb: str, stdin: bytes) -> tuple[dict[str, str], bytes]:
+    """Environment and stdin of a delegate."""
+    return {**call.environ, "CNI_COMMAND": verb}, stdin
+
+
+@step
+def hear(call: Call, err: bytes) -> None:
+    """Passes on what a delegate writes to stderr."""
+    if err:
+        call.log.append(err if err.endswith(b"\n") else err + b"\n")
+
+
+@step
+def check_end(call: Call, name: str, verb: str, end: tuple[int, bytes]) -> None:  # noqa: ARG001
+    """Raises CniError for a delegate that failed; `end` is its status and stdout."""
+    if end[0]:
+        raise _failure(name, verb, *end)
 
 
 def add(call: Call, name: str, stdin: bytes | None = None) -> dict[str, Any]:
     """As `ask`, for ADD: the decoded result. A delegate that failed, or whose result cannot be
     read, gets a DEL. Raises CniError."""
     try:
-        out = ask(call, name, stdin=stdin)
-        try:
-            return parse_object(out)
-        except ValueError as error:
-            if call.breach("accept-junk-ipam"):
-                return {"cniVersion": call.version}
-            raise CniError(
-                DELEGATE,
-                f"{name} ADD exited 0, but its stdout is no result: {error}",
-                repr(out[:200]),
-            ) from None
+        return parsed(call, name, ask(call, name, stdin=stdin))
     except CniError:
         undo(call, name, stdin)
         raise
 
 
+@step
+def parsed(call: Call, name: str, out: bytes) -> dict[str, Any]:  # noqa: ARG001
+    """The object on a delegate's stdout. Raises CniError."""
+    try:
+        return parse_object(out)
+    except ValueError as error:
+        raise CniError(
+            DELEGATE,
+            f"{name} ADD exited 0, but its stdout is no result: {error}",
+            repr(out[:200]),
+        ) from None
+
+
+@step
 def undo(call: Call, name: str, stdin: bytes | None = None) -> None:
     """DEL after an ADD that did not work out; what it says goes to the log."""
-    if call.breach("leak"):
-        return
     try:
         ask(call, name, "DEL", stdin)
     except CniError as failure:

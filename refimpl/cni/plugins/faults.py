@@ -18,11 +18,11 @@ __all__ = ["chosen", "counted"]
 
 def chosen(settings: dict[str, Any], environ: Mapping[str, str]) -> dict[str, dict[str, Any]]:
     """The knobs of this call with their arguments, by name."""
-    found: dict[str, dict[str, Any]] = {}
+    knobs: dict[str, dict[str, Any]] = {}
     for place, rule in enumerate(settings.get("faults") or ()):
         if _fits(rule, environ) and _due(settings, place, rule):
-            found[rule["do"]] = rule
-    return found
+            knobs[rule["do"]] = rule
+    return knobs
 
 
 def _fits(rule: Rule, environ: Mapping[str, str]) -> bool:

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from refimpl.cni.format.versions import VERSIONS
+from refimpl.cni.plugins.breaches.knobs import KNOBS
 from refimpl.cni.plugins.entry import KINDS
 from refimpl.cni.plugins.json import dumps, parse_object
-from refimpl.cni.plugins.knobs import KNOBS
 
 __all__ = ["PluginError", "configure", "install", "settings_of"]
 
@@ -44,7 +44,14 @@ from refimpl.cni.plugins.process import run
 run()
 """
 
-_PACKAGES = ("refimpl", "refimpl.cni", "refimpl.cni.format", "refimpl.cni.plugins")
+_PACKAGES = (
+    "refimpl",
+    "refimpl.cni",
+    "refimpl.cni.format",
+    "refimpl.cni.plugins",
+    "refimpl.cni.plugins.kinds",
+    "refimpl.cni.plugins.breaches",
+)
 _LEFT_OUT = ("__init__", "install", "knobs")
 
 
@@ -139,8 +146,7 @@ def _program() -> bytes:
     python = getattr(sys, "_base_executable", "") or sys.executable
     if any(c.isspace() for c in python) or len(python) > 120:
         raise PluginError(f"{python} cannot stand in a #! line: white space, or too long")
-    code = dict.fromkeys(_PACKAGES, "")
-    code |= {name: path.read_text() for name, path in _modules()}
+    code = {**dict.fromkeys(_PACKAGES, ""), **{n: path.read_text() for n, path in _modules()}}
     text = _LOADER.format(tag=sys.implementation.cache_tag, packages=_PACKAGES)
     lines = [f"#{name} {_compiled(name, source)}" for name, source in code.items()]
     return "\n".join([f"#!{python} -IS", f"{text}{lines[0]}", *lines[1:], ""]).encode()

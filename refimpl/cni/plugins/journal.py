@@ -77,7 +77,7 @@ def records(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     """The calls of a journal in the order they began, each with bytes for `stdin`, `stdout` and
     `stderr`. A call that did not end has status, end_ns and the streams None. A missing file holds
     no calls; the times are monotonic nanoseconds, but `time_ns` counts since 1970."""
-    found: dict[str, dict[str, Any]] = {}
+    calls: dict[str, dict[str, Any]] = {}
     try:
         with open(path, "rb") as file:
             lines = file.read().splitlines()
@@ -92,8 +92,8 @@ def records(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
             "stderr": None,
             "faults": [],
         }
-        found.setdefault(read["call"], ended).update(read)
-    return sorted(found.values(), key=lambda entry: int(entry["start_ns"]))
+        calls.setdefault(read["call"], ended).update(read)
+    return sorted(calls.values(), key=lambda entry: int(entry["start_ns"]))
 
 
 def _read(line: bytes) -> dict[str, Any]:

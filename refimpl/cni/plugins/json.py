@@ -111,8 +111,8 @@ def _scanner(settings: _Settings) -> Scanner:
         from _json import make_scanner
     except ImportError:  # an interpreter without the accelerator
         from json.scanner import make_scanner
-    made: Scanner = make_scanner(settings)  # type: ignore[arg-type]
-    return made
+    scanner: Scanner = make_scanner(settings)  # type: ignore[arg-type]
+    return scanner
 
 
 def _deep(value: object) -> bool:

@@ -194,5 +194,5 @@ def remove_link(state: State, space: Namespace, name: str) -> None:
     space["routes"] = [route for route in space["routes"] if route["dev"] != name]
     pair = link.get("pair")
     for other in state["namespaces"].values() if pair else ():
-        for found in [key for key, each in other["links"].items() if each.get("pair") == pair]:
-            remove_link(state, other, found)
+        for end in [key for key, each in other["links"].items() if each.get("pair") == pair]:
+            remove_link(state, other, end)

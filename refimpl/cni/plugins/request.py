@@ -1,4 +1,4 @@
-"""One call as the plugin sees it: environment and stdin, checked in the order a runtime reads."""
+"""The request of a call, environment and stdin, checked in the order a runtime reads."""
 
 from __future__ import annotations
 
@@ -10,21 +10,17 @@ from refimpl.cni.format.errors import (
     CniError,
 )
 from refimpl.cni.format.names import ifname_problem, is_name
-from refimpl.cni.format.versions import SINCE, VERSIONS, at_least
-from refimpl.cni.plugins.errors import Died
+from refimpl.cni.format.versions import SINCE, at_least
 from refimpl.cni.plugins.json import parse_object
+from refimpl.cni.plugins.steps import step
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
     from typing import Any
 
-    from refimpl.cni.plugins.process import Process
+    from refimpl.cni.plugins.call import Call
 
-    Executed = tuple[int, bytes, bytes]
-    ExecDelegate = Callable[[str, Mapping[str, str], bytes], Executed]
-
-__all__ = ["Call", "asked_version", "check"]
+__all__ = ["check"]
 
 REQUIRED = {
     "ADD": ("CNI_CONTAINERID", "CNI_NETNS", "CNI_IFNAME"),
@@ -46,76 +42,7 @@ _TYPES: dict[str, tuple[type, str]] = {
 }
 
 
-class Call:
-    """A call that is being answered. `config` is the decoded stdin, `version` the one it asks for;
-    `knobs` are the breaches that are to be committed in it, `log` goes to stderr."""
-
-    def __init__(
-        self,
-        environ: Mapping[str, str],
-        stdin: bytes,
-        settings: dict[str, Any],
-        knobs: dict[str, dict[str, Any]],
-        execute: ExecDelegate,
-    ) -> None:
-        self.environ, self.stdin, self.settings = environ, stdin, settings
-        self.knobs, self.execute = knobs, execute
-        self.verb = environ.get("CNI_COMMAND", "")
-        self.config: dict[str, Any] = {}
-        self.version = VERSIONS[-1]
-        self.log: list[bytes] = []
-        self.process: Process | None = None
-
-    @property
-    def container_id(self) -> str:
-        """CNI_CONTAINERID: with `ifname` the key of the attachment."""
-        if self.breach("key-by-pod"):
-            for part in self.environ.get("CNI_ARGS", "").split(";"):
-                if part.startswith("K8S_POD_NAME="):
-                    return part.partition("=")[2]
-        return self.environ.get("CNI_CONTAINERID", "")
-
-    @property
-    def ifname(self) -> str:
-        """CNI_IFNAME."""
-        return self.environ.get("CNI_IFNAME", "")
-
-    @property
-    def netns(self) -> str:
-        """CNI_NETNS, "" when the namespace is gone."""
-        return self.environ.get("CNI_NETNS", "")
-
-    @property
-    def name(self) -> str:
-        """The network's name."""
-        return str(self.config.get("name", ""))
-
-    def breach(self, knob: str) -> dict[str, Any] | None:
-        """The arguments of a fault that is to be committed in this call, None otherwise."""
-        return self.knobs.get(knob)
-
-    def point(self, name: str) -> None:
-        """A place where a call can be told to die, with what it did up to here left behind."""
-        fault = self.breach("crash-after")
-        if fault and fault.get("point", "start") == name:
-            if self.process is not None:
-                self.process.die()
-            raise Died(-9)
-
-    def say(self, text: str) -> None:
-        """One line for stderr."""
-        self.log.append(text.encode(errors="backslashreplace") + b"\n")
-
-
-def asked_version(stdin: bytes) -> str:
-    """The cniVersion of a request as far as it can be read, "" otherwise: errors echo it."""
-    try:
-        asked = parse_object(stdin).get("cniVersion", "0.1.0")
-    except ValueError:
-        return ""
-    return (asked or "0.1.0") if isinstance(asked, str) else ""
-
-
+@step
 def check(call: Call, versions: tuple[str, ...]) -> None:
     """Reads the request into `call`. Raises CniError: what is missing or wrong, all at once."""
     _check_environment(call)
@@ -123,18 +50,101 @@ def check(call: Call, versions: tuple[str, ...]) -> None:
         call.config = parse_object(call.stdin)
     except ValueError as error:
         raise CniError(DECODE, f"stdin is not the JSON object of a request: {error}") from None
-    _check_version(call, versions)
-    _check_name(call)
-    for key, (kind, text) in _TYPES.items():
-        if not isinstance(call.config.get(key, kind()), kind):
-            raise CniError(INVALID_CONFIG, f"{key} is {call.config[key]!r}; it has to be {text}")
-    given = call.config.get("prevResult")
-    if call.verb in ("ADD", "CHECK") and not isinstance(given, dict | None):
-        raise CniError(INVALID_CONFIG, f"prevResult is {given!r}; it has to be an object")
-    kind_of = call.config.get("ipam", {}).get("type", "")
-    if not isinstance(kind_of, str):
-        raise CniError(INVALID_CONFIG, f"ipam.type is {kind_of!r}; it has to be a string")
+    check_version(call, versions)
+    check_since(call, versions)
+    check_name(call)
+    _check_types(call.config, call.verb)
     _check_dns(call.config.get("dns", {}))
+
+
+def _check_environment(call: Call) -> None:
+    if names := missing(call):
+        raise CniError(
+            INVALID_ENVIRONMENT,
+            f"{call.verb} needs {', '.join(names)}, not set or empty; "
+            "the runtime has to set what CNI 1.1 asks for",
+        )
+    if call.verb in ("ADD", "DEL", "CHECK"):
+        check_id(call)
+        check_ifname(call)
+
+
+@step
+def missing(call: Call) -> list[str]:
+    """The variables that the verb needs and does not have."""
+    return [name for name in REQUIRED[call.verb] if not call.environ.get(name)]
+
+
+@step
+def check_id(call: Call) -> None:
+    """Raises CniError for a container id that is none."""
+    given = call.environ.get("CNI_CONTAINERID", "")
+    if not is_name(given):
+        raise CniError(
+            INVALID_ENVIRONMENT,
+            f"CNI_CONTAINERID is {given!r}; it begins with a letter or "
+            "digit, then letters, digits, '_', '.', '-'",
+        )
+
+
+@step
+def check_ifname(call: Call) -> None:
+    """Raises CniError for a name that no interface can have."""
+    if problem := ifname_problem(call.ifname):
+        raise CniError(INVALID_ENVIRONMENT, f"CNI_IFNAME is {call.ifname!r}: {problem}")
+
+
+@step
+def check_version(call: Call, versions: tuple[str, ...]) -> None:
+    """Raises CniError for a cniVersion that is not among `versions`."""
+    named = call.config.get("cniVersion", "0.1.0")
+    if not isinstance(named, str):
+        raise CniError(DECODE, f"cniVersion is {named!r}; it has to be a string")
+    call.version = named or "0.1.0"
+    if call.version not in versions:
+        raise CniError(
+            INCOMPATIBLE_VERSION,
+            f"cniVersion {call.version} is not supported",
+            f"the request asks for {call.version}, this plugin speaks {', '.join(versions)}",
+        )
+
+
+@step
+def check_since(call: Call, versions: tuple[str, ...]) -> None:
+    """Raises CniError for a verb that is newer than the configuration."""
+    since = SINCE[call.verb]
+    if not at_least(call.version, since):
+        able = ", ".join(version for version in versions if at_least(version, since))
+        raise CniError(
+            INCOMPATIBLE_VERSION,
+            f"{call.verb} came with CNI {since}",
+            f"the request asks for {call.version}, this plugin does it in {able or 'no version'}",
+        )
+
+
+@step
+def check_name(call: Call) -> None:
+    """Raises CniError for a network without a name, or with one that is none."""
+    name = call.config.get("name")
+    if not isinstance(name, str) or not is_name(name):
+        what = "missing" if name is None else f"{name!r}"
+        raise CniError(
+            INVALID_CONFIG,
+            f"name is {what}; a network's name begins with a letter or digit, "
+            "then letters, digits, '_', '.', '-'",
+        )
+
+
+def _check_types(config: dict[str, Any], verb: str) -> None:
+    for key, (kind, text) in _TYPES.items():
+        if not isinstance(config.get(key, kind()), kind):
+            raise CniError(INVALID_CONFIG, f"{key} is {config[key]!r}; it has to be {text}")
+    prev_result = config.get("prevResult")
+    if verb in ("ADD", "CHECK") and not isinstance(prev_result, dict | None):
+        raise CniError(INVALID_CONFIG, f"prevResult is {prev_result!r}; it has to be an object")
+    ipam = config.get("ipam", {}).get("type", "")
+    if not isinstance(ipam, str):
+        raise CniError(INVALID_CONFIG, f"ipam.type is {ipam!r}; it has to be a string")
 
 
 def _check_dns(dns: dict[str, Any]) -> None:
@@ -146,64 +156,3 @@ def _check_dns(dns: dict[str, Any]) -> None:
             )
     if not isinstance(dns.get("domain", ""), str):
         raise CniError(INVALID_CONFIG, f"dns.domain is {dns['domain']!r}; it has to be a string")
-
-
-def _check_environment(call: Call) -> None:
-    required = REQUIRED[call.verb]
-    if call.breach("needs-cni-path") and "CNI_PATH" not in required:
-        required = (*required, "CNI_PATH")
-    missing = [name for name in required if not call.environ.get(name)]
-    if missing and not call.breach("no-variable-check"):
-        named = missing[:1] if call.breach("one-missing-variable") else missing
-        raise CniError(
-            INVALID_ENVIRONMENT,
-            f"{call.verb} needs {', '.join(named)}, not set or empty; "
-            "the runtime has to set what CNI 1.1 asks for",
-        )
-    if call.verb not in ("ADD", "DEL", "CHECK"):
-        return
-    given = call.environ.get("CNI_CONTAINERID", "")
-    if not is_name(given) and not call.breach("no-id-check"):
-        raise CniError(
-            INVALID_ENVIRONMENT,
-            f"CNI_CONTAINERID is {given!r}; it begins with a letter or "
-            "digit, then letters, digits, '_', '.', '-'",
-        )
-    if (problem := ifname_problem(call.ifname)) and not call.breach("no-ifname-check"):
-        raise CniError(INVALID_ENVIRONMENT, f"CNI_IFNAME is {call.ifname!r}: {problem}")
-
-
-def _check_version(call: Call, versions: tuple[str, ...]) -> None:
-    asked = call.config.get("cniVersion", "0.1.0")
-    if not isinstance(asked, str):
-        raise CniError(DECODE, f"cniVersion is {asked!r}; it has to be a string")
-    call.version = asked or "0.1.0"
-    if call.version not in versions:
-        if not call.breach("any-version"):
-            raise CniError(
-                INCOMPATIBLE_VERSION,
-                f"cniVersion {call.version} is not supported",
-                f"the request asks for {call.version}, this plugin speaks {', '.join(versions)}",
-            )
-        call.version = versions[-1]
-    since = SINCE[call.verb]
-    if not at_least(call.version, since) and not call.breach("verb-in-any-version"):
-        able = ", ".join(version for version in versions if at_least(version, since))
-        raise CniError(
-            INCOMPATIBLE_VERSION,
-            f"{call.verb} came with CNI {since}",
-            f"the request asks for {call.version}, this plugin does it in {able or 'no version'}",
-        )
-
-
-def _check_name(call: Call) -> None:
-    name = call.config.get("name")
-    if call.breach("no-name-check"):
-        return
-    if not isinstance(name, str) or not is_name(name):
-        what = "missing" if name is None else f"{name!r}"
-        raise CniError(
-            INVALID_CONFIG,
-            f"name is {what}; a network's name begins with a letter or digit, "
-            "then letters, digits, '_', '.', '-'",
-        )

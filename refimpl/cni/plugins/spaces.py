@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from refimpl.cni.format.errors import INVALID_ENVIRONMENT, INVALID_NETNS, IO, CniError
 from refimpl.cni.plugins import kernel
+from refimpl.cni.plugins.steps import step
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from refimpl.cni.plugins.request import Call
+    from refimpl.cni.plugins.call import Call
 
-__all__ = ["kernel_path", "look", "refuse_own", "refuse_own_late", "usable"]
+__all__ = ["check_own", "inside", "kernel_path", "look", "refuse_own", "usable"]
 
 
 def kernel_path(call: Call) -> str:
@@ -28,32 +29,36 @@ def look(call: Call) -> dict[str, Any]:
     return kernel.read(path) if path else kernel.empty()
 
 
+@step
 def refuse_own(call: Call) -> None:
     """Raises CniError (8) when CNI_NETNS is the namespace that the plugin itself runs in, unless
     CNI_NETNS_OVERRIDE is 1 or true: before any work, so that nothing has to be undone."""
+    if not overridden(call):
+        check_own(call)
+
+
+@step
+def overridden(call: Call) -> bool:
+    """Whether the caller asks for work in the plugin's own namespace."""
     override = call.environ.get("CNI_NETNS_OVERRIDE", "")
-    wanted = override == "1" or override.lower() == "true"
-    if wanted and not call.breach("ignores-override"):
-        return
-    spared = call.breach("own-netns-accepted") or call.breach("own-netns-late")
-    if spared or (call.verb == "DEL" and call.breach("del-own-netns")):
-        return
+    return override == "1" or override.lower() == "true"
+
+
+def check_own(call: Call) -> None:
+    """Raises CniError (8) when CNI_NETNS is the plugin's own namespace."""
     if call.netns and kernel.is_own(look(call), call.netns):
-        raise _own(call)
+        raise CniError(
+            INVALID_NETNS,
+            f"CNI_NETNS is {call.netns}, the namespace that the plugin runs in; "
+            "give the container's, or set CNI_NETNS_OVERRIDE=1",
+        )
 
 
-def refuse_own_late(call: Call, document: dict[str, Any] | None) -> None:
-    """The fault of a plugin that finds out after the work where it was: result, then error."""
-    if call.breach("own-netns-late") and call.netns and kernel.is_own(look(call), call.netns):
-        if document is not None:
-            call.knobs["result-then-error"] = {"result": document}
-        raise _own(call)
-
-
+@step
 def usable(call: Call, state: dict[str, Any]) -> None:
     """Raises CniError when CNI_NETNS is no network namespace."""
     kind = kernel.state_of(state, call.netns)
-    if kind not in ("simulated", "real") and not call.breach("any-netns"):
+    if kind not in ("simulated", "real"):
         if kernel.is_own(state, call.netns):  # asked for by CNI_NETNS_OVERRIDE
             return
         raise CniError(
@@ -62,9 +67,7 @@ def usable(call: Call, state: dict[str, Any]) -> None:
         )
 
 
-def _own(call: Call) -> CniError:
-    return CniError(
-        INVALID_NETNS,
-        f"CNI_NETNS is {call.netns}, the namespace that the plugin runs in; "
-        "give the container's, or set CNI_NETNS_OVERRIDE=1",
-    )
+@step
+def inside(call: Call, state: dict[str, Any]) -> Any:
+    """The container's namespace in a state; None when there is none."""
+    return kernel.namespace(state, call.netns) if call.netns else None

@@ -33,10 +33,10 @@ def read_nothing(rules: Answers, plugin: Path, verb: str, outcome: Outcome) -> N
     if not outcome.ok:
         raise failed(str(plugin), verb, outcome)
     try:
-        said = outcome.document
+        document = outcome.document
     except ShapeError:
         return  # noise where nothing should be, after a success
-    _refuse_error(plugin, verb, said, outcome)
+    _refuse_error(plugin, verb, document, outcome)
 
 
 def read_result(
@@ -50,35 +50,35 @@ def read_result(
         return _go(plugin, verb, outcome, version)
     if not outcome.ok:
         raise failed(str(plugin), verb, outcome)
-    found = _document(plugin, verb, outcome)
-    _refuse_error(plugin, verb, found, outcome)
-    said = found.get("cniVersion") or version
-    found = _completed(found, said)
-    if said not in VERSIONS:
-        raise _bad(plugin, verb, f"the result is of version {said!r}, which is none", outcome)
-    wrong = [each for each in contract.problems(found, said) if each.kind not in FORGIVEN]
+    document = _document(plugin, verb, outcome)
+    _refuse_error(plugin, verb, document, outcome)
+    named = document.get("cniVersion") or version
+    document = _completed(document, named)
+    if named not in VERSIONS:
+        raise _bad(plugin, verb, f"the result is of version {named!r}, which is none", outcome)
+    wrong = [each for each in contract.problems(document, named) if each.kind not in FORGIVEN]
     if wrong:
         text = "; ".join(str(each) for each in wrong[:_SHOWN])
-        raise _bad(plugin, verb, f"the result is none of version {said}: {text}", outcome)
-    if said == version or not rules.convert:
-        return found
+        raise _bad(plugin, verb, f"the result is none of version {named}: {text}", outcome)
+    if named == version or not rules.convert:
+        return document
     try:
-        return in_version(found, version)
+        return in_version(document, version)
     except ConversionError as error:
         raise _bad(plugin, verb, str(error), outcome) from error
 
 
-def in_version(found: Mapping[str, Any], version: str) -> dict[str, Any]:
+def in_version(document: Mapping[str, Any], version: str) -> dict[str, Any]:
     """A sound result document in another version; raises ConversionError."""
-    said = str(found.get("cniVersion") or VERSIONS[0])
-    if said == (version or VERSIONS[0]):
-        return dict(found)
-    return contract.encode(contract.convert(as_result(found), version))
+    named = str(document.get("cniVersion") or VERSIONS[0])
+    if named == (version or VERSIONS[0]):
+        return dict(document)
+    return contract.encode(contract.convert(as_result(document), version))
 
 
-def as_result(found: Mapping[str, Any]) -> Result:
+def as_result(document: Mapping[str, Any]) -> Result:
     """The `Result` of a document that was read here."""
-    return contract.decode(dict(found), str(found.get("cniVersion", "")), lenient=True)
+    return contract.decode(dict(document), str(document.get("cniVersion", "")), lenient=True)
 
 
 def _document(plugin: Path, verb: str, outcome: Outcome) -> dict[str, Any]:
@@ -87,42 +87,42 @@ def _document(plugin: Path, verb: str, outcome: Outcome) -> dict[str, Any]:
         what = f"stdout has {outcome.stdout_bytes} bytes, no result is that long"
         raise _bad(plugin, verb, what, outcome)
     try:
-        found = outcome.document
+        document = outcome.document
     except ShapeError as error:
         raise _bad(plugin, verb, f"stdout is {error}", outcome) from error
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise _bad(plugin, verb, "stdout holds no result, which ADD must print", outcome)
-    return found
+    return document
 
 
-def _completed(found: dict[str, Any], version: str) -> dict[str, Any]:
+def _completed(document: dict[str, Any], version: str) -> dict[str, Any]:
     """With what plugins leave out although it can only be one thing.
 
     cniVersion: that of the network, for plugins older than the rule that says so. The family of
     an address: the reference loopback plugin prints none where 0.3.0 to 0.4.0 demand it.
     """
-    found = {**found, "cniVersion": version}
-    ips = found.get("ips")
+    document = {**document, "cniVersion": version}
+    ips = document.get("ips")
     if version in _FAMILY_SAID and isinstance(ips, list):
-        found["ips"] = [_with_family(each) for each in ips]
-    return found
+        document["ips"] = [_with_family(each) for each in ips]
+    return document
 
 
 def _with_family(address: Any) -> Any:
     if not isinstance(address, dict) or "version" in address:
         return address
-    told = family(str(address.get("address", "")))
-    return {"version": str(told), **address} if told else address
+    number = family(str(address.get("address", "")))
+    return {"version": str(number), **address} if number else address
 
 
-def _refuse_error(plugin: Path, verb: str, said: Any, outcome: Outcome) -> None:
+def _refuse_error(plugin: Path, verb: str, document: Any, outcome: Outcome) -> None:
     """An error object is an error, whatever the exit code beside it says."""
-    if not isinstance(said, dict) or not {"code", "msg"} <= said.keys():
+    if not isinstance(document, dict) or not {"code", "msg"} <= document.keys():
         return
-    if _RESULT_MEMBERS & said.keys():
+    if _RESULT_MEMBERS & document.keys():
         return
     try:
-        error = read_error(said)
+        error = read_error(document)
     except ShapeError:
         return
     raise PluginFailed(plugin.name, verb, error, outcome)
@@ -136,9 +136,9 @@ def _go(plugin: Path, verb: str, outcome: Outcome, version: str) -> dict[str, An
         turned = gojson.unmarshal(outcome.stdout, name="stdout")
         if not isinstance(turned, dict | None):
             raise ValueError("stdout is no object")
-        said = (turned or {}).get("cniVersion")
-        if isinstance(said, str) and said:
-            return goresult.decode(gojson.exact(outcome.stdout), said)
+        named = (turned or {}).get("cniVersion")
+        if isinstance(named, str) and named:
+            return goresult.decode(gojson.exact(outcome.stdout), named)
         assumed = version or VERSIONS[0]
         return goresult.decode({**(turned or {}), "cniVersion": assumed}, assumed)
     except (DocumentError, ShapeError, ValueError) as error:
@@ -149,13 +149,12 @@ def _bad(plugin: Path, verb: str, what: str, outcome: Outcome) -> BadAnswer:
     return BadAnswer(plugin.name, verb, what, outcome)
 
 
-def go_in_version(found: gojson.Struct, version: str) -> gojson.Struct:
+def go_in_version(document: gojson.Struct, version: str) -> gojson.Struct:
     """As libcni converts a result that it holds; raises ConversionError."""
-    said = str(found["cniVersion"])
     target = version or VERSIONS[0]
-    if said == target:
-        return found
+    if document["cniVersion"] == target:
+        return document
     result = contract.convert(
-        as_result(found), target, keep_route_attributes=True, keep_interface_attributes=True
+        as_result(document), target, keep_route_attributes=True, keep_interface_attributes=True
     )
     return goresult.decode(contract.encode(result), target)

@@ -124,9 +124,9 @@ class Store:
             return
         for name in names:
             with contextlib.suppress(OSError, CacheError):
-                found = self._held(_read(self._folder / name))
-                if found.network and found.attachment.ifname:
-                    yield found
+                kept = self._held(_read(self._folder / name))
+                if kept.network and kept.attachment.ifname:
+                    yield kept
 
     def _held(self, kept: Kept) -> Kept:
         """What a program in Go has in memory of it: payloads in maps, numbers float64."""
@@ -165,10 +165,10 @@ class Store:
         if not os.path.exists(place):
             return False
         try:
-            found = _read(place, network, attachment)
+            kept = _read(place, network, attachment)
         except CacheError:
             return True
-        return (found.network, *found.attachment.pair) == (network, *attachment.pair)
+        return (kept.network, *kept.attachment.pair) == (network, *attachment.pair)
 
     def _free(self, network: str, attachment: Attachment) -> Path:
         plain, sure = self._names(network, attachment)
@@ -229,7 +229,7 @@ def _kept(value: dict[str, Any]) -> Kept:
 
 
 def _text(value: dict[str, Any], name: str) -> str:
-    found = value.get(name, "")
-    if not isinstance(found, str):
+    text = value.get(name, "")
+    if not isinstance(text, str):
         raise TypeError(f"{name}: no string")
-    return found
+    return text

@@ -78,6 +78,6 @@ class Calls:
         raise PluginUnusable(plugin.name, verb, what)
 
     def _record(self, plugin: Path, request: Request, outcome: Outcome) -> None:
-        made = self.log.note(os.fspath(plugin), request, outcome)
+        entry = self.log.note(os.fspath(plugin), request, outcome)
         for observer in self.observers:
-            observer(made)
+            observer(entry)

@@ -30,10 +30,10 @@ def find(folder: Path, runtime: Runtime) -> Found:
     Raises ConfigError where a broken file ends the search, or nothing was found; OSError.
     """
     rules = runtime.profile.pods
-    found: dict[str, NetworkList] = {}
+    networks: dict[str, NetworkList] = {}
     skipped: list[str] = []
     for path in configurations(folder, LISTS + SINGLES):
-        if rules.networks and len(found) >= rules.networks:
+        if rules.networks and len(networks) >= rules.networks:
             break
         try:
             network = _usable(path, runtime)
@@ -42,13 +42,13 @@ def find(folder: Path, runtime: Runtime) -> Found:
                 raise ConfigError(f"{path}: the whole folder is refused: {error}") from error
             skipped.append(f"{path}: {error}")
             continue
-        if network.name in found:
+        if network.name in networks:
             skipped.append(f"{path}: network {network.name} was in a file before it")
-        found.setdefault(network.name, network)
-    if not found:
-        said = "; ".join(skipped) or "there is no .conflist, .conf or .json"
-        raise ConfigError(f"{folder}: no usable network: {said}")
-    return Found(tuple(found.values()), tuple(skipped))
+        networks.setdefault(network.name, network)
+    if not networks:
+        why = "; ".join(skipped) or "there is no .conflist, .conf or .json"
+        raise ConfigError(f"{folder}: no usable network: {why}")
+    return Found(tuple(networks.values()), tuple(skipped))
 
 
 def _usable(path: Path, runtime: Runtime) -> NetworkList:

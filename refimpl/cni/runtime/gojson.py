@@ -68,12 +68,12 @@ def _as_map(value: Any) -> Any:
 
 def _float(value: int | Decimal) -> float:
     try:
-        found = float(value)
+        number = float(value)
     except OverflowError:
-        found = float("inf")
-    if found in (float("inf"), float("-inf")):
+        number = float("inf")
+    if number in (float("inf"), float("-inf")):
         raise ValueError(f"number {str(value)[:40]} is beyond float64, which Go decodes it into")
-    return found
+    return number
 
 
 def marshal(value: Any) -> bytes:

@@ -39,26 +39,26 @@ def decode(value: Any, version: str) -> Struct:
         value = {}
     if not isinstance(value, dict):
         raise _refused("", f"wanted an object, got {type(value).__name__}")
-    found = _struct(_FAMILIES[family])(value, "")
-    said = found.get("cniVersion", "")
-    if said not in family:
-        raise _refused("/cniVersion", f"wanted one of {', '.join(family)}, got {said!r}")
-    if not said:
-        found = Struct({"cniVersion": "0.1.0", **found})
-    return _sorted(found) if version in _MODERN else found
+    result = _struct(_FAMILIES[family])(value, "")
+    named = result.get("cniVersion", "")
+    if named not in family:
+        raise _refused("/cniVersion", f"wanted one of {', '.join(family)}, got {named!r}")
+    if not named:
+        result = Struct({"cniVersion": "0.1.0", **result})
+    return _sorted(result) if version in _MODERN else result
 
 
-def _sorted(found: Struct) -> Struct:
+def _sorted(result: Struct) -> Struct:
     """1.x results print through a map: sorted throughout, and an empty `dns` is dropped."""
-    if not found.get("dns"):
-        found.pop("dns", None)
+    if not result.get("dns"):
+        result.pop("dns", None)
 
     def order(value: Any) -> Any:
         if isinstance(value, dict):
             return Struct((key, order(value[key])) for key in sorted(value))
         return [order(item) for item in value] if isinstance(value, list) else value
 
-    ordered: Struct = order(found)
+    ordered: Struct = order(result)
     return ordered
 
 

@@ -113,8 +113,8 @@ def capabilities_of(pod: Pod, rules: Pods, network: str) -> dict[str, Any]:
         "aliases": lambda: _aliases(pod, rules, network),
         "cgroupPath": lambda: pod.cgroup_parent,
     }
-    found = {name: makers[name]() for name in rules.capabilities if name in makers}
-    has = {name: _spelled(value, rules) for name, value in found.items() if value}
+    capabilities = {name: makers[name]() for name in rules.capabilities if name in makers}
+    has = {name: _spelled(value, rules) for name, value in capabilities.items() if value}
     if ANNOTATIONS in rules.capabilities and (pod.annotations or rules.empty == "null"):
         has[ANNOTATIONS] = dict(pod.annotations) or None
     return has
@@ -132,17 +132,17 @@ def _port(port: Port) -> Struct:
 
 def _bandwidth(pod: Pod, rules: Pods) -> dict[str, int]:
     """Rates and bursts in bits per second and bits; empty without an annotation."""
-    found = Struct()
+    rates = Struct()
     for side in ("ingress", "egress"):
         text = pod.annotations.get(_BANDWIDTH.format(side))
         rate = bits(text) if text is not None else 0
         if text is not None or not rules.one_sided:
             burst = (rules.burst or min(rate, _MOST_BURST)) if rate else 0
-            found |= {f"{side}Rate": rate, f"{side}Burst": burst}
-    if not any(found.values()):
+            rates |= {f"{side}Rate": rate, f"{side}Burst": burst}
+    if not any(rates.values()):
         return {}
     # CRI-O makes a map of it, which sorts its members; a struct of Go does not.
-    return found if rules.spelling == "go" else dict(found)
+    return rates if rules.spelling == "go" else dict(rates)
 
 
 def _dns(dns: Resolver | None, rules: Pods) -> Struct:
@@ -181,8 +181,8 @@ def bits(text: str) -> int:
 
     kubelet's bounds: from 1k to 1P.
     """
-    found = _QUANTITY.fullmatch(text)
-    value = Decimal(found[1]) * _SUFFIXES[found[2]] if found else Decimal(0)
+    parts = _QUANTITY.fullmatch(text)
+    value = Decimal(parts[1]) * _SUFFIXES[parts[2]] if parts else Decimal(0)
     if not 1000 <= value <= 10**15:
         raise ValueError(
             f"bandwidth {text!r}: give bits per second from 1k to 1P as a quantity, such as 10M"

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import fcntl
 import os
-import socket
-import struct
 import threading
 from typing import Final
 
+from refimpl.cni.host import changes, syscalls
+
 __all__ = ["is_own", "raise_loopback", "usable"]
 
-_NEWNET: Final = 0x40000000
 _NS_GET_NSTYPE: Final = 0xB703  # linux/nsfs.h
-_GET_FLAGS, _SET_FLAGS = 0x8913, 0x8914  # linux/sockios.h
-_UP: Final = 1
-_libc = ctypes.CDLL(None, use_errno=True)
 
 # Where namespaces are kept: a plain file there is what is left of one.
 _PLACES: Final = ("/run/netns/", "/var/run/netns/", "/proc/")
@@ -42,7 +36,7 @@ def is_network(path: str) -> bool:
     except OSError:
         return False
     try:
-        return fcntl.ioctl(number, _NS_GET_NSTYPE) == _NEWNET
+        return fcntl.ioctl(number, _NS_GET_NSTYPE) == syscalls.NEWNET
     except OSError:  # no namespace at all
         return False
     finally:
@@ -68,8 +62,7 @@ def raise_loopback(path: str) -> None:
 
     def work() -> None:
         try:
-            _enter(path)
-            _up()
+            _raise_inside(path)
         except OSError as error:
             troubles.append(error)
 
@@ -80,19 +73,10 @@ def raise_loopback(path: str) -> None:
         raise trouble
 
 
-def _enter(path: str) -> None:
+def _raise_inside(path: str) -> None:
     number = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        if _libc.setns(number, _NEWNET) != 0:
-            code = ctypes.get_errno()
-            raise OSError(code, f"cannot enter {path}: {os.strerror(code)}")
+        syscalls.setns(number, syscalls.NEWNET)
     finally:
         os.close(number)
-
-
-def _up() -> None:
-    with contextlib.closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as door:
-        # struct ifreq: 16 bytes of name, then the flags.
-        asked = struct.pack("16sh22x", b"lo", 0)
-        flags = struct.unpack("16sh22x", fcntl.ioctl(door, _GET_FLAGS, asked))[1]
-        fcntl.ioctl(door, _SET_FLAGS, struct.pack("16sh22x", b"lo", flags | _UP))
+    changes.bring_up("lo")

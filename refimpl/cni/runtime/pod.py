@@ -187,13 +187,13 @@ class PodNetwork:
     def _kept(self, pod: Pod) -> list[tuple[NetworkList, Attachment]]:
         """What is kept of the pod, whether or not its networks are still in the folder."""
         known = {network.name: network for network in self.networks}
-        found = []
+        attachments = []
         for each in self.runtime.kept:
             if each.attachment.container_id == pod.id and each.network != LOOPBACK.name:
                 network = known.get(each.network) or _network_of(each)
                 about = attrs.evolve(each.attachment, netns=pod.netns)
-                found += [(network, about)] if network else []
-        return found
+                attachments += [(network, about)] if network else []
+        return attachments
 
     def _forgiven(self, text: str, netns: str) -> bool:
         lost = not netns and "no such file or directory" in text and bool(self.rules.forgive)
@@ -217,8 +217,8 @@ class PodNetwork:
         """
         if self.rules.status == "never":
             return [f"{self.runtime.profile.name} never calls STATUS"]
-        asked = self.networks if self.rules.status == "all" else self.networks[:1]
-        reasons = [(network.name, self.runtime.status(network)) for network in asked]
+        networks = self.networks if self.rules.status == "all" else self.networks[:1]
+        reasons = [(network.name, self.runtime.status(network)) for network in networks]
         return [f"{name}: {reason}" for name, reason in reasons if reason]
 
     def collect(self, pods: Iterable[Pod]) -> list[str]:

@@ -89,11 +89,11 @@ def _go(
     if prev_result is not None:
         sent["prevResult"] = prev_result
     if pairs is not None:
-        said = pairs or (None if rules.gc_none == "null" else [])
-        sent |= dict.fromkeys(rules.gc_keys, said)
+        valid = pairs or (None if rules.gc_none == "null" else [])
+        sent |= dict.fromkeys(rules.gc_keys, valid)
     has = capability_args or {}
     wanted = {
-        name: has[name] for name, asked in plugin.capabilities.items() if asked and name in has
+        name: has[name] for name, needed in plugin.capabilities.items() if needed and name in has
     }
     if wanted:
         # The second turn through maps: prevResult forgets the order of its type.

@@ -166,19 +166,18 @@ class Steps:
     def _network_of(self, kept: Kept) -> NetworkList | None:
         """The network as it was at ADD, None where the kept document cannot be read."""
         try:
-            found = config.parse(kept.config)
+            network = config.parse(kept.config)
         except ConfigError:
             return None
-        return found if found.plugins and found.name == kept.network else None
+        return network if network.plugins and network.name == kept.network else None
 
     def _final(self, kept: Kept | None, version: str) -> Mapping[str, Any] | None:
         """The kept result in the version of the network, None where there is none."""
         result = kept.result if kept else None
         if self.profile.answers.reader == "exact":
             return None if result is None else answers.in_version(result, version)
-        said = str((result or {}).get("cniVersion", ""))
-        found = goresult.decode(result or {}, said)
-        return answers.go_in_version(found, version)
+        held = goresult.decode(result or {}, str((result or {}).get("cniVersion", "")))
+        return answers.go_in_version(held, version)
 
 
 def _go_bytes(network: NetworkList) -> bytes:

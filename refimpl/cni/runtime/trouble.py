@@ -88,8 +88,8 @@ def made_up(plugin: str, verb: str, outcome: Outcome) -> PluginFailed:
         try:
             error = read_error(outcome.document)
         except ShapeError:
-            said = text(outcome.stdout)
-            error = CniError(0, f"failed, and its diagnostic message {said!r} is no error object")
+            shown = text(outcome.stdout)
+            error = CniError(0, f"failed, and its diagnostic message {shown!r} is no error object")
     elif outcome.stderr:
         error = CniError(0, f"failed: {text(outcome.stderr)!r}: {ending}")
     else:

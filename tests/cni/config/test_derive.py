@@ -26,8 +26,8 @@ def sent(plugin: dict[str, Any], verb: str, **more: Any) -> dict[str, Any]:
 
 def test_name_and_version_of_the_list_replace_the_plugins_own() -> None:
     """A plugin must see the network it is part of."""
-    found = sent({"type": "t", "name": "other", "cniVersion": "0.1.0"}, Verb.ADD)
-    assert found == {"type": "t", "name": "net", "cniVersion": "1.1.0"}
+    document = sent({"type": "t", "name": "other", "cniVersion": "0.1.0"}, Verb.ADD)
+    assert document == {"type": "t", "name": "net", "cniVersion": "1.1.0"}
 
 
 def test_other_members_keep_their_exact_value() -> None:
@@ -42,10 +42,10 @@ def test_other_members_keep_their_exact_value() -> None:
         "list": [],
         "args": {"cni": {"ips": ["10.0.0.2"]}},
     }
-    found = sent({"type": "t", **own}, Verb.ADD)
-    assert {key: found[key] for key in own} == own
-    assert documents.parse(documents.dump(found)).value == found
-    assert str(found["one"]) == "1.0"
+    document = sent({"type": "t", **own}, Verb.ADD)
+    assert {key: document[key] for key in own} == own
+    assert documents.parse(documents.dump(document)).value == document
+    assert str(document["one"]) == "1.0"
 
 
 def test_members_that_are_the_runtimes_are_not_forwarded() -> None:
@@ -64,8 +64,8 @@ def test_members_that_are_the_runtimes_are_not_forwarded() -> None:
 def test_list_members_are_not_sent() -> None:
     """They are instructions to the runtime."""
     listed = network({"type": "t"}, disableCheck=True, disableGC=True, cniVersions=["1.1.0"], x=1)
-    found = config.request(listed, listed.plugins[0], Verb.ADD)
-    assert set(found) == {"type", "name", "cniVersion"}
+    document = config.request(listed, listed.plugins[0], Verb.ADD)
+    assert set(document) == {"type", "name", "cniVersion"}
 
 
 @pytest.mark.parametrize("verb", [Verb.ADD, Verb.DEL, Verb.CHECK])
@@ -73,8 +73,8 @@ def test_runtime_config_is_what_was_declared_and_is_at_hand(verb: str) -> None:
     """Declared true and present, nothing else."""
     plugin = {"type": "t", "capabilities": {"mac": True, "ips": False, "dns": True}}
     has = {"mac": "00:11:22:33:44:55", "ips": ["10.0.0.2"], "bandwidth": {}}
-    found = sent(plugin, verb, runtime_config=has)
-    assert found["runtimeConfig"] == {"mac": "00:11:22:33:44:55"}
+    document = sent(plugin, verb, runtime_config=has)
+    assert document["runtimeConfig"] == {"mac": "00:11:22:33:44:55"}
 
 
 def test_an_empty_runtime_config_is_left_out() -> None:
@@ -87,8 +87,8 @@ def test_an_empty_runtime_config_is_left_out() -> None:
 def test_verbs_without_an_attachment_get_no_attachment(verb: str) -> None:
     """They are about the network as a whole."""
     plugin = {"type": "t", "capabilities": {"mac": True}}
-    found = sent(plugin, verb, runtime_config={"mac": "x"}, prev_result={"ips": []})
-    assert set(found) == {"type", "name", "cniVersion"}
+    document = sent(plugin, verb, runtime_config={"mac": "x"}, prev_result={"ips": []})
+    assert set(document) == {"type", "name", "cniVersion"}
 
 
 def test_prev_result_is_absent_on_the_first_add_and_present_when_given() -> None:
@@ -175,5 +175,5 @@ def test_a_version_may_be_given() -> None:
 
 def test_a_version_that_is_none_leaves_prev_result_in() -> None:
     """A plugin has to refuse it; what else is in the request must not change."""
-    found = sent({"type": "t"}, Verb.DEL, version="1.0", prev_result={"ips": []})
-    assert found["prevResult"] == {"ips": []}
+    document = sent({"type": "t"}, Verb.DEL, version="1.0", prev_result={"ips": []})
+    assert document["prevResult"] == {"ips": []}

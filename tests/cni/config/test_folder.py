@@ -25,8 +25,8 @@ def test_lists_come_before_single_plugins(tmp_path: Path) -> None:
     """A search by name reads every .conflist before it looks at .conf and .json."""
     for name in ("30.json", "20.conf", "9.conflist", "10.conflist", "Z.conflist"):
         (tmp_path / name).touch()
-    found = [path.name for path in config.discover(tmp_path)]
-    assert found == ["10.conflist", "9.conflist", "Z.conflist", "20.conf", "30.json"]
+    names = [path.name for path in config.discover(tmp_path)]
+    assert names == ["10.conflist", "9.conflist", "Z.conflist", "20.conf", "30.json"]
 
 
 def test_only_exact_extensions_of_files_count(tmp_path: Path) -> None:
@@ -35,8 +35,8 @@ def test_only_exact_extensions_of_files_count(tmp_path: Path) -> None:
         (tmp_path / name).touch()
     (tmp_path / "d.conf").mkdir()
     (tmp_path / "dangling.conf").symlink_to("nowhere")
-    found = [path.name for path in config.discover(tmp_path)]
-    assert found == [".b.conf", ".conf", "dangling.conf"]
+    names = [path.name for path in config.discover(tmp_path)]
+    assert names == [".b.conf", ".conf", "dangling.conf"]
 
 
 def test_a_missing_folder_has_no_configurations(tmp_path: Path) -> None:

@@ -193,12 +193,12 @@ def test_the_first_versions_have_one_object_for_each_family(
 
 
 @pytest.mark.parametrize(
-    ("said", "kind"), [(None, "type"), (4, "type"), ("IPv4", "value"), ("6", "family")]
+    ("named", "kind"), [(None, "type"), (4, "type"), ("IPv4", "value"), ("6", "family")]
 )
 @pytest.mark.parametrize("version", ["0.3.0", "0.3.1", "0.4.0"])
-def test_addresses_told_their_version_until_1_0_0(version: str, said: object, kind: str) -> None:
+def test_addresses_told_their_version_until_1_0_0(version: str, named: object, kind: str) -> None:
     """A string, and the one that fits the address."""
-    value = result(version, ips=[{"version": said, "address": "10.1.0.2/24"}])
+    value = result(version, ips=[{"version": named, "address": "10.1.0.2/24"}])
     assert found(value, version) == [("/ips/0/version", kind)]
     missing = result(version, ips=[{"address": "10.1.0.2/24"}])
     assert found(missing, version) == [("/ips/0/version", "missing")]
@@ -210,9 +210,9 @@ def test_what_1_1_0_added_is_foreign_before(version: str) -> None:
     route = {"dst": "::/0", "mtu": 1, "advmss": 1, "priority": 1, "table": 1, "scope": 0}
     interface = {"name": "eth0", "mtu": 1500, "socketPath": "/s", "pciID": "x"}
     value = result(version, interfaces=[interface], routes=[route])
-    told = found(value, version)
-    assert {kind for _, kind in told} == {"foreign"}
-    assert len(told) == 8
+    breaches = found(value, version)
+    assert {kind for _, kind in breaches} == {"foreign"}
+    assert len(breaches) == 8
     assert found(result(interfaces=[interface], routes=[route])) == []
 
 
@@ -220,8 +220,8 @@ def test_an_ipam_result_has_no_interfaces_and_needs_no_version() -> None:
     """Nor an index into them; a version that is said must be right."""
     ips = [{"address": "10.1.0.2/24", "interface": 0}]
     value = {"interfaces": [{"name": "eth0"}], "ips": ips}
-    told = found(value, ipam=True)
-    assert told == [("/interfaces", "foreign"), ("/ips/0/interface", "foreign")]
+    breaches = found(value, ipam=True)
+    assert breaches == [("/interfaces", "foreign"), ("/ips/0/interface", "foreign")]
     assert found({"ips": []}, ipam=True) == []
     assert found(result("1.0.0"), ipam=True) == [("/cniVersion", "version")]
 
@@ -298,8 +298,8 @@ def error(**members: object) -> dict[str, object]:
 )
 def test_a_wrong_error_object_is_told(value: object, pointer: str, kind: Kind) -> None:
     """One breach, one problem, at its place."""
-    told = error_problems(value, LATEST)
-    assert [(each.pointer, each.kind) for each in told] == [(pointer, kind)]
+    breaches = error_problems(value, LATEST)
+    assert [(each.pointer, each.kind) for each in breaches] == [(pointer, kind)]
 
 
 def test_errors_answer_requests_of_unknown_versions_too() -> None:
@@ -310,8 +310,8 @@ def test_errors_answer_requests_of_unknown_versions_too() -> None:
 @given(json_values() | near_results(), st.sampled_from([*VERSIONS, "", "9.9.9"]))
 def test_no_value_breaks_the_checks_of_errors_and_versions(value: object, version: str) -> None:
     """They answer with a list, or refuse in one way."""
-    told: list[Problem] = error_problems(value, version) + version_problems(value, version)
-    assert told
+    breaches: list[Problem] = error_problems(value, version) + version_problems(value, version)
+    assert breaches
     with pytest.raises(ShapeError):
         supported_versions(value)
 
@@ -336,8 +336,8 @@ def test_a_wrong_reply_to_version_is_told(
         members = {"cniVersion": "0.3.0"}
     reply: dict[str, Any] = {"cniVersion": version, "supportedVersions": ["0.4.0"]}
     assert version_problems(reply, version) == []
-    told = version_problems(reply | members, version)
-    assert [(each.pointer, each.kind) for each in told] == [(pointer, kind)]
+    breaches = version_problems(reply | members, version)
+    assert [(each.pointer, each.kind) for each in breaches] == [(pointer, kind)]
 
 
 def test_the_offered_versions_are_read_in_their_order() -> None:

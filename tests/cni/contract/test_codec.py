@@ -134,16 +134,19 @@ def test_a_lenient_reading_keeps_what_it_can() -> None:
 
 def test_a_lenient_reading_is_one_of_the_version_asked_for() -> None:
     """Whatever the document says, or leaves out; what was read goes out in that version."""
-    for said in ({}, {"cniVersion": "0.4.0"}, {"cniVersion": Decimal("1.0")}):
-        assert encode(decode(said, "1.0.0", lenient=True)) == {"cniVersion": "1.0.0"}
+    for document in ({}, {"cniVersion": "0.4.0"}, {"cniVersion": Decimal("1.0")}):
+        assert encode(decode(document, "1.0.0", lenient=True)) == {"cniVersion": "1.0.0"}
 
 
 def test_a_family_that_is_not_the_address_s_is_kept_by_a_lenient_reading() -> None:
     """A missing one is added."""
     ips = [{"address": "10.1.0.2/24", "version": "6"}, {"address": "fd00::2/64"}]
     written = encode(decode({"ips": ips}, "0.4.0", lenient=True))
-    told = [{"version": "6", "address": "10.1.0.2/24"}, {"version": "6", "address": "fd00::2/64"}]
-    assert written["ips"] == told
+    expected = [
+        {"version": "6", "address": "10.1.0.2/24"},
+        {"version": "6", "address": "fd00::2/64"},
+    ]
+    assert written["ips"] == expected
 
 
 @pytest.mark.parametrize("value", [None, [], "x", 5])

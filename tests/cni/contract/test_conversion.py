@@ -174,12 +174,12 @@ def test_a_mapped_address_becomes_ipv4() -> None:
     assert list(encode(convert(result, "0.2.0"))) == ["cniVersion", "ip4"]
 
 
-@given(results(LATEST, unknown=False).filter(lambda made: made.ips))
+@given(results(LATEST, unknown=False).filter(lambda result: result.ips))
 def test_the_first_address_of_a_family_is_the_one_that_stays(result: Result) -> None:
     """In the order of the result."""
     for address in convert(result, "0.1.0").ips:
-        told = family(address.address)
-        like = [each.address for each in result.ips if family(each.address) == told]
+        number = family(address.address)
+        like = [each.address for each in result.ips if family(each.address) == number]
         assert address.address == like[0]
 
 

@@ -44,24 +44,24 @@ ALL = {"CNI_COMMAND", "CNI_CONTAINERID", "CNI_NETNS", "CNI_IFNAME", "CNI_ARGS", 
 )
 def test_a_verb_gets_the_variables_it_uses(verb: str, names: set[str]) -> None:
     """A verb nobody knows gets all: a test of it must fail for the verb alone."""
-    made = variables(verb, **FULL)
-    assert set(made) == names
-    assert made["CNI_COMMAND"] == verb
+    env = variables(verb, **FULL)
+    assert set(env) == names
+    assert env["CNI_COMMAND"] == verb
 
 
 def test_what_is_empty_is_not_set() -> None:
     """A DEL without a namespace has no CNI_NETNS at all."""
-    made = variables(Verb.DEL, container_id="c1", ifname="eth0")
-    assert made == {"CNI_COMMAND": "DEL", "CNI_CONTAINERID": "c1", "CNI_IFNAME": "eth0"}
-    assert type(made["CNI_COMMAND"]) is str
+    env = variables(Verb.DEL, container_id="c1", ifname="eth0")
+    assert env == {"CNI_COMMAND": "DEL", "CNI_CONTAINERID": "c1", "CNI_IFNAME": "eth0"}
+    assert type(env["CNI_COMMAND"]) is str
 
 
 @pytest.mark.parametrize("verb", Verb)
 def test_the_full_environment_of_a_verb_has_no_problem(verb: Verb) -> None:
     """What `variables` makes, `env_problems` accepts; so does it empty ones that are not used."""
-    made = variables(verb, **FULL)
-    assert env_problems(verb, made) == []
-    assert env_problems(verb, dict.fromkeys(ALL, "") | made) == []
+    env = variables(verb, **FULL)
+    assert env_problems(verb, env) == []
+    assert env_problems(verb, dict.fromkeys(ALL, "") | env) == []
 
 
 @pytest.mark.parametrize(
@@ -70,10 +70,10 @@ def test_the_full_environment_of_a_verb_has_no_problem(verb: Verb) -> None:
 )
 def test_a_required_variable_is_missed(verb: Verb, name: str) -> None:
     """Absent or empty, the problem names it."""
-    made = variables(verb, **FULL)
-    empty = env_problems(verb, made | {name: ""})
-    del made[name]
-    absent = env_problems(verb, made)
+    env = variables(verb, **FULL)
+    empty = env_problems(verb, env | {name: ""})
+    del env[name]
+    absent = env_problems(verb, env)
     assert [(each.pointer, each.kind) for each in absent] == [(f"/{name}", Kind.MISSING)]
     assert empty == absent
 
@@ -95,9 +95,9 @@ def test_only_these_variables_are_optional() -> None:
 
 def test_container_ids_were_optional_before_0_4_0() -> None:
     """A call to an old plugin may do without."""
-    made = variables("ADD", **{**FULL, "container_id": ""})
-    assert env_problems("ADD", made, version="0.3.1") == []
-    assert len(env_problems("ADD", made, version="0.4.0")) == 1
+    env = variables("ADD", **{**FULL, "container_id": ""})
+    assert env_problems("ADD", env, version="0.3.1") == []
+    assert len(env_problems("ADD", env, version="0.4.0")) == 1
 
 
 @pytest.mark.parametrize(

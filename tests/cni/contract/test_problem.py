@@ -11,7 +11,7 @@ from refimpl.cni.contract.problem import Kind, Problem, ShapeError, describe, po
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "words"),
     [
         (None, "null"),
         (True, "true"),
@@ -26,9 +26,9 @@ from refimpl.cni.contract.problem import Kind, Problem, ShapeError, describe, po
         ((), "a Python tuple, which is no JSON"),
     ],
 )
-def test_values_are_told_in_the_words_of_json(value: object, said: str) -> None:
+def test_values_are_told_in_the_words_of_json(value: object, words: str) -> None:
     """A reader of the sentence need not know Python."""
-    assert wanted("x", value) == f"wanted x, got {said}"
+    assert wanted("x", value) == f"wanted x, got {words}"
 
 
 @pytest.mark.parametrize(

@@ -73,5 +73,5 @@ def test_a_log_tells_what_came_after_a_mark() -> None:
     request = Request("ADD", {}, b"")
     log.note("a", request, Outcome(0))
     mark = log.seq
-    made = log.note("b", request, Outcome(1))
-    assert log.since(mark) == [made]
+    record = log.note("b", request, Outcome(1))
+    assert log.since(mark) == [record]

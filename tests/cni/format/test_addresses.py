@@ -16,11 +16,11 @@ def test_any_network_is_read_as_the_library_reads_it(address, prefix) -> None:
     """Value, prefix, first and last address, and the text of all."""
     prefix = min(prefix, address.max_prefixlen)
     given_text = f"{address}/{prefix}"
-    family, value, found = addresses.cidr(given_text)
+    family, value, length = addresses.cidr(given_text)
     network = ipaddress.ip_network(given_text, strict=False)
-    assert (family, value, found) == (address.version, int(address), prefix)
-    assert addresses.first(family, value, found) == int(network.network_address)
-    assert addresses.last(family, value, found) == int(network.broadcast_address)
+    assert (family, value, length) == (address.version, int(address), prefix)
+    assert addresses.first(family, value, length) == int(network.network_address)
+    assert addresses.last(family, value, length) == int(network.broadcast_address)
     assert ipaddress.ip_address(addresses.text(family, value)) == address
     assert ipaddress.ip_network(addresses.network_of(given_text)) == network
     assert addresses.same(given_text, f"{addresses.text(family, value)}/{prefix}")

@@ -93,12 +93,12 @@ def test_programs_are_only_asked_after_a_change(
     play: Play, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two processes a look would make a snapshot ten times as dear."""
-    asked: list[str] = []
-    said = firewall._said
+    commands: list[str] = []
+    ask = firewall._said
 
     def counted(name: str, *arguments: str) -> str:
-        asked.append(name)
-        return said(name, *arguments)
+        commands.append(name)
+        return ask(name, *arguments)
 
     monkeypatch.setattr(firewall, "_said", counted)
 
@@ -106,13 +106,13 @@ def test_programs_are_only_asked_after_a_change(
         del kernel
         looking = Firewall()
         assert looking.lines() == ()
-        assert asked == []
+        assert commands == []
         run("nft", "add table inet t")
         assert looking.lines() == looking.lines() == ("table inet t",)
-        once = len(asked)
+        once = len(commands)
         run("nft", "add table inet u")
         assert looking.lines() == ("table inet t", "table inet u")
-        assert len(asked) == 2 * once
+        assert len(commands) == 2 * once
 
     play(story)
 

@@ -98,8 +98,8 @@ class TestNamespaces:
         """Also from a thread that is not the main one, which /proc/self would show."""
 
         def story(kernel: Kernel) -> None:
-            asked = ["stat", "-L", "-c", "%i", kernel.own_netns()]
-            shown = subprocess.run(asked, capture_output=True, text=True, check=True)
+            command = ["stat", "-L", "-c", "%i", kernel.own_netns()]
+            shown = subprocess.run(command, capture_output=True, text=True, check=True)
             assert shown.stdout.strip() == str(os.stat("/proc/thread-self/ns/net").st_ino)
 
         play(story)
@@ -182,11 +182,11 @@ class TestLooking:
         def story(kernel: Kernel) -> None:
             path = kernel.make_netns()
             attach(path)
-            found = kernel.snapshot().namespaces
-            assert set(found) == {HOST, path}
-            assert found[path].links == kernel.links(path)
-            assert found[path].routes == kernel.routes(path)
-            assert found[HOST].links == kernel.links()
+            views = kernel.snapshot().namespaces
+            assert set(views) == {HOST, path}
+            assert views[path].links == kernel.links(path)
+            assert views[path].routes == kernel.routes(path)
+            assert views[HOST].links == kernel.links()
 
         play(story)
 
@@ -200,10 +200,12 @@ class TestLooking:
             Path(path).touch()
             Path("/run/store").mkdir()
             Path("/run/store/10.0.0.2").write_text("id", encoding="utf-8")
-            found = before.difference(kernel.snapshot("/run/store"))
+            changes = before.difference(kernel.snapshot("/run/store"))
             assert before.files[path] == "network namespace"
-            assert any(text.startswith(f"{path} changed from network namespace") for text in found)
-            assert any(text.startswith("/run/store/10.0.0.2 appeared: file") for text in found)
+            assert any(
+                text.startswith(f"{path} changed from network namespace") for text in changes
+            )
+            assert any(text.startswith("/run/store/10.0.0.2 appeared: file") for text in changes)
 
         play(story)
 

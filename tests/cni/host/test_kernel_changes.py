@@ -133,8 +133,8 @@ def test_an_added_link_is_alone_up_and_serves_as_a_parent(
         path = kernel.make_netns()
         kernel.add_link(None, "parent")
         kernel.add_link(path, "eth0")
-        found = kernel.links()["parent"]
-        assert (found.up, found.kind, found.peer) == (True, "veth", "")
+        parent = kernel.links()["parent"]
+        assert (parent.up, parent.kind, parent.peer) == (True, "veth", "")
         assert set(kernel.links(path)) == {"lo", "eth0"}
         with configured(None) as route:
             above = route.link_lookup(ifname="parent")[0]

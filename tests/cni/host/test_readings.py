@@ -52,8 +52,8 @@ def test_metrics_tables_and_priorities_are_told() -> None:
     """The members a result of version 1.1.0 may give a route."""
     metrics = struct.pack("=HHIHHI", 8, 2, 1400, 8, 8, 1360)
     members = {1: bytes([10, 9, 0, 0]), 4: number(2), 6: number(5), 8: metrics, 15: number(1000)}
-    found = routes(Message(route(length=16, table=252, scope=253), members))
-    assert found == [
+    views = routes(Message(route(length=16, table=252, scope=253), members))
+    assert views == [
         RouteView("10.9.0.0/16", "", "eth0", 1400, 1360, priority=5, table=1000, scope=253)
     ]
 
@@ -62,8 +62,8 @@ def test_a_priority_that_the_kernel_fills_in_is_none() -> None:
     """IPv6 routes have one always; a result that gave none has to compare equal."""
     for origin, priority in ((3, 1024), (2, 256)):
         members = {4: number(2), 6: number(priority)}
-        found = routes(Message(route(socket.AF_INET6, origin=origin), members))
-        assert found == [RouteView("::/0", dev="eth0")]
+        views = routes(Message(route(socket.AF_INET6, origin=origin), members))
+        assert views == [RouteView("::/0", dev="eth0")]
 
 
 def test_routes_of_the_kernel_itself_are_left_out() -> None:
@@ -93,11 +93,11 @@ def test_the_ends_of_a_pair_find_each_other_by_both_numbers() -> None:
         "b": Reading(veth("net1"), {"net1": (2, 6)}),
         "c": Reading(veth("far"), {"far": (2, 9)}),
     }
-    found = paired(readings)
-    assert {name: link.peer for name, link in found["host"].links.items()} == {
+    views = paired(readings)
+    assert {name: link.peer for name, link in views["host"].links.items()} == {
         "vetha": "eth0",
         "vethb": "net1",
     }
-    assert found["a"].links["eth0"].peer == "vetha"
-    assert found["b"].links["net1"].peer == "vethb"
-    assert found["c"].links["far"].peer == ""
+    assert views["a"].links["eth0"].peer == "vetha"
+    assert views["b"].links["net1"].peer == "vethb"
+    assert views["c"].links["far"].peer == ""

@@ -33,14 +33,14 @@ def machine() -> tuple[object, ...]:
 
 def users_of(namespace: str) -> list[str]:
     """The processes in a network namespace, told by its link text in /proc."""
-    found = []
+    users = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
             if os.readlink(process / "ns/net") == namespace:
-                found.append(process.name)
+                users.append(process.name)
         except OSError:  # ended meanwhile
             continue
-    return found
+    return users
 
 
 @pytest.mark.usefixtures("root")
@@ -105,12 +105,12 @@ class TestAsRoot:
 
     def test_threads_that_ran_before_are_not_inside(self) -> None:
         """Only the calling thread moves, and what it starts from then on."""
-        found: dict[str, tuple[str, str]] = {}
+        places: dict[str, tuple[str, str]] = {}
         entered = threading.Event()
 
         def look(name: str) -> None:
             entered.wait(10)
-            found[name] = namespaces()
+            places[name] = namespaces()
 
         before = threading.Thread(target=look, args=("before",))
         before.start()
@@ -121,7 +121,7 @@ class TestAsRoot:
             entered.set()
             before.join()
             after.join()
-        assert found == {"before": namespaces(), "after": inside}
+        assert places == {"before": namespaces(), "after": inside}
 
     def test_a_thread_that_still_runs_inside_does_not_hold_up_leaving(self) -> None:
         """Timers and servers start threads whenever they like."""

@@ -20,8 +20,8 @@ def judged() -> Callable[..., list[Finding]]:
 
     def judge(document: Any, name: str = "net.conflist", only: str = "") -> list[Finding]:
         data = document if isinstance(document, bytes) else json.dumps(document).encode()
-        found = lint_bytes(data, name=name).findings
-        return [finding for finding in found if only in ("", finding.id)]
+        findings = lint_bytes(data, name=name).findings
+        return [finding for finding in findings if only in ("", finding.id)]
 
     return judge
 

@@ -56,16 +56,16 @@ def test_a_huge_file_is_not_read(tmp_path: Path) -> None:
 def test_a_path_that_is_not_there_is_a_finding() -> None:
     """The library judges, only the command refuses to begin."""
     report = lint(["/nonexistent/net.conflist", "nul\0byte"])
-    found = [finding.file for finding in report.findings if finding.id == "CNI-CFG-001"]
-    assert found == ["/nonexistent/net.conflist", r"nul\x00byte"]
+    findings = [finding.file for finding in report.findings if finding.id == "CNI-CFG-001"]
+    assert findings == ["/nonexistent/net.conflist", r"nul\x00byte"]
 
 
 def test_findings_are_one_line_that_a_terminal_can_show() -> None:
     """Names from files may hold escape sequences."""
     evil = {"name": "n\x1b[2J\n", "cniVersion": "1.0.0", "plugins": [{"type": "a\x1b]0;b/c\x07"}]}
-    found = lint_bytes(json.dumps(evil).encode()).findings
-    assert {"CNI-CFG-002", "CNI-CFG-015"} <= {finding.id for finding in found}
-    assert all(str(finding).isprintable() for finding in found)
+    findings = lint_bytes(json.dumps(evil).encode()).findings
+    assert {"CNI-CFG-002", "CNI-CFG-015"} <= {finding.id for finding in findings}
+    assert all(str(finding).isprintable() for finding in findings)
 
 
 def test_a_report_has_its_json_form() -> None:
@@ -80,6 +80,6 @@ def test_a_report_has_its_json_form() -> None:
 def test_findings_of_one_rule_are_bounded() -> None:
     """A hostile document must not become a million findings."""
     network = {**LOOPBACK, "plugins": [{}] * 5000}
-    found = lint_bytes(json.dumps(network).encode()).findings
-    assert 200 < len(found) < 500
-    assert sum("more than 200" in finding.message for finding in found) == 1
+    findings = lint_bytes(json.dumps(network).encode()).findings
+    assert 200 < len(findings) < 500
+    assert sum("more than 200" in finding.message for finding in findings) == 1

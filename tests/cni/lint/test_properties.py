@@ -234,8 +234,8 @@ def test_each_single_mutation_yields_its_finding(
     """CNI-CFG-040, second half: no rule is blind to what it is for."""
     changed = copy.deepcopy(network)
     mutate(changed)
-    found = lint_bytes(dump(changed)).findings
-    assert (row, severity) in [(finding.id, str(finding.severity)) for finding in found]
+    findings = lint_bytes(dump(changed)).findings
+    assert (row, severity) in [(finding.id, str(finding.severity)) for finding in findings]
 
 
 DOCUMENT_KEYS = st.sampled_from(

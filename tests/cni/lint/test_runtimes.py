@@ -30,53 +30,53 @@ def choices(report: Any) -> dict[str, Choice]:
 
 def test_the_first_file_by_name_is_the_default(folder: Folder) -> None:
     """Whatever its extension."""
-    found = choices(folder({"20.conflist": network("b"), "10.conf": single("a")}))
-    assert (found["containerd"].uses, found["CRI-O"].uses) == ("10.conf", "10.conf")
-    assert found["containerd"].networks == {"a": "10.conf"}
-    assert found["containerd"].skipped == {"20.conflist": "max_conf_num is 1: not read"}
-    assert found["CRI-O"].networks == {"a": "10.conf", "b": "20.conflist"}
-    assert found["libcni, cnitool"].uses == ""
-    assert found["libcni, cnitool"].networks == {"a": "10.conf", "b": "20.conflist"}
+    chosen = choices(folder({"20.conflist": network("b"), "10.conf": single("a")}))
+    assert (chosen["containerd"].uses, chosen["CRI-O"].uses) == ("10.conf", "10.conf")
+    assert chosen["containerd"].networks == {"a": "10.conf"}
+    assert chosen["containerd"].skipped == {"20.conflist": "max_conf_num is 1: not read"}
+    assert chosen["CRI-O"].networks == {"a": "10.conf", "b": "20.conflist"}
+    assert chosen["libcni, cnitool"].uses == ""
+    assert chosen["libcni, cnitool"].networks == {"a": "10.conf", "b": "20.conflist"}
 
 
 def test_a_bad_first_file_stops_containerd_and_not_cri_o(folder: Folder) -> None:
     """nerdctl gives up as well, whatever the bad file's place."""
-    found = choices(folder({"10.conflist": b"{", "20.conflist": network("b")}))
-    assert found["containerd"].uses == ""
-    assert "10.conflist" in found["containerd"].why
-    assert found["CRI-O"].uses == "20.conflist"
-    assert set(found["CRI-O"].skipped) == {"10.conflist"}
-    assert found["libcni, cnitool"].networks == {}
-    assert found["nerdctl"].networks == {}
+    chosen = choices(folder({"10.conflist": b"{", "20.conflist": network("b")}))
+    assert chosen["containerd"].uses == ""
+    assert "10.conflist" in chosen["containerd"].why
+    assert chosen["CRI-O"].uses == "20.conflist"
+    assert set(chosen["CRI-O"].skipped) == {"10.conflist"}
+    assert chosen["libcni, cnitool"].networks == {}
+    assert chosen["nerdctl"].networks == {}
 
 
 def test_a_bad_later_file_is_never_read_by_containerd(folder: Folder) -> None:
     """It stops as soon as it has as many networks as it wants."""
-    found = choices(folder({"10.conflist": network("a"), "20.conflist": b"{"}))
-    assert found["containerd"].uses == "10.conflist"
-    assert found["nerdctl"].networks == {}
-    assert "20.conflist" in found["nerdctl"].why
+    chosen = choices(folder({"10.conflist": network("a"), "20.conflist": b"{"}))
+    assert chosen["containerd"].uses == "10.conflist"
+    assert chosen["nerdctl"].networks == {}
+    assert "20.conflist" in chosen["nerdctl"].why
 
 
 def test_a_search_by_name_ends_at_a_bad_file(folder: Folder) -> None:
     """Names in files before it are found."""
-    found = choices(
+    chosen = choices(
         folder({"1.conflist": network("a"), "2.conflist": b"", "3.conflist": network("c")})
     )["libcni, cnitool"]
-    assert found.networks == {"a": "1.conflist"}
-    assert "ends at 2.conflist" in found.skipped["3.conflist"]
+    assert chosen.networks == {"a": "1.conflist"}
+    assert "ends at 2.conflist" in chosen.skipped["3.conflist"]
 
 
 def test_of_one_name_the_first_or_the_last_or_the_list_wins(folder: Folder) -> None:
     """Three files, three answers."""
-    found = choices(
+    chosen = choices(
         folder({"1.conf": single("a"), "2.conflist": network("a"), "3.conf": single("a")})
     )
-    assert found["CRI-O"].networks == {"a": "1.conf"}
-    assert found["libcni, cnitool"].networks == {"a": "2.conflist"}
-    assert found["nerdctl"].networks == {"a": "3.conf"}
-    assert set(found["CRI-O"].skipped) == {"2.conflist", "3.conf"}
-    assert set(found["nerdctl"].skipped) == {"1.conf", "2.conflist"}
+    assert chosen["CRI-O"].networks == {"a": "1.conf"}
+    assert chosen["libcni, cnitool"].networks == {"a": "2.conflist"}
+    assert chosen["nerdctl"].networks == {"a": "3.conf"}
+    assert set(chosen["CRI-O"].skipped) == {"2.conflist", "3.conf"}
+    assert set(chosen["nerdctl"].skipped) == {"1.conf", "2.conflist"}
 
 
 def test_nerdctl_has_a_default_by_label_or_by_name(folder: Folder) -> None:
@@ -102,10 +102,10 @@ def test_cri_o_leaves_out_networks_whose_plugins_are_not_there(
     }
     versions = {"old": ["0.4.0"], "bridge": ["1.0.0"]}
     report = folder(documents, cni_path=[tmp_path], versions_of=lambda path: versions[path.name])
-    found = choices(report)["CRI-O"]
-    assert (found.uses, found.networks) == ("3.conflist", {"c": "3.conflist"})
-    assert "not installed" in found.skipped["1.conflist"]
-    assert "does not support" in found.skipped["2.conflist"]
+    chosen = choices(report)["CRI-O"]
+    assert (chosen.uses, chosen.networks) == ("3.conflist", {"c": "3.conflist"})
+    assert "not installed" in chosen.skipped["1.conflist"]
+    assert "does not support" in chosen.skipped["2.conflist"]
     assert choices(report)["containerd"].uses == "1.conflist"
 
 
@@ -146,6 +146,6 @@ def test_what_loads_is_what_libcni_takes(
 
 def test_an_empty_folder_is_no_network(folder: Folder) -> None:
     """Every runtime says so in its way."""
-    found = choices(folder({"README": b""}))
-    assert {choice.uses for choice in found.values()} == {""}
-    assert all(choice.why for choice in found.values())
+    chosen = choices(folder({"README": b""}))
+    assert {choice.uses for choice in chosen.values()} == {""}
+    assert all(choice.why for choice in chosen.values())

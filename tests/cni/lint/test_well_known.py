@@ -14,5 +14,5 @@ KNOWN = sorted((Path(__file__).parent / "well_known").iterdir())
 @pytest.mark.parametrize("path", KNOWN, ids=lambda path: path.name)
 def test_a_well_known_configuration_is_clean(path: Path) -> None:
     """Who is warned of what thousands run stops reading warnings."""
-    found = lint_bytes(path.read_bytes(), name=path.name).findings
-    assert [str(one) for one in found if one.severity is not Severity.INFO] == []
+    findings = lint_bytes(path.read_bytes(), name=path.name).findings
+    assert [str(one) for one in findings if one.severity is not Severity.INFO] == []

@@ -59,7 +59,7 @@ class Rig:
         configure(self.bin / plugin, faults=rules)
 
     def env(self, verb: str, **changes: str | None) -> dict[str, str]:
-        found = {
+        environ = {
             "CNI_COMMAND": verb,
             "CNI_CONTAINERID": "c1",
             "CNI_NETNS": self.netns,
@@ -67,9 +67,9 @@ class Rig:
             "CNI_PATH": str(self.bin),
         }
         if verb in ("GC", "STATUS", "VERSION"):
-            found = {"CNI_COMMAND": verb, "CNI_PATH": str(self.bin)}
-        found.update({k: v for k, v in changes.items() if v is not None})
-        return {k: v for k, v in found.items() if k not in changes or changes[k] is not None}
+            environ = {"CNI_COMMAND": verb, "CNI_PATH": str(self.bin)}
+        environ.update({k: v for k, v in changes.items() if v is not None})
+        return {k: v for k, v in environ.items() if k not in changes or changes[k] is not None}
 
     def conf(self, version: str = "1.1.0", **changes: Any) -> dict[str, Any]:
         ipam = {

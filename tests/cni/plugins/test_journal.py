@@ -38,6 +38,6 @@ def test_bytes_that_are_no_text_are_kept(tmp_path) -> None:
     settings = {"journal": path, "name": "p", "kind": "recorder"}
     call = journal.begin(settings, {"CNI_COMMAND": "ADD", "X": "\udcff"}, b"\xff\0")
     journal.end(settings, call, (3, b"\xfe", b"\xfd"), ["exit"])
-    (found,) = records(path)
-    assert (found["stdin"], found["stdout"], found["stderr"]) == (b"\xff\0", b"\xfe", b"\xfd")
-    assert (found["env"]["X"], found["status"], found["faults"]) == ("\udcff", 3, ["exit"])
+    (record,) = records(path)
+    assert (record["stdin"], record["stdout"], record["stderr"]) == (b"\xff\0", b"\xfe", b"\xfd")
+    assert (record["env"]["X"], record["status"], record["faults"]) == ("\udcff", 3, ["exit"])

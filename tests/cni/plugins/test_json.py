@@ -33,7 +33,7 @@ def test_numbers_and_odd_text_keep_their_spelling(text) -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "told"),
+    ("data", "words"),
     [
         (b"", "empty"),
         (b" \n", "empty"),
@@ -52,9 +52,9 @@ def test_numbers_and_odd_text_keep_their_spelling(text) -> None:
         (b"tru", "no value"),
     ],
 )
-def test_what_is_no_json_is_named(data, told) -> None:
+def test_what_is_no_json_is_named(data, words) -> None:
     """With what is wrong."""
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=words):
         loads(data)
 
 

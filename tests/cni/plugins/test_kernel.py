@@ -82,8 +82,10 @@ def test_a_path_is_told_for_what_it_is(tmp_path) -> None:
     link.symlink_to(one)
     plain = tmp_path / "plain"
     plain.write_text("netns other\n")
-    told = {str(p): kernel.state_of(state, str(p)) for p in (one, link, plain, tmp_path, "", "x\0")}
-    assert list(told.values()) == [
+    kinds = {
+        str(p): kernel.state_of(state, str(p)) for p in (one, link, plain, tmp_path, "", "x\0")
+    }
+    assert list(kinds.values()) == [
         "simulated",
         "simulated",
         "not a namespace",

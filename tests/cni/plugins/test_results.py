@@ -28,12 +28,12 @@ def test_the_newest_shape_is_the_inner_form() -> None:
 @pytest.mark.parametrize("version", ["0.3.0", "0.3.1", "0.4.0", "1.0.0"])
 def test_older_shapes_lose_what_they_do_not_know(version) -> None:
     """Members of 1.1.0 go, unknown ones stay, ips get their version."""
-    found = shape(INNER, version)
-    assert found["interfaces"] == [{"name": "eth0", "x": 1}]
-    assert found["routes"] == [{"dst": "0.0.0.0/0", "gw": "10.1.0.1", "z": 1}]
+    document = shape(INNER, version)
+    assert document["interfaces"] == [{"name": "eth0", "x": 1}]
+    assert document["routes"] == [{"dst": "0.0.0.0/0", "gw": "10.1.0.1", "z": 1}]
     old = version != "1.0.0"
-    assert [ip.get("version") for ip in found["ips"]] == (["4", "4", "6"] if old else [None] * 3)
-    assert load(found, version)["ips"] == INNER["ips"]
+    assert [ip.get("version") for ip in document["ips"]] == (["4", "4", "6"] if old else [None] * 3)
+    assert load(document, version)["ips"] == INNER["ips"]
 
 
 def test_the_oldest_shape_has_one_address_a_family() -> None:

@@ -63,15 +63,15 @@ class Plugins:
             (self.folder / name).touch(0o755)
 
     def run(self, plugin: str | Path, request: Request, **circumstances: Any) -> Outcome:
-        """See Executor."""
-        made = Asked(Path(plugin).name, request.verb, request.env, request.stdin)
-        self.asked.append(made)
+        """Notes the call and gives its answer, or raises it."""
+        call = Asked(Path(plugin).name, request.verb, request.env, request.stdin)
+        self.asked.append(call)
         self.deadlines.append(circumstances["deadline_s"])
-        answer = self.answers.get(made.name, RESULT if request.verb == "ADD" else None)
+        answer = self.answers.get(call.name, RESULT if request.verb == "ADD" else None)
         if isinstance(answer, list):
             answer = answer.pop(0) if len(answer) > 1 else answer[0]
         if callable(answer):
-            answer = answer(made)
+            answer = answer(call)
         if isinstance(answer, OSError):
             raise answer
         if isinstance(answer, Outcome):
@@ -106,9 +106,9 @@ def plugins(tmp_path: Path) -> Plugins:
     """Plugins one, two, three in a folder of their own."""
     folder = tmp_path / "bin"
     folder.mkdir()
-    found = Plugins(folder)
-    found.install("one", "two", "three")
-    return found
+    executor = Plugins(folder)
+    executor.install("one", "two", "three")
+    return executor
 
 
 @pytest.fixture

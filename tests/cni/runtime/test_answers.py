@@ -85,7 +85,7 @@ def test_an_error_object_is_an_error_whatever_the_exit_code(
 
 
 @pytest.mark.parametrize(
-    ("outcome", "said"),
+    ("outcome", "words"),
     [
         (printed(RESULT, 1), "exit 1"),
         (printed(b"", -11), "signal 11"),
@@ -94,11 +94,11 @@ def test_an_error_object_is_an_error_whatever_the_exit_code(
     ],
 )
 def test_any_other_end_than_exit_0_is_a_failure(
-    runtime: Make, plugins: Plugins, attachment: Attachment, outcome: Outcome, said: str
+    runtime: Make, plugins: Plugins, attachment: Attachment, outcome: Outcome, words: str
 ) -> None:
     """RT-017: and the text says what came."""
     plugins.answers["one ADD"] = outcome
-    with pytest.raises(BadAnswer, match=said):
+    with pytest.raises(BadAnswer, match=words):
         runtime().add(network("one"), attachment)
 
 
@@ -126,7 +126,7 @@ def test_an_index_without_an_interface_is_a_failure(
 
 
 @pytest.mark.parametrize(
-    ("outcome", "said"),
+    ("outcome", "words"),
     [
         (printed(b"", 1), "failed with no error message: exit status 1"),
         (printed(b"", 1, stderr=b"it broke"), "failed: 'it broke': exit status 1"),
@@ -135,11 +135,11 @@ def test_an_index_without_an_interface_is_a_failure(
     ],
 )
 def test_libcni_makes_an_error_of_what_it_finds(
-    runtime: Make, plugins: Plugins, attachment: Attachment, outcome: Outcome, said: str
+    runtime: Make, plugins: Plugins, attachment: Attachment, outcome: Outcome, words: str
 ) -> None:
     """stdout first, then stderr, then a text of its own."""
     plugins.answers["one ADD"] = outcome
-    with pytest.raises(PluginFailed, match=said):
+    with pytest.raises(PluginFailed, match=words):
         runtime("libcni").add(network("one"), attachment)
 
 

@@ -35,9 +35,9 @@ def kept(network: str = "net", container_id: str = "c1", **more: Any) -> Kept:
 
 def test_all_members_come_back(strict: Store) -> None:
     """Numbers to the digit, pairs in order."""
-    made = kept(args=[("B", "2"), ("A", "1")], capability_args={"mac": "x", "n": 2**60 + 1})
-    strict.write(made)
-    assert strict.read("net", made.attachment) == made
+    entry = kept(args=[("B", "2"), ("A", "1")], capability_args={"mac": "x", "n": 2**60 + 1})
+    strict.write(entry)
+    assert strict.read("net", entry.attachment) == entry
 
 
 def test_a_file_in_the_words_of_libcni(libcni: Store, tmp_path: Path) -> None:
@@ -53,10 +53,10 @@ def test_a_file_in_the_words_of_libcni(libcni: Store, tmp_path: Path) -> None:
 @pytest.mark.parametrize(("writer", "reader"), [("strict", "libcni"), ("libcni", "strict")])
 def test_each_reads_what_the_other_wrote(writer: str, reader: str, tmp_path: Path) -> None:
     """One cache directory serves all profiles."""
-    made = kept(args=[("A", "1")], capability_args={"mac": "x"})
-    Store(tmp_path, PROFILES[writer]).write(made)
-    assert Store(tmp_path, PROFILES[reader]).read("net", made.attachment) == made
-    assert list(Store(tmp_path, PROFILES[reader])) == [made]
+    entry = kept(args=[("A", "1")], capability_args={"mac": "x"})
+    Store(tmp_path, PROFILES[writer]).write(entry)
+    assert Store(tmp_path, PROFILES[reader]).read("net", entry.attachment) == entry
+    assert list(Store(tmp_path, PROFILES[reader])) == [entry]
 
 
 def test_who_comes_second_takes_another_name(strict: Store, tmp_path: Path) -> None:
@@ -83,28 +83,28 @@ def test_libcni_takes_one_for_the_other(libcni: Store) -> None:
 
 def test_a_name_too_long_for_a_file_is_shortened(strict: Store) -> None:
     """Container ids have no limit; libcni fails after the plugins have run."""
-    made = kept(container_id="x" * 300)
-    place = strict.write(made)
+    entry = kept(container_id="x" * 300)
+    place = strict.write(entry)
     assert len(os.fsencode(place.name)) <= 255
-    assert strict.read("net", made.attachment) == made
+    assert strict.read("net", entry.attachment) == entry
 
 
 def test_a_write_replaces_in_one_step(strict: Store, tmp_path: Path) -> None:
     """No file is ever half there, and none is left over."""
-    made = kept()
-    strict.write(made)
+    entry = kept()
+    strict.write(entry)
     before = (tmp_path / "results" / "net-c1-eth0").stat().st_ino
-    strict.write(made)
+    strict.write(entry)
     assert (tmp_path / "results" / "net-c1-eth0").stat().st_ino != before
     assert len(list((tmp_path / "results").iterdir())) == 1
 
 
 def test_a_begun_add_has_no_result(strict: Store) -> None:
     """The file is there before the first plugin runs."""
-    made = Kept("net", Attachment("c1"), CONFIG, None)
-    place = strict.write(made)
+    entry = Kept("net", Attachment("c1"), CONFIG, None)
+    place = strict.write(entry)
     assert "result" not in json.loads(place.read_bytes())
-    assert strict.read("net", Attachment("c1")) == made
+    assert strict.read("net", Attachment("c1")) == entry
 
 
 def test_a_bare_result_is_one_of_old_libcni(strict: Store, libcni: Store, tmp_path: Path) -> None:
@@ -112,9 +112,9 @@ def test_a_bare_result_is_one_of_old_libcni(strict: Store, libcni: Store, tmp_pa
     (tmp_path / "results").mkdir()
     (tmp_path / "results" / "net-c1-eth0").write_text(json.dumps(RESULT))
     for store in (strict, libcni):
-        found = store.read("net", Attachment("c1"))
-        assert found is not None
-        assert (found.config, found.result) == (b"", RESULT)
+        entry = store.read("net", Attachment("c1"))
+        assert entry is not None
+        assert (entry.config, entry.result) == (b"", RESULT)
         assert list(store) == []
 
 

@@ -36,6 +36,6 @@ def test_the_directories_are_sent_in_order(
     plugins: Plugins, tmp_path: object, attachment: Attachment
 ) -> None:
     """RT-004."""
-    made = Runtime(["/a", plugins.folder, "/b"], f"{tmp_path}/cache", executor=plugins)
-    made.add(network("one"), attachment)
+    ours = Runtime(["/a", plugins.folder, "/b"], f"{tmp_path}/cache", executor=plugins)
+    ours.add(network("one"), attachment)
     assert plugins.asked[0].env["CNI_PATH"] == f"/a:{plugins.folder}:/b"

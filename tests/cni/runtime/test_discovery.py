@@ -17,23 +17,23 @@ Make = Callable[..., Runtime]
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A broken file, then a list, a single plugin, a second of the same name, and a stranger."""
-    made = tmp_path / "net.d"
-    made.mkdir()
+    conf = tmp_path / "net.d"
+    conf.mkdir()
     listed = {"cniVersion": "1.1.0", "name": "b", "plugins": [{"type": "one"}]}
-    (made / "00-broken.conf").write_text("{")
-    (made / "10-b.conflist").write_text(json.dumps(listed))
-    (made / "20-a.conf").write_text(json.dumps({"cniVersion": "1.0.0", "name": "a", "type": "two"}))
-    (made / "30-b.json").write_text(json.dumps({"cniVersion": "1.0.0", "name": "b", "type": "two"}))
-    (made / "99.txt").write_text("{}")
-    return made
+    (conf / "00-broken.conf").write_text("{")
+    (conf / "10-b.conflist").write_text(json.dumps(listed))
+    (conf / "20-a.conf").write_text(json.dumps({"cniVersion": "1.0.0", "name": "a", "type": "two"}))
+    (conf / "30-b.json").write_text(json.dumps({"cniVersion": "1.0.0", "name": "b", "type": "two"}))
+    (conf / "99.txt").write_text("{}")
+    return conf
 
 
 def test_strict_takes_the_first_that_can_be_read(runtime: Make, folder: Path) -> None:
     """RT-056: in the order of the names, whatever the extension, and says what it left out."""
-    found = find(folder, runtime())
-    assert [each.name for each in found.networks] == ["b"]
-    assert len(found.skipped) == 1
-    assert "00-broken.conf:1:2" in found.skipped[0]
+    networks = find(folder, runtime())
+    assert [each.name for each in networks.networks] == ["b"]
+    assert len(networks.skipped) == 1
+    assert "00-broken.conf:1:2" in networks.skipped[0]
 
 
 def test_containerd_refuses_all_for_one(runtime: Make, folder: Path) -> None:
@@ -50,10 +50,10 @@ def test_crio_takes_all_whose_plugins_are_there(
     """The first of two names counts; VERSION is asked of every plugin."""
     plugins.answers["one VERSION"] = {"cniVersion": "1.1.0", "supportedVersions": ["1.1.0"]}
     plugins.answers["two VERSION"] = {"cniVersion": "1.1.0", "supportedVersions": ["1.0.0"]}
-    found = find(folder, runtime("ocicni"))
-    assert [each.name for each in found.networks] == ["b", "a"]
+    networks = find(folder, runtime("ocicni"))
+    assert [each.name for each in networks.networks] == ["b", "a"]
     assert plugins.order == ["one VERSION", "two VERSION", "two VERSION"]
-    assert "network b was in a file before it" in found.skipped[1]
+    assert "network b was in a file before it" in networks.skipped[1]
 
 
 def test_crio_leaves_out_a_network_whose_plugin_is_too_old_or_missing(

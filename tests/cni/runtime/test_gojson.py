@@ -33,9 +33,9 @@ def test_a_turn_through_maps_changes_the_text(text: bytes, turned: bytes) -> Non
 
 def test_a_struct_keeps_its_order_until_it_is_a_map() -> None:
     """Members of types print as declared."""
-    made = Struct(b=1, a=2)
-    assert marshal({"x": made}) == b'{"x":{"b":1,"a":2}}'
-    assert marshal(as_map({"x": made})) == b'{"x":{"a":2,"b":1}}'
+    struct = Struct(b=1, a=2)
+    assert marshal({"x": struct}) == b'{"x":{"b":1,"a":2}}'
+    assert marshal(as_map({"x": struct})) == b'{"x":{"a":2,"b":1}}'
 
 
 @pytest.mark.parametrize("value", [Decimal("1e400"), 10**400])

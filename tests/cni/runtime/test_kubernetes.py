@@ -88,12 +88,12 @@ def test_containerd_spells_as_go_fields_are_called() -> None:
 
 def test_crio_sends_aliases_as_a_map() -> None:
     """RT-045: and no port mappings, no DNS."""
-    found = has("ocicni")
-    assert found["aliases"] == {"net": ["www"]}
-    assert found["ipRanges"] == [[{"subnet": "10.1.0.0/24"}]]
-    assert found["bandwidth"]["ingressBurst"] == 8 * (2**32 - 1) - 1
-    assert found["bandwidth"]["egressRate"] == 0
-    assert not {"portMappings", "dns", "ips", "mac"} & found.keys()
+    capabilities = has("ocicni")
+    assert capabilities["aliases"] == {"net": ["www"]}
+    assert capabilities["ipRanges"] == [[{"subnet": "10.1.0.0/24"}]]
+    assert capabilities["bandwidth"]["ingressBurst"] == 8 * (2**32 - 1) - 1
+    assert capabilities["bandwidth"]["egressRate"] == 0
+    assert not {"portMappings", "dns", "ips", "mac"} & capabilities.keys()
 
 
 @pytest.mark.parametrize(("profile", "wanted"), [("strict", {}), ("go-cni", {ANNOTATIONS: None})])

@@ -11,10 +11,10 @@ from refimpl.cni.runtime.lookup import find, joined, split
 @pytest.fixture
 def folders(tmp_path: Path) -> list[Path]:
     """Two directories."""
-    found = [tmp_path / "first", tmp_path / "second"]
-    for folder in found:
+    places = [tmp_path / "first", tmp_path / "second"]
+    for folder in places:
         folder.mkdir()
-    return found
+    return places
 
 
 def test_a_directory_of_that_name_is_passed_over(folders: list[Path]) -> None:

@@ -47,14 +47,14 @@ def test_strict_attaches_one_after_the_other_and_detaches_in_reverse(
 ) -> None:
     """RT-049, RT-050: unique interfaces, lo raised first, addresses of eth0."""
     raised: list[str] = []
-    made = pods(runtime(), "one", "two", loopback=raised.append)
-    attached = made.setup(pod)
+    pod_network = pods(runtime(), "one", "two", loopback=raised.append)
+    attached = pod_network.setup(pod)
     assert raised == [pod.netns]
     assert [ifname for _, ifname, _ in attached.results] == ["eth0", "eth1"]
     assert plugins.order == ["one ADD", "two ADD"]
     assert attached.addresses == ("10.1.0.2",) * 2
     assert plugins.asked[0].env["CNI_ARGS"].startswith("IgnoreUnknown=1;K8S_POD_NAMESPACE=default;")
-    made.teardown(pod)
+    pod_network.teardown(pod)
     assert plugins.order[2:] == ["two DEL", "one DEL"]
 
 
@@ -63,27 +63,27 @@ def test_strict_takes_back_what_was_attached_before_the_failure(
 ) -> None:
     """RT-025: with the result; networks never reached are left alone."""
     plugins.answers["two ADD"] = refused()
-    made = pods(runtime(), "one", "two", "three")
+    pod_network = pods(runtime(), "one", "two", "three")
     with pytest.raises(PluginFailed):
-        made.setup(pod)
+        pod_network.setup(pod)
     assert plugins.order == ["one ADD", "two ADD", "two DEL", "one DEL"]
     assert plugins.last("one DEL").document["prevResult"] == RESULT
-    assert made.runtime.kept == []
+    assert pod_network.runtime.kept == []
 
 
 def test_strict_tries_every_network_on_teardown(runtime: Make, plugins: Plugins, pod: Pod) -> None:
     """One that fails does not keep the addresses of the others."""
-    made = pods(runtime(), "one", "two", "three")
-    made.setup(pod)
+    pod_network = pods(runtime(), "one", "two", "three")
+    pod_network.setup(pod)
     plugins.answers |= {"two DEL": [refused(7, "busy"), None]}
     with pytest.raises(ExceptionGroup) as caught:
-        made.teardown(pod)
+        pod_network.teardown(pod)
     assert [str(each) for each in caught.value.exceptions] == [
         "two DEL: busy (code 7 INVALID_CONFIG)"
     ]
     assert plugins.order[3:] == ["three DEL", "two DEL", "one DEL"]
-    made.teardown(pod)
-    assert made.runtime.kept == []
+    pod_network.teardown(pod)
+    assert pod_network.runtime.kept == []
 
 
 def test_containerd_runs_loopback_as_a_network_and_all_at_once(
@@ -100,34 +100,34 @@ def test_containerd_runs_loopback_as_a_network_and_all_at_once(
         return work
 
     plugins.answers |= {"loopback ADD": wait(LO), "one ADD": wait(RESULT), "two ADD": wait(RESULT)}
-    made = pods(runtime("go-cni"), "one", "two")
-    attached = made.setup(pod)
+    pod_network = pods(runtime("go-cni"), "one", "two")
+    attached = pod_network.setup(pod)
     assert [ifname for _, ifname, _ in attached.results] == ["lo", "eth0", "eth1"]
     loopback = plugins.last("loopback ADD")
     assert (loopback.env["CNI_IFNAME"], loopback.document["name"]) == ("lo", "cni-loopback")
-    made.teardown(pod)
+    pod_network.teardown(pod)
     assert plugins.order[3:] == ["loopback DEL", "one DEL", "two DEL"]
 
 
 def test_containerd_forgets_a_failed_clean_up(runtime: Make, plugins: Plugins, pod: Pod) -> None:
     """containerd#12130: DEL halts at a plugin that is missing; the one below keeps its address."""
-    made = PodNetwork(runtime("go-cni"), [network("one", "missing")])
+    pod_network = PodNetwork(runtime("go-cni"), [network("one", "missing")])
     with pytest.raises(PluginMissing) as caught:
-        made.setup(pod)
+        pod_network.setup(pod)
     assert "nobody repeats it" in caught.value.__notes__[0]
     assert "one DEL" not in plugins.order
 
 
 def test_containerd_forgives_what_is_not_found(runtime: Make, plugins: Plugins, pod: Pod) -> None:
     """And goes on with the next network; any other error ends it."""
-    made = pods(runtime("go-cni"), "one", "two")
+    pod_network = pods(runtime("go-cni"), "one", "two")
     plugins.answers["one DEL"] = refused(7, "link not found")
-    made.teardown(pod)
+    pod_network.teardown(pod)
     assert plugins.order[-1] == "two DEL"
     plugins.answers["one DEL"] = refused(7, "no such file or directory")
     with pytest.raises(PluginFailed):
-        made.teardown(pod)
-    made.teardown(attrs.evolve(pod, netns=""))
+        pod_network.teardown(pod)
+    pod_network.teardown(attrs.evolve(pod, netns=""))
     assert plugins.order[-1] == "two DEL"
 
 
@@ -136,11 +136,11 @@ def test_containerd_dies_of_an_index(runtime: Make, plugins: Plugins, pod: Pod, 
     """RT-019: nothing is taken back, the kept files stay."""
     bad = {**RESULT, "ips": [{"address": "10.1.0.2/24", "interface": index}]}
     plugins.answers["one ADD"] = bad
-    made = pods(runtime("go-cni"), "one")
+    pod_network = pods(runtime("go-cni"), "one")
     with pytest.raises(DaemonDies, match=f"interface index {index} with 1 interfaces"):
-        made.setup(pod)
+        pod_network.setup(pod)
     assert not [name for name in plugins.order if name.endswith("DEL")]
-    assert len(made.runtime.kept) == 2
+    assert len(pod_network.runtime.kept) == 2
 
 
 def test_containerd_refuses_an_index_far_out(runtime: Make, plugins: Plugins, pod: Pod) -> None:
@@ -160,24 +160,24 @@ def test_a_pod_without_an_address(
 ) -> None:
     """RT-020: a failure for containerd only."""
     plugins.answers["one ADD"] = {"cniVersion": "1.1.0", "interfaces": [{"name": "eth0"}]}
-    made = pods(runtime(profile), "one")
+    pod_network = pods(runtime(profile), "one")
     if fails:
         with pytest.raises(BadAnswer, match="no address for eth0"):
-            made.setup(pod)
+            pod_network.setup(pod)
         assert plugins.order[-1] == "one DEL"
     else:
-        assert made.setup(pod).addresses == ()
+        assert pod_network.setup(pod).addresses == ()
 
 
 def test_crio_checks_with_every_status_and_deletes_what_it_kept(
     runtime: Make, plugins: Plugins, pod: Pod
 ) -> None:
     """RT-035: containerd never checks."""
-    made = pods(runtime("ocicni"), "two", "one")
+    pod_network = pods(runtime("ocicni"), "two", "one")
     pod = attrs.evolve(pod, networks=["n-two", "n-one"])
-    made.setup(pod)
-    assert made.check(pod) == []
-    made.teardown(pod)
+    pod_network.setup(pod)
+    assert pod_network.check(pod) == []
+    pod_network.teardown(pod)
     # In the order of the file names: n-one before n-two.
     assert plugins.order[2:] == ["two CHECK", "one CHECK", "one DEL", "two DEL"]
     assert pods(runtime("go-cni"), "one").check(pod) == ["go-cni never calls CHECK"]
@@ -186,31 +186,31 @@ def test_crio_checks_with_every_status_and_deletes_what_it_kept(
 def test_crio_does_not_check_what_is_too_old(runtime: Make, plugins: Plugins, pod: Pod) -> None:
     """RT-034."""
     old = network("one", cniVersion="0.3.1")
-    made = PodNetwork(runtime("ocicni"), [old], loopback=lambda _path: None)
-    assert made.check(pod) == ["net: version 0.3.1 is before 0.4.0"]
+    pod_network = PodNetwork(runtime("ocicni"), [old], loopback=lambda _path: None)
+    assert pod_network.check(pod) == ["net: version 0.3.1 is before 0.4.0"]
     assert plugins.order == []
 
 
-@pytest.mark.parametrize(("profile", "asked"), [("strict", 2), ("go-cni", 2), ("ocicni", 1)])
+@pytest.mark.parametrize(("profile", "count"), [("strict", 2), ("go-cni", 2), ("ocicni", 1)])
 def test_readiness_hangs_on_status(
-    runtime: Make, plugins: Plugins, profile: str, asked: int
+    runtime: Make, plugins: Plugins, profile: str, count: int
 ) -> None:
     """RT-037: of all networks, or of the default one."""
-    made = pods(runtime(profile), "one", "two")
-    assert made.status() == []
-    assert plugins.order == ["one STATUS", "two STATUS"][:asked]
+    pod_network = pods(runtime(profile), "one", "two")
+    assert pod_network.status() == []
+    assert plugins.order == ["one STATUS", "two STATUS"][:count]
     plugins.answers["one STATUS"] = refused(50, "not yet")
     with pytest.raises(PluginFailed, match="not yet"):
-        made.status()
+        pod_network.status()
 
 
 def test_gc_keeps_the_interfaces_of_running_pods(runtime: Make, plugins: Plugins, pod: Pod) -> None:
     """RT-029, RT-039: containerd has none."""
-    made = pods(runtime(), "one", "two")
-    made.setup(pod)
-    made.setup(attrs.evolve(pod, id="c2"))
+    pod_network = pods(runtime(), "one", "two")
+    pod_network.setup(pod)
+    pod_network.setup(attrs.evolve(pod, id="c2"))
     del plugins.asked[:]
-    assert made.collect([pod]) == []
+    assert pod_network.collect([pod]) == []
     assert plugins.order == ["one DEL", "one GC", "two DEL", "two GC"]
     wanted = [{"containerID": "c1", "ifname": "eth1"}]
     assert plugins.asked[3].document["cni.dev/valid-attachments"] == wanted
@@ -221,8 +221,8 @@ def test_a_lost_namespace_is_not_named_on_teardown(
     runtime: Make, plugins: Plugins, pod: Pod
 ) -> None:
     """RT-027: for any profile."""
-    made = pods(runtime("go-cni"), "one")
-    made.teardown(attrs.evolve(pod, netns="/run/netns/none-such"))
+    pod_network = pods(runtime("go-cni"), "one")
+    pod_network.teardown(attrs.evolve(pod, netns="/run/netns/none-such"))
     assert plugins.last("one DEL").env["CNI_NETNS"] == ""
 
 
@@ -230,11 +230,11 @@ def test_crio_attaches_to_the_default_network_unless_asked(
     runtime: Make, plugins: Plugins, pod: Pod
 ) -> None:
     """All networks of the folder are known, the first is the default."""
-    made = pods(runtime("ocicni"), "one", "two")
-    made.setup(pod)
+    pod_network = pods(runtime("ocicni"), "one", "two")
+    pod_network.setup(pod)
     assert plugins.order == ["one ADD"]
     with pytest.raises(ValueError, match="there are n-one, n-two"):
-        made.setup(attrs.evolve(pod, networks=["other"]))
+        pod_network.setup(attrs.evolve(pod, networks=["other"]))
 
 
 def test_a_failed_clean_up_of_the_strict_pod_can_be_repeated(
@@ -242,23 +242,23 @@ def test_a_failed_clean_up_of_the_strict_pod_can_be_repeated(
 ) -> None:
     """The note says so, and the kept files are there for it."""
     plugins.answers |= {"two ADD": refused(), "one DEL": [refused(7, "busy"), None]}
-    made = pods(runtime(), "one", "two")
+    pod_network = pods(runtime(), "one", "two")
     with pytest.raises(PluginFailed) as caught:
-        made.setup(pod)
+        pod_network.setup(pod)
     assert "it has to be repeated" in caught.value.__notes__[0]
-    made.teardown(pod)
-    assert made.runtime.kept == []
+    pod_network.teardown(pod)
+    assert pod_network.runtime.kept == []
 
 
 def test_a_reason_not_to_ask_is_told(runtime: Make, plugins: Plugins, pod: Pod) -> None:
     """By network."""
     old = network("one", name="old", cniVersion="1.0.0", disableCheck=True)
-    made = PodNetwork(runtime(), [old], loopback=lambda _path: None)
+    pod_network = PodNetwork(runtime(), [old], loopback=lambda _path: None)
     plugins.answers["one ADD"] = {}
-    made.setup(pod)
-    assert made.check(pod) == ["old: disableCheck is true"]
-    assert made.status() == ["old: version 1.0.0 is before 1.1.0"]
-    assert made.collect([pod]) == ["old: version 1.0.0 is before 1.1.0"]
+    pod_network.setup(pod)
+    assert pod_network.check(pod) == ["old: disableCheck is true"]
+    assert pod_network.status() == ["old: version 1.0.0 is before 1.1.0"]
+    assert pod_network.collect([pod]) == ["old: version 1.0.0 is before 1.1.0"]
 
 
 def test_crio_detaches_from_a_network_that_is_gone_from_the_folder(

@@ -20,11 +20,11 @@ def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
         profile("docker")
 
 
-@pytest.mark.parametrize("found", PROFILES.values(), ids=PROFILES)
-def test_every_verb_has_a_deadline(found: Profile) -> None:
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
+def test_every_verb_has_a_deadline(profile: Profile) -> None:
     """RT-052: no exec without an end."""
-    assert set(found.policy.deadlines) == set(Verb)
-    assert all(seconds > 0 for seconds in found.policy.deadlines.values())
+    assert set(profile.policy.deadlines) == set(Verb)
+    assert all(seconds > 0 for seconds in profile.policy.deadlines.values())
 
 
 @pytest.mark.parametrize("name", ["libcni", "go-cni", "ocicni"])

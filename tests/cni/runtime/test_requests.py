@@ -44,14 +44,14 @@ def test_libcni_turns_the_object_around_and_forwards_all_of_it(
 ) -> None:
     """D5, D6: capabilities, reserved members, float64."""
     text = sent(runtime("libcni"), plugins, attachment).decode()
-    found = json.loads(text)
-    assert list(found) == sorted(found)
+    document = json.loads(text)
+    assert list(document) == sorted(document)
     assert '"big":9007199254740992,' in text
     assert '"text":"\\u003c\\u0026\\u003e"' in text
-    assert found["prevResult"] == {"x": 1}
-    assert found["runtimeConfig"] == {"y": 1}
-    assert found["capabilities"]["mac"] is True
-    assert found["cni.dev/foo"] == 1
+    assert document["prevResult"] == {"x": 1}
+    assert document["runtimeConfig"] == {"y": 1}
+    assert document["capabilities"]["mac"] is True
+    assert document["cni.dev/foo"] == 1
 
 
 @pytest.mark.parametrize("profile", ["strict", "libcni"])

@@ -30,13 +30,13 @@ def test_a_failed_add_is_followed_by_delete_of_the_whole_list(
 ) -> None:
     """RT-022: in reverse, the plugins that never ran included, without a result."""
     plugins.answers["two ADD"] = refused()
-    made = runtime()
+    ours = runtime()
     with pytest.raises(PluginFailed) as caught:
-        made.add(network("one", "two", "three"), attachment)
+        ours.add(network("one", "two", "three"), attachment)
     assert (caught.value.plugin, caught.value.verb, caught.value.code) == ("two", "ADD", 7)
     assert plugins.order == ["one ADD", "two ADD", "three DEL", "two DEL", "one DEL"]
     assert all("prevResult" not in each.document for each in plugins.asked[2:])
-    assert made.kept == []
+    assert ours.kept == []
 
 
 def test_cnitool_leaves_a_failed_add_as_it_is(
@@ -73,16 +73,16 @@ def test_a_failed_delete_halts_and_can_be_repeated(
     runtime: Make, plugins: Plugins, attachment: Attachment
 ) -> None:
     """RT-023: plugins below are not called now; what is kept stays until all succeeded."""
-    made, net = runtime(), network("one", "two")
-    made.add(net, attachment)
+    ours, net = runtime(), network("one", "two")
+    ours.add(net, attachment)
     plugins.answers["two DEL"] = [refused(), None]
     with pytest.raises(PluginFailed):
-        made.delete(net, attachment)
+        ours.delete(net, attachment)
     assert plugins.order[2:] == ["two DEL"]
-    made.delete(net, attachment)
+    ours.delete(net, attachment)
     assert plugins.order[3:] == ["two DEL", "one DEL"]
     assert plugins.last("one DEL").document["prevResult"] == RESULT
-    assert made.kept == []
+    assert ours.kept == []
 
 
 def test_a_failed_clean_up_can_be_repeated_by_another_process(
@@ -122,10 +122,10 @@ def test_add_twice_is_refused_before_any_plugin_runs(
     runtime: Make, plugins: Plugins, attachment: Attachment
 ) -> None:
     """CNI 1.1: not twice for one container and interface without DEL between."""
-    made = runtime()
-    made.add(network("one"), attachment)
+    ours = runtime()
+    ours.add(network("one"), attachment)
     with pytest.raises(Refusal, match="net has c1/eth0 already; delete it first"):
-        made.add(network("one"), attachment)
+        ours.add(network("one"), attachment)
     assert plugins.order == ["one ADD"]
 
 
@@ -163,9 +163,9 @@ def test_check_is_not_called_where_it_must_not(
 ) -> None:
     """RT-034."""
     plugins.answers["one ADD"] = {}
-    made = runtime()
-    made.add(network("one", **members), attachment)
-    assert reason in made.check(network("one", **members), attachment)
+    ours = runtime()
+    ours.add(network("one", **members), attachment)
+    assert reason in ours.check(network("one", **members), attachment)
     assert plugins.order == ["one ADD"]
 
 
@@ -177,12 +177,12 @@ def test_libcni_makes_an_error_of_check_before_0_4_0(runtime: Make, attachment: 
 
 def test_status_asks_in_order_and_only_from_1_1_0_on(runtime: Make, plugins: Plugins) -> None:
     """RT-036, RT-037: no variables of an attachment, the first error is the answer."""
-    made = runtime()
-    assert "before 1.1.0" in made.status(network("one", cniVersion="1.0.0"))
+    ours = runtime()
+    assert "before 1.1.0" in ours.status(network("one", cniVersion="1.0.0"))
     assert plugins.order == []
     plugins.answers["two STATUS"] = refused(50, "not yet")
     with pytest.raises(PluginFailed, match="not yet") as caught:
-        made.status(network("one", "two", "three"))
+        ours.status(network("one", "two", "three"))
     assert caught.value.code == 50
     assert plugins.order == ["one STATUS", "two STATUS"]
     assert set(plugins.asked[0].env) == {"PATH", "CNI_COMMAND", "CNI_PATH"}
@@ -202,44 +202,44 @@ def test_gc_deletes_stale_attachments_and_then_asks_the_plugins(
     runtime: Make, plugins: Plugins, attachment: Attachment
 ) -> None:
     """RT-029, RT-039: each with the parameters it was added with, then the list of valid ones."""
-    made, net = runtime(), network("one", "two")
-    made.add(net, attachment)
-    made.add(net, attrs.evolve(attachment, container_id="c2", args=[("A", "1")]))
-    made.add(network("three", name="other"), attachment)
+    ours, net = runtime(), network("one", "two")
+    ours.add(net, attachment)
+    ours.add(net, attrs.evolve(attachment, container_id="c2", args=[("A", "1")]))
+    ours.add(network("three", name="other"), attachment)
     del plugins.asked[:]
-    assert made.gc(network("one"), [("c1", "eth0")]) == ""
+    assert ours.gc(network("one"), [("c1", "eth0")]) == ""
     assert plugins.order == ["two DEL", "one DEL", "one GC"]
     assert plugins.asked[0].env["CNI_CONTAINERID"] == "c2"
     assert plugins.asked[0].env["CNI_ARGS"] == "A=1"
     wanted = [{"containerID": "c1", "ifname": "eth0"}]
     assert plugins.asked[2].document["cni.dev/valid-attachments"] == wanted
-    assert sorted(each.network for each in made.kept) == ["net", "other"]
+    assert sorted(each.network for each in ours.kept) == ["net", "other"]
 
 
 def test_gc_goes_on_after_errors_and_tells_all(
     runtime: Make, plugins: Plugins, attachment: Attachment
 ) -> None:
     """RT-040."""
-    made, net = runtime(), network("one", "two")
-    made.add(net, attachment)
+    ours, net = runtime(), network("one", "two")
+    ours.add(net, attachment)
     plugins.answers |= {"one DEL": refused(7, "a"), "one GC": refused(7, "b")}
     with pytest.raises(ExceptionGroup) as caught:
-        made.gc(net, [])
+        ours.gc(net, [])
     assert plugins.order[2:] == ["two DEL", "one DEL", "one GC", "two GC"]
     assert [each.msg for each in caught.value.exceptions] == ["a", "b"]  # type: ignore[attr-defined]
-    assert len(made.kept) == 1
+    assert len(ours.kept) == 1
 
 
 def test_gc_is_not_called_where_it_must_not(
     runtime: Make, plugins: Plugins, attachment: Attachment
 ) -> None:
     """RT-041; and before 1.1.0 only the DEL of what is stale."""
-    made = runtime()
+    ours = runtime()
     plugins.answers["one ADD"] = {}
-    made.add(network("one", cniVersion="1.0.0"), attachment)
-    assert "disableGC" in made.gc(network("one", disableGC=True), [])
+    ours.add(network("one", cniVersion="1.0.0"), attachment)
+    assert "disableGC" in ours.gc(network("one", disableGC=True), [])
     assert plugins.order == ["one ADD"]
-    assert "before 1.1.0" in made.gc(network("one", cniVersion="1.0.0"), [])
+    assert "before 1.1.0" in ours.gc(network("one", cniVersion="1.0.0"), [])
     assert plugins.order == ["one ADD", "one DEL"]
 
 
@@ -269,8 +269,8 @@ def test_calls_for_one_container_never_overlap(
     clashes, guard = [], threading.Lock()
     meeting = threading.Barrier(2, timeout=10)
 
-    def work(asked: Asked) -> dict[str, Any]:
-        container = asked.env["CNI_CONTAINERID"]
+    def work(call: Asked) -> dict[str, Any]:
+        container = call.env["CNI_CONTAINERID"]
         with guard:
             inside[container] = inside.get(container, 0) + 1
             clashes.extend([container] if inside[container] > 1 else [])
@@ -321,10 +321,10 @@ def test_gc_waits_for_what_is_going_on(
 def test_observers_see_every_exec(runtime: Make, attachment: Attachment) -> None:
     """They print, and look for tests; the log keeps the same."""
     seen: list[Exec] = []
-    made = runtime(observers=[seen.append])
-    made.add(network("one", "two"), attachment)
+    ours = runtime(observers=[seen.append])
+    ours.add(network("one", "two"), attachment)
     assert [each.rpc for each in seen] == ["one ADD", "two ADD"]
-    assert made.log.since(0) == seen
+    assert ours.log.since(0) == seen
 
 
 def test_a_result_that_cannot_be_kept_is_taken_back(

@@ -38,11 +38,11 @@ def test_a_kept_configuration_that_cannot_be_read_gives_way_to_the_present_one(
     runtime: Make, plugins: Plugins, attachment: Attachment, tmp_path: Path
 ) -> None:
     """DEL is better made with today's than not at all."""
-    made = runtime()
-    made.add(network("one"), attachment)
+    ours = runtime()
+    ours.add(network("one"), attachment)
     place = tmp_path / "cache" / "results" / "net-c1-eth0"
     place.write_text(json.dumps({**json.loads(place.read_text()), "config": "e30="}))
-    made.delete(network("two"), attachment)
+    ours.delete(network("two"), attachment)
     assert plugins.order == ["one ADD", "two DEL"]
     assert plugins.asked[1].document["prevResult"] == RESULT
 
@@ -52,9 +52,9 @@ def test_a_kept_result_of_another_version_is_converted(
 ) -> None:
     """The configuration was changed in between; libcni converts, too."""
     plugins.answers["one ADD"] = {"cniVersion": "0.4.0", "dns": {"domain": "x"}}
-    made = runtime("libcni")
-    made.add(network("one", cniVersion="0.4.0"), attachment)
-    made.delete(network("one"), attachment)
+    ours = runtime("libcni")
+    ours.add(network("one", cniVersion="0.4.0"), attachment)
+    ours.delete(network("one"), attachment)
     wanted = {"cniVersion": "1.1.0", "dns": {"domain": "x"}}
     assert plugins.last("one DEL").document["prevResult"] == wanted
 
@@ -63,13 +63,13 @@ def test_check_says_when_a_kept_result_fits_no_version(
     runtime: Make, attachment: Attachment, tmp_path: Path
 ) -> None:
     """It cannot have been written by a runtime of today."""
-    made = runtime()
-    made.add(network("one"), attachment)
+    ours = runtime()
+    ours.add(network("one"), attachment)
     place = tmp_path / "cache" / "results" / "net-c1-eth0"
     value = {**json.loads(place.read_text()), "result": {"cniVersion": "9.0.0"}}
     place.write_text(json.dumps(value))
     with pytest.raises(CacheError, match=r"kept result of net c1/eth0: .*9\.0\.0"):
-        made.check(network("one"), attachment)
+        ours.check(network("one"), attachment)
 
 
 def test_add_goes_forward_and_hands_on_what_came_before(
@@ -92,12 +92,12 @@ def test_delete_goes_backward_with_the_final_result_for_all(
     """RT-021."""
     final = {**RESULT, "routes": [{"dst": "0.0.0.0/0"}]}
     plugins.answers["two ADD"] = final
-    made = runtime()
-    made.add(network("one", "two"), attachment)
-    made.delete(network("one", "two"), attachment)
+    ours = runtime()
+    ours.add(network("one", "two"), attachment)
+    ours.delete(network("one", "two"), attachment)
     assert plugins.order[2:] == ["two DEL", "one DEL"]
     assert [each.document["prevResult"] for each in plugins.asked[2:]] == [final, final]
-    assert made.kept == []
+    assert ours.kept == []
 
 
 def test_delete_before_0_4_0_has_no_result(
@@ -106,9 +106,9 @@ def test_delete_before_0_4_0_has_no_result(
     """prevResult on DEL came with 0.4.0."""
     old = network("one", cniVersion="0.3.1")
     plugins.answers["one ADD"] = {"cniVersion": "0.3.1"}
-    made = runtime()
-    made.add(old, attachment)
-    made.delete(old, attachment)
+    ours = runtime()
+    ours.add(old, attachment)
+    ours.delete(old, attachment)
     assert "prevResult" not in plugins.last("one DEL").document
 
 
@@ -118,9 +118,9 @@ def test_delete_repeats_the_parameters_of_add(
     """RT-024, RT-033: id, interface, CNI_ARGS, runtimeConfig and configuration are those of ADD."""
     before = network({"type": "one", "range": "10.1.0.0/24", "capabilities": {"mac": True}}, "two")
     about = attrs.evolve(attachment, args=[("A", "1")], capability_args={"mac": "x", "ips": []})
-    made = runtime()
-    made.add(before, about)
-    made.delete(network({"type": "one", "range": "10.2.0.0/24"}), attachment)
+    ours = runtime()
+    ours.add(before, about)
+    ours.delete(network({"type": "one", "range": "10.2.0.0/24"}), attachment)
     added, deleted = plugins.asked[0], plugins.last("one DEL")
     assert plugins.order[2:] == ["two DEL", "one DEL"]
     assert {**deleted.env, "CNI_COMMAND": "ADD"} == added.env
@@ -131,9 +131,9 @@ def test_libcni_deletes_with_what_it_is_given(
     runtime: Make, plugins: Plugins, attachment: Attachment
 ) -> None:
     """RT-033: there the configuration and parameters of today count."""
-    made = runtime("libcni")
-    made.add(network("one", "two"), attrs.evolve(attachment, args=[("A", "1")]))
-    made.delete(network("three"), attachment)
+    ours = runtime("libcni")
+    ours.add(network("one", "two"), attrs.evolve(attachment, args=[("A", "1")]))
+    ours.delete(network("three"), attachment)
     assert plugins.order[2:] == ["three DEL"]
     assert plugins.asked[2].env["CNI_ARGS"] == ""
 
@@ -142,9 +142,9 @@ def test_crio_deletes_with_what_was_kept(
     runtime: Make, plugins: Plugins, attachment: Attachment
 ) -> None:
     """RT-033."""
-    made = runtime("ocicni")
-    made.add(network("one", "two"), attrs.evolve(attachment, args=[("A", "1")]))
-    made.delete(network("three"), attachment)
+    ours = runtime("ocicni")
+    ours.add(network("one", "two"), attrs.evolve(attachment, args=[("A", "1")]))
+    ours.delete(network("three"), attachment)
     assert plugins.order[2:] == ["two DEL", "one DEL"]
     assert plugins.asked[2].env["CNI_ARGS"] == "A=1"
 
@@ -153,9 +153,9 @@ def test_delete_without_add_and_delete_again_ask_the_plugins(
     runtime: Make, plugins: Plugins, attachment: Attachment
 ) -> None:
     """RT-026: DEL may come any number of times, and no ADD after it."""
-    made = runtime()
-    made.delete(network("one"), attachment)
-    made.delete(network("one"), attachment)
+    ours = runtime()
+    ours.delete(network("one"), attachment)
+    ours.delete(network("one"), attachment)
     assert plugins.order == ["one DEL", "one DEL"]
 
 
@@ -163,10 +163,10 @@ def test_delete_of_a_lost_namespace_names_none(
     runtime: Make, plugins: Plugins, attachment: Attachment
 ) -> None:
     """RT-027: the plugins free what they hold all the same."""
-    made = runtime()
-    made.add(network("one"), attachment)
+    ours = runtime()
+    ours.add(network("one"), attachment)
     Path(attachment.netns).unlink()
-    made.delete(network("one"), attachment)
+    ours.delete(network("one"), attachment)
     assert "CNI_NETNS" not in plugins.last("one DEL").env
 
 
@@ -175,11 +175,11 @@ def test_delete_goes_on_without_what_cannot_be_read(
     runtime: Make, plugins: Plugins, attachment: Attachment, tmp_path: Path, content: bytes
 ) -> None:
     """RT-030: a file cut off by a crash must not keep a pod from going."""
-    made = runtime()
-    made.add(network("one"), attachment)
+    ours = runtime()
+    ours.add(network("one"), attachment)
     kept = tmp_path / "cache" / "results" / "net-c1-eth0"
     kept.write_bytes(content)
-    made.delete(network("one"), attachment)
+    ours.delete(network("one"), attachment)
     assert "prevResult" not in plugins.last("one DEL").document
     assert not kept.exists() or content == b'{"kind": "cniCacheV1"}'
 
@@ -188,11 +188,11 @@ def test_check_refuses_what_cannot_be_read(
     runtime: Make, attachment: Attachment, tmp_path: Path
 ) -> None:
     """CHECK without the true result would say nothing."""
-    made = runtime()
-    made.add(network("one"), attachment)
+    ours = runtime()
+    ours.add(network("one"), attachment)
     (tmp_path / "cache" / "results" / "net-c1-eth0").write_bytes(b"")
     with pytest.raises(CacheError, match="empty"):
-        made.check(network("one"), attachment)
+        ours.check(network("one"), attachment)
 
 
 def test_similar_names_do_not_share_a_result(
@@ -205,14 +205,14 @@ def test_similar_names_do_not_share_a_result(
     second = (network("two", name="a"), Attachment("b-c", str(netns)))
     other = {**RESULT, "ips": [{"address": "10.1.0.3/24"}]}
     plugins.answers["two ADD"] = other
-    made = runtime()
-    made.add(*first)
-    made.add(*second)
-    made.delete(*first)
+    ours = runtime()
+    ours.add(*first)
+    ours.add(*second)
+    ours.delete(*first)
     assert plugins.last("one DEL").document["prevResult"] == RESULT
-    made.delete(*second)
+    ours.delete(*second)
     assert plugins.last("two DEL").document["prevResult"] == other
-    assert made.kept == []
+    assert ours.kept == []
 
 
 def test_check_sends_the_final_result_and_the_parameters_of_add(
@@ -220,9 +220,9 @@ def test_check_sends_the_final_result_and_the_parameters_of_add(
 ) -> None:
     """RT-035."""
     about = attrs.evolve(attachment, args=[("A", "1")])
-    made = runtime()
-    made.add(network("one", "two"), about)
-    assert made.check(network("one", "two"), attachment) == ""
+    ours = runtime()
+    ours.add(network("one", "two"), about)
+    assert ours.check(network("one", "two"), attachment) == ""
     assert plugins.order[2:] == ["one CHECK", "two CHECK"]
     assert plugins.asked[2].document["prevResult"] == RESULT
     assert {**plugins.asked[2].env, "CNI_COMMAND": "ADD"} == plugins.asked[0].env
@@ -232,11 +232,11 @@ def test_check_halts_at_the_first_error(
     runtime: Make, plugins: Plugins, attachment: Attachment
 ) -> None:
     """The specification lets a runtime stop there."""
-    made = runtime()
-    made.add(network("one", "two"), attachment)
+    ours = runtime()
+    ours.add(network("one", "two"), attachment)
     plugins.answers["one CHECK"] = refused(7, "gone")
     with pytest.raises(CniError, match="gone"):
-        made.check(network("one", "two"), attachment)
+        ours.check(network("one", "two"), attachment)
     assert plugins.order[2:] == ["one CHECK"]
 
 
@@ -277,12 +277,12 @@ def test_a_network_without_version_is_of_0_1_0(
     net = config.parse(b'{"name": "old", "type": "one"}')
     plugins.answers["one ADD"] = {"ip4": {"ip": "10.1.0.2/24"}}
     for profile, version in (("strict", "0.1.0"), ("libcni", "")):
-        made = runtime(profile)
-        result = made.add(net, attachment)
+        ours = runtime(profile)
+        result = ours.add(net, attachment)
         assert (result.cni_version, result.ips[0].address) == ("0.1.0", "10.1.0.2/24")
-        made.delete(net, attachment)
+        ours.delete(net, attachment)
         assert plugins.last("one DEL").document["cniVersion"] == version
-        assert made.kept == []
+        assert ours.kept == []
 
 
 def test_a_result_of_another_version_is_converted(
@@ -306,20 +306,20 @@ def test_the_kept_file_is_that_of_libcni(
     """RT-031: name, modes, members."""
     net = network("one")
     for profile in PROFILES:
-        made = runtime(profile)
-        made.add(net, attrs.evolve(attachment, args=[("A", "1")]))
+        ours = runtime(profile)
+        ours.add(net, attrs.evolve(attachment, args=[("A", "1")]))
         place = tmp_path / "cache" / "results" / "net-c1-eth0"
         assert (place.stat().st_mode & 0o777, place.parent.stat().st_mode & 0o777) == (0o600, 0o700)
-        found = json.loads(place.read_bytes())
-        assert found["kind"] == "cniCacheV1"
-        assert (found["networkName"], found["containerId"], found["ifName"]) == (
+        content = json.loads(place.read_bytes())
+        assert content["kind"] == "cniCacheV1"
+        assert (content["networkName"], content["containerId"], content["ifName"]) == (
             "net",
             "c1",
             "eth0",
         )
-        assert (found["cniArgs"], found["netns"]) == ([["A", "1"]], attachment.netns)
-        assert found["result"] == RESULT
-        made.delete(net, attachment)
+        assert (content["cniArgs"], content["netns"]) == ([["A", "1"]], attachment.netns)
+        assert content["result"] == RESULT
+        ours.delete(net, attachment)
         assert [each.name for each in place.parent.iterdir()] == []
 
 

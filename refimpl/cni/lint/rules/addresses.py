@@ -51,22 +51,22 @@ def range_form(subject: Network) -> Iterator[Hit]:
 def subnets(subject: Network) -> Iterator[Hit]:
     """A subnet is a network of at least two usable addresses."""
     for plugin in subject.plugins:
-        for found in ranges(plugin):
-            written = found.value.get("subnet")
+        for each in ranges(plugin):
+            written = each.value.get("subnet")
             subnet = network(written)
-            pointer, said = (*found.pointer, "subnet"), describe(written)
+            pointer, shown = (*each.pointer, "subnet"), describe(written)
             if is_placeholder(written):
                 continue
             if subnet is None:
-                missing = "there is no subnet" if written is None else f"subnet {said} is no CIDR"
+                missing = "there is no subnet" if written is None else f"subnet {shown} is no CIDR"
                 fix = "write an address and a prefix length, for example 10.1.0.0/16"
                 yield Hit(pointer, missing, fix, source=plugin.source)
             elif subnet.prefixlen > subnet.max_prefixlen - 2:
-                message = f"subnet {said} has no address left to give out"
+                message = f"subnet {shown} has no address left to give out"
                 fix = "use a shorter prefix"
                 yield Hit(pointer, message, fix, source=plugin.source)
             elif address(str(written).partition("/")[0]) != subnet.network_address:
-                message = f"subnet {said} has host bits set"
+                message = f"subnet {shown} has host bits set"
                 yield Hit(pointer, message, f"write {subnet}", source=plugin.source)
 
 
@@ -74,27 +74,27 @@ def subnets(subject: Network) -> Iterator[Hit]:
 def inside(subject: Network) -> Iterator[Hit]:
     """rangeStart, rangeEnd and gateway are addresses of the subnet, in order."""
     for plugin in subject.plugins:
-        for found in ranges(plugin):
-            subnet = found.subnet
+        for each in ranges(plugin):
+            subnet = each.subnet
             for key in ("rangeStart", "rangeEnd", "gateway"):
-                written = found.value.get(key)
+                written = each.value.get(key)
                 if written is None or (key == "gateway" and written == ""):
                     continue
-                single, pointer = address(written), (*found.pointer, key)
+                single, pointer = address(written), (*each.pointer, key)
                 if single is None:
                     message = f'"{key}" is {describe(written)}, no address'
                     yield Hit(pointer, message, "write a bare address", source=plugin.source)
                 elif subnet is not None and single not in subnet:
                     message = f'"{key}" {single} is outside of subnet {subnet}'
                     yield Hit(pointer, message, "use one of the subnet", source=plugin.source)
-            yield from _order(plugin, found)
+            yield from _order(plugin, each)
 
 
-def _order(plugin: Plugin, found: Range) -> Iterator[Hit]:
-    first, last = address(found.value.get("rangeStart")), address(found.value.get("rangeEnd"))
+def _order(plugin: Plugin, each: Range) -> Iterator[Hit]:
+    first, last = address(each.value.get("rangeStart")), address(each.value.get("rangeEnd"))
     if first and last and first.version == last.version and int(first) > int(last):
         message = f'"rangeStart" {first} comes after "rangeEnd" {last}'
-        pointer = (*found.pointer, "rangeStart")
+        pointer = (*each.pointer, "rangeStart")
         yield Hit(pointer, message, "exchange them", source=plugin.source)
 
 
@@ -103,13 +103,13 @@ def one_family(subject: Network) -> Iterator[Hit]:
     """A set gives out one address, so it cannot be of two families."""
     for plugin in subject.plugins:
         families: dict[int, int] = {}
-        for found in ranges(plugin):
-            if found.subnet and families.setdefault(found.set, found.subnet.version) != (
-                found.subnet.version
+        for each in ranges(plugin):
+            if each.subnet and families.setdefault(each.set, each.subnet.version) != (
+                each.subnet.version
             ):
-                message = f"subnet {found.subnet} is of another family than its set"
+                message = f"subnet {each.subnet} is of another family than its set"
                 fix = "put it into a set of its own"
-                yield Hit((*found.pointer, "subnet"), message, fix, source=plugin.source)
+                yield Hit((*each.pointer, "subnet"), message, fix, source=plugin.source)
 
 
 @about_networks("CNI-CFG-023", SOURCE)
@@ -130,8 +130,8 @@ def too_many(subject: Network) -> Iterator[Hit]:
     if not subject.version or at_least(subject.version, "0.3.0"):
         return
     for plugin in subject.plugins:
-        sets = {found.set: found for found in ranges(plugin) if found.subnet}
-        count = Counter(found.subnet.version for found in sets.values() if found.subnet)
+        sets = {each.set: each for each in ranges(plugin) if each.subnet}
+        count = Counter(each.subnet.version for each in sets.values() if each.subnet)
         for family, number in sorted(count.items()):
             if number > 1:
                 message = f"{number} addresses of IPv{family} do not fit version {subject.version}"

@@ -22,11 +22,11 @@ BACKUPS = (
 @about_networks("CNI-CFG-032", "practice: loaders go by the extension")
 def wrong_extension(network: Network) -> Iterator[Hit]:
     """A list where a single plugin is read, or the other way round, stops the load."""
-    found = extension(network.source.path.name)
-    if found in SINGLES and "plugins" in network.value:
-        message = f"a network list in a {found} file: loaders look for one plugin's type there"
+    suffix = extension(network.source.path.name)
+    if suffix in SINGLES and "plugins" in network.value:
+        message = f"a network list in a {suffix} file: loaders look for one plugin's type there"
         yield Hit((), message, "rename it to .conflist")
-    elif found in LISTS and network.single:
+    elif suffix in LISTS and network.single:
         message = "a single plugin's document in a .conflist file: loaders find no plugins in it"
         yield Hit((), message, 'move it into "plugins", or rename the file to .conf')
 
@@ -69,13 +69,13 @@ def _almost(name: str) -> bool:
 
 def _why(name: str) -> str:
     """The reason in the terms of the name."""
-    found = extension(name)
+    suffix = extension(name)
     if name.endswith(BACKUPS):
         return "the name is that of a backup"
-    if found.lower() in EXTENSIONS and found not in EXTENSIONS:
-        return f"the extension is {found}, and letter case counts"
-    if found in EXTENSIONS:
+    if suffix.lower() in EXTENSIONS and suffix not in EXTENSIONS:
+        return f"the extension is {suffix}, and letter case counts"
+    if suffix in EXTENSIONS:
         return "it is a directory"
     if name.startswith("."):
         return "it is hidden and has no extension of a configuration"
-    return f"the extension is {found}" if found and found != name else "it has no extension"
+    return f"the extension is {suffix}" if suffix and suffix != name else "it has no extension"

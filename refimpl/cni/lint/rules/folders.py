@@ -67,5 +67,5 @@ def out_of_order(names: Sequence[str]) -> tuple[str, str] | None:
 
 
 def _number(name: str) -> int:
-    found = re.match(r"[0-9]{1,9}", name)
-    return int(found.group()) if found else -1
+    digits = re.match(r"[0-9]{1,9}", name)
+    return int(digits.group()) if digits else -1

@@ -33,14 +33,14 @@ def too_old(network: Network) -> Iterator[Hit]:
 def missing(installed: Installed) -> Iterator[Hit]:
     """ADD fails on this node."""
     for plugin, pointer, name in _named(installed.network):
-        found = locate(name, installed.folders)
-        if found is None:
+        program = locate(name, installed.folders)
+        if program is None:
             searched = os.pathsep.join(str(path) for path in installed.folders)
             message = f'there is no plugin "{name[:60]}" in {searched}'
             yield Hit(pointer, message, "install it, or correct the type", source=plugin.source)
-        elif not os.access(found, os.X_OK):
-            message = f"{found} is not executable"
-            yield Hit(pointer, message, f"chmod a+x {found}", source=plugin.source)
+        elif not os.access(program, os.X_OK):
+            message = f"{program} is not executable"
+            yield Hit(pointer, message, f"chmod a+x {program}", source=plugin.source)
 
 
 @about_installed("CNI-CFG-017", SOURCE)
@@ -48,18 +48,18 @@ def unsupported(installed: Installed) -> Iterator[Hit]:
     """What the plugin itself answers to VERSION."""
     version = installed.network.version
     for plugin, pointer, name in _named(installed.network):
-        found = locate(name, installed.folders)
-        if found is None or installed.versions_of is None or not os.access(found, os.X_OK):
+        program = locate(name, installed.folders)
+        if program is None or installed.versions_of is None or not os.access(program, os.X_OK):
             continue
         try:
-            supported = installed.versions_of(found)
+            supported = installed.versions_of(program)
         except (Unanswered, OSError, ValueError) as error:
-            message = f"{found} does not tell its versions: {error}"
+            message = f"{program} does not tell its versions: {error}"
             fix = "run it with CNI_COMMAND=VERSION"
             yield Hit(pointer, message, fix, Severity.WARNING, plugin.source)
             continue
         if version and version not in supported:
-            message = f"{found} supports {', '.join(supported)}, the network needs {version}"
+            message = f"{program} supports {', '.join(supported)}, the network needs {version}"
             fix = 'update the plugin, or change "cniVersion"'
             yield Hit(pointer, message, fix, source=plugin.source)
 

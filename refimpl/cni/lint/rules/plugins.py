@@ -80,8 +80,8 @@ def _nameservers(plugin: Plugin, dns: Any, at: Pointer) -> Iterator[Hit]:
 def ip_masq(network: Network) -> Iterator[Hit]:
     """Plugins refuse the whole document over this."""
     for plugin in network.plugins:
-        found = plugin.value.get("ipMasq", False)
-        if not isinstance(found, bool):
-            message = f'"ipMasq" is {describe(found)}, not a boolean'
+        value = plugin.value.get("ipMasq", False)
+        if not isinstance(value, bool):
+            message = f'"ipMasq" is {describe(value)}, not a boolean'
             pointer = (*plugin.pointer, "ipMasq")
             yield Hit(pointer, message, "write true or false", source=plugin.source)

@@ -17,9 +17,9 @@ SOURCE = "practice: host-local keeps its reservations in <dataDir>/<network name
 def _using(folder: Folder) -> Iterator[tuple[Network, Plugin, list[Range]]]:
     for network in folder.networks:
         for plugin in network.plugins:
-            found = list(ranges(plugin))
-            if found:
-                yield network, plugin, found
+            used = list(ranges(plugin))
+            if used:
+                yield network, plugin, used
 
 
 @about_folders("CNI-CFG-039", SOURCE)
@@ -45,11 +45,11 @@ def same_addresses(folder: Folder) -> Iterator[Hit]:
         for one in bounded(plugin)
     ]
     reach: dict[int, tuple[int, Network, Plugin]] = {}
-    for family, start, end, network, plugin, found in sorted(known, key=lambda item: item[:3]):
+    for family, start, end, network, plugin, each in sorted(known, key=lambda item: item[:3]):
         until, other, owner = reach.get(family, (-1, network, plugin))
         if start <= until and other is not network:
-            message = f"the range in {found.subnet} overlaps one of {_named(other, owner)}"
-            pointer = (*found.pointer, "subnet")
+            message = f"the range in {each.subnet} overlaps one of {_named(other, owner)}"
+            pointer = (*each.pointer, "subnet")
             fix = "separate them, unless only one of the two is ever used"
             yield Hit(pointer, message, fix, Severity.WARNING, plugin.source)
         if end > until:

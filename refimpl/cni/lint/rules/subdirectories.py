@@ -62,8 +62,8 @@ def disorder(network: Network) -> Iterator[Hit]:
     if network.subdirectory is None or not network.merges:
         return
     sources = network.subdirectory.sources
-    found = out_of_order([source.path.name for source in sources])
-    if found:
-        message = f"{found[0]} is run before {found[1]}: names sort as text"
-        first = next(source for source in sources if source.path.name == found[0])
+    pair = out_of_order([source.path.name for source in sources])
+    if pair:
+        message = f"{pair[0]} is run before {pair[1]}: names sort as text"
+        first = next(source for source in sources if source.path.name == pair[0])
         yield Hit((), message, SAME_DIGITS, Severity.WARNING, first)

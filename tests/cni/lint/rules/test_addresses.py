@@ -12,9 +12,9 @@ Judged = Callable[..., Any]
 
 def ipam(*sets: Any, version: str = "1.0.0", **members: Any) -> dict[str, Any]:
     """A list with one plugin whose ipam has these sets of ranges."""
-    found: dict[str, Any] = {"type": "host-local", **members}
-    found.update({"ranges": list(sets)} if sets else {})
-    return {"cniVersion": version, "name": "n", "plugins": [{"type": "ptp", "ipam": found}]}
+    section: dict[str, Any] = {"type": "host-local", **members}
+    section.update({"ranges": list(sets)} if sets else {})
+    return {"cniVersion": version, "name": "n", "plugins": [{"type": "ptp", "ipam": section}]}
 
 
 @pytest.mark.parametrize(
@@ -91,8 +91,8 @@ def test_old_versions_have_one_address_of_each_family(
 ) -> None:
     """Two sets are two addresses."""
     sets = ([{"subnet": "10.1.0.0/16"}], [{"subnet": "10.2.0.0/16"}], [{"subnet": "fd00::/64"}])
-    found = judged(ipam(*sets, version=version))
-    assert [finding.id for finding in found] == ["CNI-CFG-024"] * count
+    findings = judged(ipam(*sets, version=version))
+    assert [finding.id for finding in findings] == ["CNI-CFG-024"] * count
 
 
 def test_two_ranges_of_one_set_are_one_address(judged: Judged) -> None:

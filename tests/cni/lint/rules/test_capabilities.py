@@ -65,5 +65,5 @@ def test_a_plugin_with_nothing_to_do_is_told(
     judged: Judged, plugin: dict[str, Any], severity: str | None
 ) -> None:
     """tuning without settings is shipped by projects, so it is only worth knowing."""
-    found = judged(second(plugin), only="CNI-CFG-020")
-    assert [str(finding.severity) for finding in found] == ([severity] if severity else [])
+    findings = judged(second(plugin), only="CNI-CFG-020")
+    assert [str(finding.severity) for finding in findings] == ([severity] if severity else [])

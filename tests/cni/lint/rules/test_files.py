@@ -27,9 +27,9 @@ def test_the_extension_says_what_is_in_a_file(
     judged: Judged, document: dict[str, Any], name: str, rows: list[str]
 ) -> None:
     """Loaders choose their reader by it."""
-    found = judged(document, name=name)
-    assert [finding.id for finding in found] == rows
-    assert all(finding.severity == "error" for finding in found)
+    findings = judged(document, name=name)
+    assert [finding.id for finding in findings] == rows
+    assert all(finding.severity == "error" for finding in findings)
 
 
 def test_a_single_plugin_of_1_0_0_is_deprecated(judged: Judged) -> None:
@@ -65,17 +65,17 @@ def test_what_no_loader_reads_is_told_with_the_reason(
 def test_a_directory_of_another_name_is_not_loaded(folder: Judged) -> None:
     """No loader descends, but for the folder of a network's name."""
     report = folder({"10-net.conflist": LIST, "multus.d/x.conf": SINGLE, "dir.conf/x": b""})
-    found = [(finding.id, finding.severity) for finding in report.findings]
-    assert found == [("CNI-CFG-034", "warning"), ("CNI-CFG-034", "info")]
+    findings = [(finding.id, finding.severity) for finding in report.findings]
+    assert findings == [("CNI-CFG-034", "warning"), ("CNI-CFG-034", "info")]
     assert "directory" in report.findings[0].message
 
 
 def test_a_hidden_configuration_is_loaded_first(folder: Judged) -> None:
     """Loaders do not skip it, and a dot sorts before every letter and digit."""
     report = folder({".old.conflist": {**LIST, "name": "old"}, "10-net.conflist": LIST})
-    found = {finding.id: finding for finding in report.findings}
-    assert found["CNI-CFG-034"].severity == "warning"
-    assert found["CNI-CFG-035"].file.endswith("10-net.conflist")
+    findings = {finding.id: finding for finding in report.findings}
+    assert findings["CNI-CFG-034"].severity == "warning"
+    assert findings["CNI-CFG-035"].file.endswith("10-net.conflist")
 
 
 def test_a_file_asked_for_by_name_is_judged_whatever_it_is_called(judged: Judged) -> None:

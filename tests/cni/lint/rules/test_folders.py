@@ -38,18 +38,18 @@ def test_one_network_is_nothing_to_talk_about(folder: Folder) -> None:
 def test_a_loopback_that_comes_first_is_told(folder: Folder) -> None:
     """Pods would have no interface but lo."""
     report = folder({"00-lo.conflist": network("lo", "loopback"), "10.conflist": network("a")})
-    found = [one for one in report.findings if one.file.endswith("00-lo.conflist")]
-    told = [one for one in found if one.id == "CNI-CFG-035"]
-    assert ["loopback" in one.message for one in told] == [True]
-    assert told[0].severity == "warning"
+    findings = [one for one in report.findings if one.file.endswith("00-lo.conflist")]
+    unused = [one for one in findings if one.id == "CNI-CFG-035"]
+    assert ["loopback" in one.message for one in unused] == [True]
+    assert unused[0].severity == "warning"
 
 
 def test_numbers_that_sort_as_text_are_told(folder: Folder) -> None:
     """10 comes before 9."""
     report = folder({"9-a.conflist": network("a"), "10-b.conflist": network("b")})
-    (found,) = [one for one in report.findings if one.file.endswith("10-b.conflist")]
-    assert "numbered 9" in found.message
-    assert found.severity == "warning"
+    (findings,) = [one for one in report.findings if one.file.endswith("10-b.conflist")]
+    assert "numbered 9" in findings.message
+    assert findings.severity == "warning"
 
 
 def test_an_empty_folder_has_no_findings(folder: Folder) -> None:

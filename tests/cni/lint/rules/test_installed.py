@@ -39,8 +39,8 @@ def plugins(tmp_path: Path) -> Path:
 
 def rows(conf: Path, *folders: Path, **more: Any) -> list[tuple[str, str]]:
     """Row and severity of each finding."""
-    found = lint([conf], cni_path=folders, **more).findings
-    return [(finding.id, str(finding.severity)) for finding in found]
+    findings = lint([conf], cni_path=folders, **more).findings
+    return [(finding.id, str(finding.severity)) for finding in findings]
 
 
 def test_without_folders_nothing_is_looked_for(conf: Path) -> None:
@@ -71,14 +71,14 @@ def test_a_file_that_cannot_be_executed_is_an_error(conf: Path, plugins: Path) -
 
 def test_the_plugin_is_asked_whether_it_supports_the_version(conf: Path, plugins: Path) -> None:
     """Once each, through the function that was given."""
-    asked: list[str] = []
+    programs: list[str] = []
 
     def versions_of(path: Path) -> list[str]:
-        asked.append(path.name)
+        programs.append(path.name)
         return ["0.4.0", "1.0.0"] if path.name == "bridge" else ["0.4.0"]
 
     assert rows(conf, plugins, versions_of=versions_of) == [("CNI-CFG-017", "error")]
-    assert sorted(asked) == ["bridge", "host-local"]
+    assert sorted(programs) == ["bridge", "host-local"]
 
 
 @pytest.mark.parametrize("error", [Unanswered("exit 1"), OSError("no exec"), ValueError()])

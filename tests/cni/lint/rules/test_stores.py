@@ -11,8 +11,8 @@ ROW = "CNI-CFG-039"
 
 def network(name: str, subnet: str, **ipam: Any) -> dict[str, Any]:
     """A list with one range."""
-    found = {"type": "host-local", "ranges": [[{"subnet": subnet}]], **ipam}
-    return {"cniVersion": "1.0.0", "name": name, "plugins": [{"type": "ptp", "ipam": found}]}
+    section = {"type": "host-local", "ranges": [[{"subnet": subnet}]], **ipam}
+    return {"cniVersion": "1.0.0", "name": name, "plugins": [{"type": "ptp", "ipam": section}]}
 
 
 def overlaps(report: Any) -> list[str]:

@@ -12,8 +12,8 @@ Judged = Callable[..., Any]
 
 def network(**members: Any) -> dict[str, Any]:
     """A sound list with members changed; None takes one out."""
-    found = {"cniVersion": "1.0.0", "name": "n", "plugins": [{"type": "t"}], **members}
-    return {key: value for key, value in found.items() if value is not None}
+    document = {"cniVersion": "1.0.0", "name": "n", "plugins": [{"type": "t"}], **members}
+    return {key: value for key, value in document.items() if value is not None}
 
 
 @pytest.mark.parametrize("version", [None, ""])
@@ -55,8 +55,8 @@ def test_every_version_of_the_specification_is_known(judged: Judged, version: st
 )
 def test_a_list_of_versions_is_judged(judged: Judged, versions: Any, rows: list[str]) -> None:
     """Empty, incomplete, of no use, good, no list."""
-    found = judged(network(cniVersions=versions))
-    assert sorted(one.id for one in found) == rows
+    findings = judged(network(cniVersions=versions))
+    assert sorted(one.id for one in findings) == rows
 
 
 @pytest.mark.parametrize("flag", ["disableCheck", "disableGC", "loadOnlyInlinedPlugins"])

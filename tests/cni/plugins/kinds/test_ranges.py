@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from refimpl.cni.plugins.addresses import address, text
-from refimpl.cni.plugins.ranges import parse
+from refimpl.cni.format.addresses import address, text
+from refimpl.cni.plugins.kinds.ranges import parse
 
 
 def sets(*given):
     return parse({"ipam": {"ranges": list(given)}})
 
 
-def order(found, latest=None):
+def order(ranges, latest=None):
     value = address(latest)[1] if latest else None
-    return [text(each.family, number) for each, number in found.after(value)]
+    return [text(each.family, number) for each, number in ranges.after(value)]
 
 
 def test_network_broadcast_and_gateway_are_never_given() -> None:
@@ -27,17 +27,17 @@ def test_network_broadcast_and_gateway_are_never_given() -> None:
 
 def test_the_search_goes_on_behind_the_latest_and_round() -> None:
     """Through every range of the set, each address once."""
-    (found,) = sets(
+    (ranges,) = sets(
         [
             {"subnet": "10.0.0.0/24", "rangeStart": "10.0.0.5", "rangeEnd": "10.0.0.7"},
             {"subnet": "10.0.1.0/24", "rangeStart": "10.0.1.5", "rangeEnd": "10.0.1.6"},
         ]
     )
-    assert order(found, "10.0.0.6") == ["10.0.0.7", "10.0.1.5", "10.0.1.6", "10.0.0.5", "10.0.0.6"]
-    assert order(found, "10.0.1.6")[0] == "10.0.0.5"
-    assert order(found, "10.9.9.9")[0] == "10.0.0.5"
-    assert found.find(4, address("10.0.1.5")[1]).cidr(address("10.0.1.5")[1]) == "10.0.1.5/24"
-    assert found.find(4, address("10.0.1.9")[1]) is None
+    assert order(ranges, "10.0.0.6") == ["10.0.0.7", "10.0.1.5", "10.0.1.6", "10.0.0.5", "10.0.0.6"]
+    assert order(ranges, "10.0.1.6")[0] == "10.0.0.5"
+    assert order(ranges, "10.9.9.9")[0] == "10.0.0.5"
+    assert ranges.find(4, address("10.0.1.5")[1]).cidr(address("10.0.1.5")[1]) == "10.0.1.5/24"
+    assert ranges.find(4, address("10.0.1.9")[1]) is None
 
 
 def test_what_is_free_is_counted_without_a_walk() -> None:

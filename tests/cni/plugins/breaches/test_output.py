@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from refimpl.cni.plugins import knobs
+from refimpl.cni.plugins.breaches import knobs
 
 PLAIN = {"cniVersion": "1.1.0", "ips": [{"address": "10.1.0.2/24"}]}
 

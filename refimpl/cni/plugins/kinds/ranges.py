@@ -111,7 +111,7 @@ def parse(config: dict[str, Any], unchecked: bool = False) -> list[RangeSet]:
         if not sets:
             raise ValueError("there is no range: give ipam.ranges or ipam.subnet")
         if not unchecked:
-            _check_apart([each for found in sets for each in found.ranges])
+            _check_apart([each for ranges in sets for each in ranges.ranges])
     except ValueError as error:
         raise CniError(INVALID_CONFIG, f"the ranges of ipam cannot be used: {error}") from None
     return sets

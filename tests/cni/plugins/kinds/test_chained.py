@@ -23,8 +23,8 @@ RESULTS = {
 
 
 def conf(_rig, previous, version="1.1.0", **changes):
-    found = {"cniVersion": version, "name": "net", "type": "portmap", **changes}
-    return found if previous is None else {**found, "prevResult": previous}
+    document = {"cniVersion": version, "name": "net", "type": "portmap", **changes}
+    return document if previous is None else {**document, "prevResult": previous}
 
 
 @pytest.mark.parametrize("version", RESULTS)
@@ -76,8 +76,8 @@ def test_a_change_shows_in_kernel_and_result_at_the_one_interface(rig, where) ->
     """Host links and other interfaces stay as they were."""
     previous = rig.add(rig.conf())
     change = {"mac": "02:AA:00:00:00:01", "mtu": 1300}
-    asked = {where: change} if where else change
-    document = rig.call("portmap", "ADD", conf(rig, previous, **asked)).document
+    request = {where: change} if where else change
+    document = rig.call("portmap", "ADD", conf(rig, previous, **request)).document
     link = rig.host.links(rig.netns)["eth0"]
     assert (link.mac, link.mtu) == ("02:aa:00:00:00:01", 1300)
     assert document["interfaces"][:2] == previous["interfaces"][:2]
@@ -100,10 +100,10 @@ def test_an_mtu_does_not_show_before_1_1_0(rig) -> None:
 def test_a_change_of_an_interface_that_is_not_there_is_refused(rig) -> None:
     """Neither in prevResult nor in the kernel."""
     previous = rig.add(rig.conf())
-    asked = conf(rig, previous, mtu=1300)
-    assert rig.call("portmap", "ADD", asked, CNI_IFNAME="eth7").code == 7
+    request = conf(rig, previous, mtu=1300)
+    assert rig.call("portmap", "ADD", request, CNI_IFNAME="eth7").code == 7
     rig.host.delete_link(rig.netns, "eth0")
-    assert rig.call("portmap", "ADD", asked).code == 103
+    assert rig.call("portmap", "ADD", request).code == 103
 
 
 @pytest.mark.parametrize(
@@ -125,30 +125,30 @@ def test_a_bad_runtime_config_is_refused_before_any_work(rig, runtime) -> None:
     """Code 7, and DEL with it still works."""
     previous = rig.add(rig.conf())
     before = rig.host.snapshot()
-    asked = conf(rig, previous, mtu=1300, runtimeConfig=runtime)
-    assert rig.call("portmap", "ADD", asked).code == 7
+    request = conf(rig, previous, mtu=1300, runtimeConfig=runtime)
+    assert rig.call("portmap", "ADD", request).code == 7
     assert before.difference(rig.host.snapshot()) == []
-    assert rig.call("portmap", "DEL", asked).status == 0
+    assert rig.call("portmap", "DEL", request).status == 0
 
 
 def test_rules_live_from_add_to_del(rig) -> None:
     """CHECK sees them go, DEL takes them even without a namespace, twice."""
     runtime = {"portMappings": PORTS, "bandwidth": {"ingressRate": 1000, "ingressBurst": 2000}}
     previous = rig.add(rig.conf())
-    asked = conf(rig, previous, runtimeConfig=runtime)
-    rig.call("portmap", "ADD", asked)
+    request = conf(rig, previous, runtimeConfig=runtime)
+    rig.call("portmap", "ADD", request)
     rules = rig.host.snapshot().namespaces["host"].rules
     assert rules == (
         "portmap net c1 eth0 tcp *:8080 10.1.0.2:80",
         "portmap net c1 eth0 tcp *:8080 fd00:1::2:80",
         "shape net c1 eth0 ingressRate=1000 ingressBurst=2000",
     )
-    assert rig.call("portmap", "CHECK", asked).status == 0
+    assert rig.call("portmap", "CHECK", request).status == 0
     for _ in range(2):
         answer = rig.call("portmap", "DEL", conf(rig, None), CNI_NETNS="")
         assert (answer.status, answer.stdout) == (0, b"")
     assert rig.host.snapshot().namespaces["host"].rules == ()
-    assert rig.call("portmap", "CHECK", asked).code == 103
+    assert rig.call("portmap", "CHECK", request).code == 103
 
 
 def test_a_host_address_maps_its_own_family(rig) -> None:
@@ -165,19 +165,19 @@ def test_check_compares_the_link_it_changed(rig) -> None:
     """As prevResult, the final one, has it."""
     previous = rig.add(rig.conf())
     changed = rig.call("portmap", "ADD", conf(rig, previous, mac="02:aa:00:00:00:01")).document
-    asked = conf(rig, changed, mac="02:aa:00:00:00:01")
-    assert rig.call("portmap", "CHECK", asked).status == 0
+    request = conf(rig, changed, mac="02:aa:00:00:00:01")
+    assert rig.call("portmap", "CHECK", request).status == 0
     rig.host.set_mac(rig.netns, "eth0", "02:aa:00:00:00:09")
-    assert rig.call("portmap", "CHECK", asked).code == 103
+    assert rig.call("portmap", "CHECK", request).code == 103
 
 
 def test_gc_keeps_valid_rules_and_other_networks(rig) -> None:
     """By the exact pair."""
     previous = rig.add(rig.conf())
-    asked = conf(rig, previous, runtimeConfig={"portMappings": PORTS[:1]})
-    rig.call("portmap", "ADD", asked)
-    rig.call("portmap", "ADD", {**asked, "name": "other"})
-    rig.call("portmap", "ADD", asked, CNI_CONTAINERID="c2")
+    request = conf(rig, previous, runtimeConfig={"portMappings": PORTS[:1]})
+    rig.call("portmap", "ADD", request)
+    rig.call("portmap", "ADD", {**request, "name": "other"})
+    rig.call("portmap", "ADD", request, CNI_CONTAINERID="c2")
     valid = [{"containerID": "c2", "ifname": "eth0"}]
     for _ in range(2):
         gc = conf(rig, None, **{"cni.dev/valid-attachments": valid})
@@ -193,10 +193,10 @@ def test_names_that_go_gives_are_taken_where_settings_allow(rig) -> None:
 
     previous = rig.add(rig.conf())
     ports = [{"HostPort": 1, "ContainerPort": 2, "Protocol": "udp", "HostIP": ""}]
-    asked = conf(rig, previous, runtimeConfig={"portMappings": ports})
-    assert rig.call("portmap", "ADD", asked).code == 7
+    request = conf(rig, previous, runtimeConfig={"portMappings": ports})
+    assert rig.call("portmap", "ADD", request).code == 7
     configure(rig.bin / "portmap", lenient=True)
-    assert rig.call("portmap", "ADD", asked).status == 0
+    assert rig.call("portmap", "ADD", request).status == 0
 
 
 def test_no_kernel_is_needed_where_nothing_is_changed(rig) -> None:
@@ -206,8 +206,8 @@ def test_no_kernel_is_needed_where_nothing_is_changed(rig) -> None:
     stdin = json.dumps(conf(rig, {"ips": []})).encode()
     status, out, _ = main("chained", rig.env("ADD"), stdin, {})
     assert (status, json.loads(out)) == (0, {"cniVersion": "1.1.0", "ips": []})
-    asked = json.dumps(conf(rig, {"ips": []}, mtu=1300)).encode()
-    assert main("chained", rig.env("ADD"), asked, {})[0] == 1
+    request = json.dumps(conf(rig, {"ips": []}, mtu=1300)).encode()
+    assert main("chained", rig.env("ADD"), request, {})[0] == 1
 
 
 def test_status_is_ready_while_the_kernel_file_can_be_read(rig) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from refimpl.cni.plugins import knobs
+from refimpl.cni.plugins.breaches import knobs
 
 PORTS = {"portMappings": [{"hostPort": 8080, "containerPort": 80}]}
 

@@ -64,8 +64,8 @@ def test_a_storm_of_add_and_del_leaves_the_store_empty(rig) -> None:
 
     def life(n: int) -> int:
         name = f"s{n}"
-        found = rig.run("host-local", "ADD", conf, CNI_CONTAINERID=name).status
-        return found + rig.run("host-local", "DEL", conf, CNI_CONTAINERID=name).status
+        status = rig.run("host-local", "ADD", conf, CNI_CONTAINERID=name).status
+        return status + rig.run("host-local", "DEL", conf, CNI_CONTAINERID=name).status
 
     with ThreadPoolExecutor(8) as pool:
         assert set(pool.map(life, range(24))) == {0}

@@ -42,12 +42,12 @@ def test_it_passes_prev_result_on_or_makes_a_result_of_its_own(rig) -> None:
 def test_canned_answers_come_one_a_call_and_the_last_for_good(rig) -> None:
     """With the call's own values filled in."""
     result = {"cniVersion": "$cniVersion", "interfaces": [{"name": "$CNI_IFNAME"}]}
-    told = [
+    answers = [
         {"result": result},
         {"error": {"code": 11, "msg": "later"}},
         {"stdout": "{", "stderr": "log", "status": 3},
     ]
-    configure(rig.bin / "rec", answers={"ADD": told})
+    configure(rig.bin / "rec", answers={"ADD": answers})
     conf = {"cniVersion": "0.4.0", "name": "n"}
     assert rig.run("rec", "ADD", conf).document == {
         "cniVersion": "0.4.0",
@@ -60,7 +60,7 @@ def test_canned_answers_come_one_a_call_and_the_last_for_good(rig) -> None:
     }
     for _ in range(2):
         assert rig.run("rec", "ADD", conf) == (3, b"{", b"log")
-    configure(rig.bin / "rec", answers={"ADD": told})
+    configure(rig.bin / "rec", answers={"ADD": answers})
     assert rig.run("rec", "ADD", conf).status == 0
 
 
@@ -77,8 +77,8 @@ def test_it_stands_in_front_of_another_plugin(rig) -> None:
 
 def test_what_it_is_told_comes_before_the_other_plugin(rig) -> None:
     """One verb can fail while all the others work; the plugin is found by its name too."""
-    told = {"DEL": {"error": {"code": 11, "msg": "later"}}}
-    configure(rig.bin / "rec", target="host-local", answers=told)
+    answers = {"DEL": {"error": {"code": 11, "msg": "later"}}}
+    configure(rig.bin / "rec", target="host-local", answers=answers)
     assert rig.run("rec", "ADD", rig.conf()).document["ips"][0]["address"] == "10.1.0.2/24"
     assert rig.run("rec", "DEL", rig.conf()).code == 11
 

@@ -4,51 +4,46 @@ from __future__ import annotations
 
 from refimpl.cni.format.addresses import address, same_family
 from refimpl.cni.format.errors import INVALID_CONFIG, CniError
-from refimpl.cni.plugins.interface import check_mac
+from refimpl.cni.plugins.checks import check_mac
+from refimpl.cni.plugins.steps import step
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from refimpl.cni.plugins.request import Call
+    from refimpl.cni.plugins.call import Call
 
 __all__ = ["demanded", "validate"]
 
 _RATES = ("ingressRate", "ingressBurst", "egressRate", "egressBurst")
 
 
+@step
 def validate(call: Call) -> None:
     """Raises CniError (7) for what the plugin could not set up: before it does anything."""
-    runtime = call.config.get("runtimeConfig")
-    if runtime is None and call.breach("needs-runtime-config"):
-        raise CniError(INVALID_CONFIG, "runtimeConfig is missing")
-    for where, given in (("", call.config), ("runtimeConfig.", runtime or {})):
+    runtime = call.config.get("runtimeConfig") or {}
+    for where, given in (("", call.config), ("runtimeConfig.", runtime)):
         check_mac(where, given.get("mac", ""))
         mtu = given.get("mtu", 1500)
         if isinstance(mtu, bool) or not isinstance(mtu, int) or not 68 <= mtu <= 65535:
             raise CniError(INVALID_CONFIG, f"{where}mtu is {mtu!r}; it has to be 68 to 65535")
-    _mappings(call)
-    _bandwidth(call)
+    mappings(call)
+    bandwidth(call)
 
 
+@step
 def demanded(call: Call, result: dict[str, Any]) -> list[str]:
     """The rules of this attachment, as text that begins with what, network, id and interface."""
     ips = [str(ip["address"]).partition("/")[0] for ip in result.get("ips", ())]
     ips += [str(result[key]["ip"]).partition("/")[0] for key in ("ip4", "ip6") if key in result]
     key = f"{call.name} {call.container_id} {call.ifname}"
-    found = []
-    try:
-        for protocol, host, port, inner in _mappings(call):
-            found += [
-                f"portmap {key} {protocol} {host or '*'}:{port} {ip}:{inner}"
-                for ip in ips
-                if not host or same_family(host, ip)
-            ]
-        found += [f"shape {key} {text}" for text in _bandwidth(call)]
-    except CniError:
-        if not call.breach("late-validation"):
-            raise
-    return found
+    ports = [
+        f"portmap {key} {protocol} {host or '*'}:{port} {ip}:{inner}"
+        for protocol, host, port, inner in mappings(call)
+        for ip in ips
+        if not host or same_family(host, ip)
+    ]
+    return [*ports, *(f"shape {key} {text}" for text in bandwidth(call))]
 
 
 def _member(call: Call, given: dict[str, Any], name: str, default: object) -> Any:
@@ -58,8 +53,9 @@ def _member(call: Call, given: dict[str, Any], name: str, default: object) -> An
     return given.get(name, default)
 
 
-def _mappings(call: Call) -> list[tuple[str, str, int, int]]:
-    """(protocol, host address or "", host port, container port)."""
+@step
+def mappings(call: Call) -> list[tuple[str, str, int, int]]:
+    """(protocol, host address or "", host port, container port). Raises CniError."""
     given = (call.config.get("runtimeConfig") or {}).get("portMappings")
     given = [] if given is None else given
     if not isinstance(given, list) or not all(isinstance(each, dict) for each in given):
@@ -91,7 +87,9 @@ def _mapping(call: Call, given: dict[str, Any]) -> tuple[str, str, int, int]:
     return protocol, host, ports[0], ports[1]
 
 
-def _bandwidth(call: Call) -> list[str]:
+@step
+def bandwidth(call: Call) -> list[str]:
+    """The rates and bursts that are limited, as one text or none. Raises CniError."""
     given = (call.config.get("runtimeConfig") or {}).get("bandwidth")
     given = {} if given is None else given
     if not isinstance(given, dict):

@@ -6,7 +6,8 @@ import shutil
 
 import pytest
 
-from refimpl.cni.plugins import configure, knobs
+from refimpl.cni.plugins import configure
+from refimpl.cni.plugins.breaches import knobs
 
 
 def after_del(what, **env):

@@ -14,8 +14,6 @@ from refimpl.cni.format.errors import IO, CniError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from refimpl.cni.plugins.request import Call
-
     Key = tuple[str, str]
     Address = tuple[int, int]
 
@@ -25,8 +23,10 @@ __all__ = ["Store"]
 class Store:
     """The store of one network. As a context manager it holds the lock."""
 
-    def __init__(self, call: Call, folder: str) -> None:
-        self.call, self.folder = call, folder
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self.scratch = ".new"
+        """The file that an entry is written to before it has its name; one under the lock."""
         self._lock = -1
 
     def exists(self) -> bool:
@@ -38,83 +38,57 @@ class Store:
         try:
             os.makedirs(self.folder, 0o755, exist_ok=True)
         except OSError as error:
-            raise CniError(
-                IO, f"the store {self.folder} cannot be made: {error.strerror}"
-            ) from None
+            raise self._failure("made", error) from None
 
     def __enter__(self) -> Store:
         import fcntl
 
-        if self.call.breach("no-lock"):
-            return self
-        if self.call.breach("lock-file"):
-            self._wait_for_file()
-            return self
         try:
-            self._lock = os.open(self._path("lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            self._lock = os.open(self.path("lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
             fcntl.flock(self._lock, fcntl.LOCK_EX)
         except OSError as error:
-            raise CniError(
-                IO, f"the store {self.folder} cannot be locked: {error.strerror}"
-            ) from None
+            raise self._failure("locked", error) from None
         return self
 
     def __exit__(self, *rest: object) -> None:
-        if self.call.breach("lock-file"):
-            os.unlink(self._path("lock.held"))
-        elif self._lock >= 0:
+        if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
 
-    def _wait_for_file(self) -> None:
-        import time
-
-        deadline = time.monotonic() + 5
-        while True:
-            try:
-                os.close(os.open(self._path("lock.held"), os.O_CREAT | os.O_EXCL, 0o600))
-                return
-            except FileExistsError:
-                if time.monotonic() > deadline:
-                    raise CniError(IO, f"{self._path('lock.held')} is held by another") from None
-                time.sleep(0.01)
-
-    def _path(self, name: str) -> str:
+    def path(self, name: str) -> str:
+        """The path of a file in the store."""
         return os.path.join(self.folder, name)
+
+    def _failure(self, verb: str, error: OSError) -> CniError:
+        return CniError(IO, f"the store {self.folder} cannot be {verb}: {error.strerror}")
+
+    def names(self) -> list[str]:
+        """The names of all files; none without a directory. Raises CniError."""
+        try:
+            return os.listdir(self.folder)
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise self._failure("read", error) from None
 
     def entries(self) -> dict[Address, tuple[str, Key | None]]:
         """Every file named by an address: its name and whose it is ("" as ifname in entries of old
         versions, None where that cannot be read)."""
-        found: dict[Address, tuple[str, Key | None]] = {}
-        try:
-            names = os.listdir(self.folder)
-        except FileNotFoundError:
-            return found
-        except OSError as error:
-            raise CniError(
-                IO, f"the store {self.folder} cannot be read: {error.strerror}"
-            ) from None
-        for name in names:
+        entries: dict[Address, tuple[str, Key | None]] = {}
+        for name in self.names():
             try:
                 place = address(name)
             except ValueError:
-                if self.call.breach("store-strict") and name.partition(".")[0] not in (
-                    "lock",
-                    "last_reserved_ip",
-                ):
-                    raise RuntimeError(f"foreign file {name}") from None
                 continue
-            found[place] = (name, self._owner(name))
-        return found
+            entries[place] = (name, self._owner(name))
+        return entries
 
     def _owner(self, name: str) -> Key | None:
         try:
-            with open(self._path(name), "rb") as file:
+            with open(self.path(name), "rb") as file:
                 lines = file.read(65536).decode(errors="surrogateescape").split("\n")
         except OSError:
             return None
-        if self.call.breach("store-strict") and not lines[0]:
-            raise RuntimeError(f"empty file {name}")
         return (lines[0].strip(), lines[1].strip() if len(lines) > 1 else "") if lines[0] else None
 
     def take(self, place: Address, key: Key) -> None:
@@ -125,7 +99,7 @@ class Store:
     def latest(self, number: int) -> int | None:
         """What range set `number` gave away last."""
         try:
-            with open(self._path(f"last_reserved_ip.{number}"), "rb") as file:
+            with open(self.path(f"last_reserved_ip.{number}"), "rb") as file:
                 return address(file.read(100).decode().strip())[1]
         except (OSError, ValueError):
             return None
@@ -135,23 +109,19 @@ class Store:
         self._write(f"last_reserved_ip.{number}", text(*place).encode())
 
     def _write(self, name: str, data: bytes) -> None:
-        new = self._path(".new")  # under the lock there is only one
-        if self.call.breach("no-lock"):
-            new += str(os.getpid())
+        new = self.path(self.scratch)
         try:
             file = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
             with open(file, "wb") as out:
                 out.write(data)
-            os.rename(new, self._path(name))
+            os.rename(new, self.path(name))
         except OSError as error:
-            raise CniError(
-                IO, f"the store {self.folder} cannot be written: {error.strerror}"
-            ) from None
+            raise self._failure("written", error) from None
 
     def free(self, name: str) -> str:
         """Removes an entry; "" when it is gone, else why it is not."""
         try:
-            os.unlink(self._path(name))
+            os.unlink(self.path(name))
         except FileNotFoundError:
             pass
         except OSError as error:

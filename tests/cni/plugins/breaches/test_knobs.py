@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from refimpl.cni.plugins import KNOBS, PluginError, configure, knobs
+from refimpl.cni.plugins import KINDS, KNOBS, PluginError, configure
+from refimpl.cni.plugins.breaches import knobs
+from refimpl.cni.plugins.breaches.rooms import tables
 
 
 def test_the_list_of_knobs_has_a_line_each_and_no_name_twice() -> None:
@@ -12,6 +14,13 @@ def test_the_list_of_knobs_has_a_line_each_and_no_name_twice() -> None:
     groups = (knobs.PROCESS, knobs.OUTPUT, knobs.REQUEST, knobs.INTERFACE, knobs.IPAM)
     assert len(KNOBS) == sum(map(len, groups)) + len(knobs.CHAINED)
     assert all(text and not text.endswith(".") for text in KNOBS.values())
+
+
+def test_every_knob_is_done_somewhere_and_every_breach_has_a_name() -> None:
+    """A text without a breach would do nothing, and nobody could find a breach without a text."""
+    of_streams = {"slow-stdin", "close-stdin", "hold-stdout", "flood"}
+    done = {knob for kind in KINDS for table in tables(kind) for knob in table}
+    assert done | of_streams == set(KNOBS)
 
 
 def test_a_fault_can_be_for_one_verb_one_call_or_one_attachment(rig) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from refimpl.cni.plugins import knobs
+from refimpl.cni.plugins.breaches import knobs
 
 SUPPORTED = ["0.1.0", "0.2.0", "0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0"]
 

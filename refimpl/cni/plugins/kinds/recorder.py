@@ -11,7 +11,7 @@ leaves out; settings["role"] "interface" or "ipam" is what an ADD without either
 from __future__ import annotations
 
 from refimpl.cni.format.errors import CniError
-from refimpl.cni.format.versions import VERSIONS
+from refimpl.cni.format.versions import LATEST, VERSIONS
 from refimpl.cni.plugins import delegate
 from refimpl.cni.plugins.faults import counted
 from refimpl.cni.plugins.json import dumps, parse_object
@@ -21,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from refimpl.cni.plugins.request import Call, Executed
+    from refimpl.cni.plugins.call import Call, Executed
 
 __all__ = ["answer"]
 
@@ -33,40 +33,41 @@ def answer(call: Call) -> Executed:
     except ValueError:
         call.config = {}
     version = call.config.get("cniVersion", "0.1.0")
-    call.version = version if version in VERSIONS else VERSIONS[-1]
-    told = _told(call)
-    if told is None and call.settings.get("target"):
+    call.version = version if version in VERSIONS else LATEST
+    canned = _canned(call)
+    if canned is None and call.settings.get("target"):
         return _passed_on(call, str(call.settings["target"]))
-    return _canned(call, told)
+    return _executed(call, canned)
 
 
 def _passed_on(call: Call, target: str) -> Executed:
     try:
-        run = delegate.spawn if "/" in target else call.execute
+        run = delegate.spawn if "/" in target else (call.execute or delegate.execute)
         return run(target, call.environ, call.stdin)
     except CniError as failure:
         return 1, dumps(failure.to_dict(call.version)) + b"\n", b""
 
 
-def _told(call: Call) -> Any:
-    told = (call.settings.get("answers") or {}).get(call.verb)
-    if isinstance(told, list):
+def _canned(call: Call) -> Any:
+    """The answer that the settings have for this call, None when they leave it out."""
+    canned = (call.settings.get("answers") or {}).get(call.verb)
+    if isinstance(canned, list):
         count = counted(call.settings, f"answer {call.verb}")
-        told = told[min(count, len(told)) - 1] if told else None
-    return told
+        canned = canned[min(count, len(canned)) - 1] if canned else None
+    return canned
 
 
-def _canned(call: Call, told: Any) -> Executed:
-    if told is None or told == "pass-through":
-        made = _default(call)
-        return 0, b"" if made is None else dumps(made) + b"\n", b""
-    stderr = str(told.get("stderr", "")).encode()
-    if "result" in told:
-        return told.get("status", 0), dumps(_filled(call, told["result"])) + b"\n", stderr
-    if "error" in told:
-        made = {"cniVersion": call.version, **told["error"]}
-        return told.get("status", 1), dumps(_filled(call, made)) + b"\n", stderr
-    return told.get("status", 0), str(told.get("stdout", "")).encode(), stderr
+def _executed(call: Call, canned: Any) -> Executed:
+    if canned is None or canned == "pass-through":
+        document = _default(call)
+        return 0, b"" if document is None else dumps(document) + b"\n", b""
+    stderr = str(canned.get("stderr", "")).encode()
+    if "result" in canned:
+        return canned.get("status", 0), dumps(_filled(call, canned["result"])) + b"\n", stderr
+    if "error" in canned:
+        error = {"cniVersion": call.version, **canned["error"]}
+        return canned.get("status", 1), dumps(_filled(call, error)) + b"\n", stderr
+    return canned.get("status", 0), str(canned.get("stdout", "")).encode(), stderr
 
 
 def _default(call: Call) -> dict[str, Any] | None:
@@ -75,16 +76,16 @@ def _default(call: Call) -> dict[str, Any] | None:
         return {"cniVersion": call.version, "supportedVersions": list(versions)}
     if call.verb != "ADD":
         return None
-    given = call.config.get("prevResult")
-    if isinstance(given, dict):
-        return given
+    prev_result = call.config.get("prevResult")
+    if isinstance(prev_result, dict):
+        return prev_result
     number = counted(call.settings, "address") % 250 + 2
     ip: dict[str, Any] = {"address": f"10.88.7.{number}/24", "gateway": "10.88.7.1"}
-    made: dict[str, Any] = {"ips": [ip]}
+    result: dict[str, Any] = {"ips": [ip]}
     if call.settings.get("role") != "ipam":
-        made["interfaces"] = [{"name": call.ifname, "sandbox": call.netns}]
+        result["interfaces"] = [{"name": call.ifname, "sandbox": call.netns}]
         ip["interface"] = 0
-    return shape(made, call.version)
+    return shape(result, call.version)
 
 
 def _filled(call: Call, value: Any) -> Any:

@@ -9,15 +9,17 @@ from __future__ import annotations
 from refimpl.cni.format.errors import INVALID_CONFIG, CniError
 from refimpl.cni.format.versions import VERSIONS
 from refimpl.cni.plugins import delegate, spaces
+from refimpl.cni.plugins.checks import valid_pairs
 from refimpl.cni.plugins.errors import DELEGATE
 from refimpl.cni.plugins.json import dumps
 from refimpl.cni.plugins.results import load, same_shape, shape
+from refimpl.cni.plugins.steps import step
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from refimpl.cni.plugins.request import Call
+    from refimpl.cni.plugins.call import Call
 
 __all__ = ["add", "check", "delete", "gc", "status"]
 
@@ -45,51 +47,62 @@ def _target(call: Call) -> tuple[str, bytes]:
     )
 
 
+@step
 def add(call: Call) -> dict[str, Any]:
     """The delegate's result in the version asked for. Raises CniError, its code the delegate's."""
     spaces.refuse_own(call)
     name, stdin = _target(call)
-    answer = delegate.add(call, name, stdin)
-    call.point("link")
+    document = attached(call, name, stdin)
     try:
-        version = answer.get("cniVersion") or call.version
+        version = document.get("cniVersion") or call.version
         if version not in VERSIONS:
             raise ValueError(f"its cniVersion is {version!r}, which is no known version")
         if version == call.version:
-            return same_shape(answer, version)
-        return shape(load(answer, version), call.version)
+            return same_shape(document, version)
+        return shape(load(document, version), call.version)
     except ValueError as error:
         delegate.undo(call, name, stdin)
         raise CniError(DELEGATE, f"the result of {name} cannot be used: {error}") from None
 
 
+@step
+def attached(call: Call, name: str, stdin: bytes) -> dict[str, Any]:
+    """The delegate's own result. Raises CniError."""
+    return delegate.add(call, name, stdin)
+
+
+@step
 def delete(call: Call) -> None:
     """Asks the delegate, every time. Raises CniError when it fails."""
     spaces.refuse_own(call)
     _forward(call)
 
 
+@step
 def check(call: Call) -> None:
     """Asks the delegate; prevResult has to be there. Raises CniError."""
-    if call.config.get("prevResult") is None and not call.breach("check-ignores-prev-result"):
+    require_prev_result(call)
+    _forward(call)
+
+
+@step
+def require_prev_result(call: Call) -> None:
+    """Raises CniError without prevResult."""
+    if call.config.get("prevResult") is None:
         raise CniError(INVALID_CONFIG, "CHECK needs prevResult; the request has none")
-    if not call.breach("check-nothing"):
-        _forward(call)
 
 
+@step
 def gc(call: Call) -> None:
     """Asks the delegate. Raises CniError."""
-    from refimpl.cni.plugins.checks import valid_pairs
-
     valid_pairs(call)
-    if not call.breach("gc-not-forwarded"):
-        _forward(call)
+    _forward(call)
 
 
+@step
 def status(call: Call) -> None:
     """Asks the delegate. Raises CniError."""
-    if not call.breach("status-always") and not call.breach("status-not-forwarded"):
-        _forward(call)
+    _forward(call)
 
 
 def _forward(call: Call) -> None:

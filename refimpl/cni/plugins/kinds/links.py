@@ -6,18 +6,19 @@ import os
 
 from refimpl.cni.format.addresses import address, cidr, first, network_of, same_family
 from refimpl.cni.format.errors import CniError
-from refimpl.cni.plugins import kernel
+from refimpl.cni.plugins import kernel, spaces
 from refimpl.cni.plugins.errors import DELEGATE, EXISTS
+from refimpl.cni.plugins.steps import step
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from refimpl.cni.plugins.request import Call
+    from refimpl.cni.plugins.call import Call
 
     Inner = dict[str, Any]
 
-__all__ = ["attach", "clash", "detach", "host_name", "mac_of", "present", "stale", "tidy"]
+__all__ = ["attach", "check_free", "detach", "host_name", "mac_of", "present", "stale", "tidy"]
 
 
 def host_name(call: Call) -> str:
@@ -33,37 +34,33 @@ def mac_of(*parts: str) -> str:
 
 def _hash(*parts: str) -> int:
     """FNV-1a of 64 bits: importing hashlib would cost more than the whole call."""
-    found = 0xCBF29CE484222325
+    number = 0xCBF29CE484222325
     for byte in "\n".join(parts).encode("utf-8", "surrogateescape"):
-        found = (found ^ byte) * 0x100000001B3 % (1 << 64)
-    return found
+        number = (number ^ byte) * 0x100000001B3 % (1 << 64)
+    return number
 
 
-def clash(call: Call, state: dict[str, Any]) -> CniError | None:
-    """The refusal of an ADD whose names are taken: in the namespace, or on the host by the same
-    attachment."""
-    space = kernel.namespace(state, call.netns)
+@step
+def check_free(call: Call, state: dict[str, Any]) -> None:
+    """Raises CniError for an ADD whose names are taken: in the namespace, or on the host by the
+    same attachment."""
+    space = spaces.inside(call, state)
     if space is not None and call.ifname in space["links"]:
-        if call.breach("overwrite-link"):
-            kernel.remove_link(state, space, call.ifname)
-        else:
-            return CniError(EXISTS, f"{call.ifname} exists in {call.netns}; DEL it first")
+        raise CniError(EXISTS, f"{call.ifname} exists in {call.netns}; DEL it first")
     host: Any = kernel.namespace(state, kernel.HOST)
     if host_name(call) in host["links"]:
-        return CniError(
+        raise CniError(
             EXISTS,
             f"container {call.container_id} has {call.ifname} attached "
             f"(host link {host_name(call)}); DEL it first",
         )
-    return None
 
 
+@step
 def attach(call: Call, state: dict[str, Any], given: Inner) -> Inner:
     """Makes the links and puts addresses and routes on; returns the result in the inner form."""
     host: Any = kernel.namespace(state, kernel.HOST)
-    space: Any = kernel.namespace(state, call.netns)
-    if space is None:  # a fault let the path pass
-        space = state["namespaces"].setdefault(call.netns, kernel.new_namespace())
+    space = spaces.inside(call, state)
     runtime = call.config.get("runtimeConfig", {})
     mtu = runtime.get("mtu") or call.config.get("mtu") or 1500
     mac = runtime.get("mac") or call.config.get("mac")
@@ -71,31 +68,27 @@ def attach(call: Call, state: dict[str, Any], given: Inner) -> Inner:
     bridge = call.config.get("bridge") or "cni0"
     names = {"host": host_name(call), "pair": f"{call.container_id}/{call.ifname}"}
     _bridge(call, host, bridge, mtu, given)
-    outer = _link("veth", mac_of(names["host"]), mtu, bridge, call.ifname, names["pair"])
-    inner = _link("veth", own.lower(), mtu, "", names["host"], names["pair"])
+    outer = new_link("veth", mac_of(names["host"]), mtu, bridge, call.ifname, names["pair"])
+    inner = new_link("veth", own.lower(), mtu, "", names["host"], names["pair"])
     for link in (outer, inner):
         link.update(owner=call.container_id, network=call.name, born=link["mac"])
     host["links"][names["host"]], space["links"][call.ifname] = outer, inner
-    if call.breach("down-link"):
-        inner["up"] = False
-    if call.breach("stray-link"):
-        stray = "stray" + names["host"][4:]
-        host["links"][stray] = _link("veth", mac_of(stray), mtu, "", "", "")
-    _addresses(call, space, inner, given)
+    inner["addresses"] += [ip["address"] for ip in given.get("ips", ())]
+    space["routes"] += _routes(call, given)
     if call.config.get("ipMasq"):
         host["rules"] += masquerade(call, given)
-    return _result(
-        call,
-        given,
-        [
-            (bridge, host["links"][bridge], ""),
-            (names["host"], outer, ""),
-            (call.ifname, inner, call.netns),
-        ],
-    )
+    links = [
+        (bridge, host["links"][bridge], ""),
+        (names["host"], outer, ""),
+        (call.ifname, inner, call.netns),
+    ]
+    return _result(given, links)
 
 
-def _link(kind: str, mac: str, mtu: int, master: str, peer: str, pair: str) -> dict[str, Any]:
+def new_link(
+    kind: str, mac: str, mtu: int, master: str = "", peer: str = "", pair: str = ""
+) -> dict[str, Any]:
+    """A link that is up, without addresses."""
     return {
         "kind": kind,
         "mac": mac,
@@ -110,8 +103,8 @@ def _link(kind: str, mac: str, mtu: int, master: str, peer: str, pair: str) -> d
 
 def _bridge(call: Call, host: Any, name: str, mtu: int, given: Inner) -> None:
     if name not in host["links"]:
-        made = _link("bridge", mac_of("bridge", name), mtu, "", "", "")
-        host["links"][name] = {**made, "owner": "interface plugin"}
+        bridge = new_link("bridge", mac_of("bridge", name), mtu)
+        host["links"][name] = {**bridge, "owner": "interface plugin"}
     if call.config.get("isGateway") or call.config.get("isDefaultGateway"):
         link = host["links"][name]
         for ip in given.get("ips", ()):
@@ -121,29 +114,24 @@ def _bridge(call: Call, host: Any, name: str, mtu: int, given: Inner) -> None:
                 host["routes"].append({"dst": network_of(gateway), "gw": "", "dev": name})
 
 
-def _addresses(call: Call, space: Any, link: Any, given: Inner) -> None:
-    routes = []
-    for ip in given.get("ips", ()):
-        if not call.breach("missing-address"):
-            link["addresses"].append(ip["address"])
-        routes.append({"dst": network_of(ip["address"]), "gw": "", "dev": call.ifname})
-    for route in [] if call.breach("missing-route") else given.get("routes", ()):
-        made = {
-            "dst": route["dst"],
-            "gw": route.get("gw") or _gateway(given, route["dst"]),
-            "dev": call.ifname,
-        }
+def _routes(call: Call, given: Inner) -> list[dict[str, Any]]:
+    """The routes to the networks of the addresses and those that IPAM gave. Raises CniError."""
+    routes: list[dict[str, Any]] = [
+        {"dst": network_of(ip["address"]), "gw": "", "dev": call.ifname}
+        for ip in given.get("ips", ())
+    ]
+    for route in given.get("routes", ()):
         if route.get("gw") and not _reachable(route["gw"], given):
             raise CniError(
                 DELEGATE,
                 f"no route to {route['dst']} via {route['gw']}: no address of {call.ifname} "
                 "is in the network of that gateway",
             )
-        for name in ("mtu", "advmss", "priority", "table", "scope"):
-            if route.get(name):
-                made[name] = route[name]
-        routes.append(made)
-    space["routes"] += routes
+        gateway = route.get("gw") or _gateway(given, route["dst"])
+        names = ("mtu", "advmss", "priority", "table", "scope")
+        attributes = {name: route[name] for name in names if route.get(name)}
+        routes.append({"dst": route["dst"], "gw": gateway, "dev": call.ifname, **attributes})
+    return routes
 
 
 def _reachable(gateway: str, given: Inner) -> bool:
@@ -158,8 +146,8 @@ def _reachable(gateway: str, given: Inner) -> bool:
 
 def _gateway(given: Inner, dst: str) -> str:
     ips = [ip for ip in given.get("ips", ()) if same_family(ip["address"], dst)]
-    of = [ip.get("gateway") or "" for ip in ips]
-    return of[0] if of else ""
+    gateways = [ip.get("gateway") or "" for ip in ips]
+    return gateways[0] if gateways else ""
 
 
 def masquerade(call: Call, given: Inner) -> list[str]:
@@ -170,30 +158,20 @@ def masquerade(call: Call, given: Inner) -> list[str]:
     ]
 
 
-def _result(call: Call, given: Inner, links: list[tuple[str, Any, str]]) -> Inner:
-    found: Inner = {**given, "interfaces": []}
+def _result(given: Inner, links: list[tuple[str, Any, str]]) -> Inner:
+    result: Inner = {**given, "interfaces": []}
     for name, link, sandbox in links:
         entry = {"name": name, "mac": link["mac"], "mtu": link["mtu"]}
-        if sandbox or call.breach("host-sandbox"):
-            entry["sandbox"] = sandbox or call.netns
-            entry["mac"] = mac_of("wrong") if call.breach("wrong-mac") else link["mac"]
-            entry["mtu"] = link["mtu"] + (100 if call.breach("wrong-mtu") else 0)
-        found["interfaces"].append(entry)
-    for ip in found.get("ips", ()):
+        result["interfaces"].append({**entry, "sandbox": sandbox} if sandbox else entry)
+    for ip in result.get("ips", ()):
         ip["interface"] = len(links) - 1
-    return found
+    return result
 
 
 def detach(call: Call, state: dict[str, Any]) -> None:
     """Removes what `attach` made and nothing else; all of it may be gone already."""
     host: Any = kernel.namespace(state, kernel.HOST)
-    space = kernel.namespace(state, call.netns) if call.netns else None
-    link = (space or {"links": {}})["links"].get(call.ifname)
-    if not call.breach("forget-link"):
-        ours = link and link.get("owner") == call.container_id
-        if space and (ours or call.breach("del-foreign-link")):
-            kernel.remove_link(state, space, call.ifname)
-        kernel.remove_link(state, host, host_name(call))
+    remove_ends(call, state)
     key = [call.name, call.container_id, call.ifname]
     host["rules"] = [
         rule
@@ -201,6 +179,23 @@ def detach(call: Call, state: dict[str, Any]) -> None:
         if rule.split()[0] != "masquerade" or rule.split()[1:4] != key
     ]
     tidy(state)
+
+
+@step
+def remove_ends(call: Call, state: dict[str, Any]) -> None:
+    """Removes both ends of the pair, the inner one if it is the attachment's."""
+    space = spaces.inside(call, state)
+    link = (space or {"links": {}})["links"].get(call.ifname)
+    if link is not None and is_ours(call, link):
+        kernel.remove_link(state, space, call.ifname)
+    host: Any = kernel.namespace(state, kernel.HOST)
+    kernel.remove_link(state, host, host_name(call))
+
+
+@step
+def is_ours(call: Call, link: Inner) -> bool:
+    """Whether a link in the container was made for this attachment."""
+    return bool(link.get("owner") == call.container_id)
 
 
 def tidy(state: dict[str, Any]) -> None:
@@ -228,10 +223,10 @@ def stale(
     call: Call, state: dict[str, Any], valid: set[tuple[str, str]]
 ) -> list[tuple[dict[str, Any], str]]:
     """(namespace, link) of this network's attachments that are not among the valid ones."""
-    found = []
+    attachments = []
     for key, space in state["namespaces"].items():
         for name, link in space["links"].items():
             ifname = link["peer"] if key == kernel.HOST else name
             if link.get("network") == call.name and (link["owner"], ifname) not in valid:
-                found.append((space, name))
-    return found
+                attachments.append((space, name))
+    return attachments

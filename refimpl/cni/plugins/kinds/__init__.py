@@ -1,0 +1,1 @@
+"""What each kind of fake plugin does: interface, hostlocal, chained, delegating, recorder."""
