@@ -35,26 +35,6 @@ KNOWN: tuple[Knot, ...] = (
             "conformance.deviceplugin.plugins.target",
         }
     ),
-    frozenset(
-        {
-            "refimpl.cni.plugins.answer",
-            "refimpl.cni.plugins.chained",
-            "refimpl.cni.plugins.checks",
-            "refimpl.cni.plugins.delegate",
-            "refimpl.cni.plugins.delegating",
-            "refimpl.cni.plugins.entry",
-            "refimpl.cni.plugins.hostlocal",
-            "refimpl.cni.plugins.interface",
-            "refimpl.cni.plugins.links",
-            "refimpl.cni.plugins.process",
-            "refimpl.cni.plugins.recorder",
-            "refimpl.cni.plugins.request",
-            "refimpl.cni.plugins.requested",
-            "refimpl.cni.plugins.rules",
-            "refimpl.cni.plugins.spaces",
-            "refimpl.cni.plugins.store",
-        }
-    ),
 )
 """Knots that are still to be undone: theirs are the only circles that do not fail."""
 
