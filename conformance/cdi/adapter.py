@@ -1,4 +1,4 @@
-"""A library behind an adapter of its own; see engine.lines and implementation."""
+"""A library behind an adapter of its own, which speaks as engine.lines says."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class LibraryAdapter:
         self.command = list(command)
         self._lines = Lines(command)
         try:
-            told = self._lines.hello()
-            self.name, self.version = str(told["name"]), str(told["version"])
-            self.features = frozenset(told.get("features") or ())
+            hello = self._lines.hello()
+            self.name, self.version = str(hello["name"]), str(hello["version"])
+            self.features = frozenset(hello.get("features") or ())
             if strange := self.features - EVERY:
                 raise BadOption(
                     f"{self.name}: feature {', '.join(sorted(strange))}: there are {sorted(EVERY)}"
@@ -30,15 +30,15 @@ class LibraryAdapter:
             raise
 
     def answer(self, act: str, request: Message) -> Message:
-        """See Implementation."""
+        """The reply to one act; raises Gone where the adapter died over it."""
         return self._lines.answer(act, request)
 
     def resident(self) -> int:
-        """See Implementation."""
+        """The memory of the adapter, in bytes; 0 where that cannot be seen."""
         return process.resident(self._lines.pid) if self._lines.pid else 0
 
     def lost(self) -> Loss | None:
-        """See Target."""
+        """How it died since the last look; its next act starts it again."""
         died, self._lines.died = self._lines.died, ""
         return Loss(died, revived=True) if died else None
 
@@ -47,5 +47,5 @@ class LibraryAdapter:
         return spoken(self.command, opened, act, request)
 
     def close(self) -> None:
-        """See Implementation."""
+        """Ends the adapter."""
         self._lines.close()

@@ -33,11 +33,11 @@ def document(
     """A sound document with one device; `edits` are its edits, `device` and `members` add to the
     device and to the whole, `spec` are the edits of the whole.
     """
-    found = {"env": ["REFIMPL_DEVICE=" + name]} if edits is None else edits
+    own = {"env": ["REFIMPL_DEVICE=" + name]} if edits is None else edits
     whole = {
         "cdiVersion": version,
         "kind": kind,
-        "devices": [{"name": name, "containerEdits": found, **(device or {})}],
+        "devices": [{"name": name, "containerEdits": own, **(device or {})}],
     }
     return {**whole, **({"containerEdits": spec} if spec is not None else {}), **members}
 
@@ -61,14 +61,14 @@ def hook(path: str, stage: str = "createRuntime", **members: Any) -> Document:
 
 def variables(config: Document, prefix: str = "REFIMPL_") -> list[str]:
     """The variables of a config with that prefix, in order."""
-    found = (config.get("process") or {}).get("env") or []
-    return [each for each in found if each.startswith(prefix)]
+    environment = (config.get("process") or {}).get("env") or []
+    return [each for each in environment if each.startswith(prefix)]
 
 
 def hooks(config: Document, stage: str = "createRuntime") -> list[str]:
     """The paths of the suite's hooks at a stage."""
-    found = (config.get("hooks") or {}).get(stage) or []
-    return [each["path"] for each in found if each["path"].startswith("/opt/refimpl")]
+    entries = (config.get("hooks") or {}).get(stage) or []
+    return [each["path"] for each in entries if each["path"].startswith("/opt/refimpl")]
 
 
 def with_linux(**members: Any) -> Document:

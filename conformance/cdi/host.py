@@ -16,6 +16,7 @@ import attrs
 from conformance.cdi.documents import OCI, document
 from conformance.engine.ledger.entries import FILE, FOLDER
 from conformance.engine.lines import Message
+from conformance.engine.needs import Feature
 from conformance.engine.scope import CaseScope
 from conformance.engine.verdict import Broken, expect
 from refimpl.documents import yaml
@@ -71,7 +72,7 @@ class CdiHost:
         self._own = not target.directories
         self.directories = [Path(each) for each in target.directories]
         if self._own:
-            self.directories = [self.made("0"), self.made("1")]
+            self.directories = [self.directory("0"), self.directory("1")]
         self._opened: tuple[int, tuple[Path, ...], bool] | None = None
 
     # Files
@@ -98,14 +99,16 @@ class CdiHost:
         self.target.wrote(path, data)
         return path
 
-    def made(self, name: str) -> Path:
+    def directory(self, name: str) -> Path:
         """A directory more, beside the two."""
         path = self.folder / name
         path.mkdir()
         return path
 
     def define(self, name: str = "a", directory: int = -1, **members: Any) -> str:
-        """A sound file with one device of that name; its qualified name. See `document`."""
+        """A sound file with one device of that name; its qualified name.
+
+        members: those of `document`."""
         self.write(f"{name}.json", document(kind=self.kind, name=name, **members), directory)
         return self.called(name)
 
@@ -120,8 +123,8 @@ class CdiHost:
         self.close()
         number = self.target.next_cache()
         self._opened = (number, directories or tuple(self.directories), watched)
-        asked = [str(each) for each in self._opened[1]]
-        reply = self._ask("open", directories=asked, watched=watched)
+        names = [str(each) for each in self._opened[1]]
+        reply = self._ask("open", directories=names, watched=watched)
         expect("error" not in reply, "a cache can be opened", wanted="no error", got=reply)
 
     def load(self) -> Loaded:
@@ -156,16 +159,16 @@ class CdiHost:
 
     def inject(self, *names: str, config: Config | None = None) -> Config:
         """The config with the devices; raises Broken where that is refused."""
-        found = self.try_inject(*names, config=config)
-        if found.error or found.config is None:
-            raise Broken("these devices can be injected", "a config", found.error)
-        return found.config
+        injected = self.try_inject(*names, config=config)
+        if injected.error or injected.config is None:
+            raise Broken("these devices can be injected", "a config", injected.error)
+        return injected.config
 
     def create(self, *names: str, annotations: Mapping[str, str] | None = None) -> Injected:
         """A container with devices requested by field and by annotations."""
         given = copy.deepcopy(OCI)
-        asked = {"config": given, "devices": list(names), "annotations": dict(annotations or {})}
-        return _injected(self._ask("create", **asked))
+        request = {"config": given, "devices": list(names), "annotations": dict(annotations or {})}
+        return _injected(self._ask("create", **request))
 
     def ask(self, act: str, **request: Any) -> Message:
         """An act that no cache is needed for."""
@@ -177,9 +180,9 @@ class CdiHost:
             self._ask("close")
             self._opened = None
 
-    def can(self, feature: str) -> bool:
-        """Whether the implementation has a feature."""
-        return feature in self.target.implementation.features
+    def can(self, need: Feature) -> bool:
+        """Whether the implementation has a feature that not all of a case needs."""
+        return need.unmet(self.target) is None
 
     def rendered(self, content: Mapping[str, Any]) -> Any:
         """The document in the file that the implementation writes of one; raises Broken."""

@@ -73,7 +73,7 @@ class Implementation(Protocol):
         """How much memory it takes now, in bytes; 0 where that cannot be seen."""
 
     def lost(self) -> Loss | None:
-        """What happened since the last look, if it died; see Target."""
+        """How it died since the last look, None where it did not."""
 
     def repeat(self, opened: Message | None, act: str, request: Message, /) -> str:
         """One shell line that does the act without us, in a cache that was opened like that."""
@@ -106,16 +106,16 @@ class Act:
 
     @property
     def rpc(self) -> str:
-        """See Record."""
+        """The act."""
         return self.act
 
     @property
     def code(self) -> ActEnding:
-        """See Record."""
+        """How it ended."""
         return ActEnding("error" if "error" in self.reply else "ok")
 
     def to_dict(self) -> dict[str, Any]:
-        """See Record."""
+        """JSON values under the keys of a journal line; documents that are long are cut."""
         return {
             "seq": self.seq,
             "time": self.time,
@@ -159,7 +159,7 @@ class Recorded:
 def spoken(command: Sequence[str], opened: Message | None, act: str, request: Message) -> str:
     """The shell line that says an act to an adapter."""
     acts = [("open", opened)] if opened and act != "open" else []
-    lines = [json.dumps({"act": name, **said}) for name, said in (*acts, (act, request))]
+    lines = [json.dumps({"act": name, **message}) for name, message in (*acts, (act, request))]
     return f"printf '%s\\n' {shlex.join(lines)} | {shlex.join(command)}"
 
 

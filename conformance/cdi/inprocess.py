@@ -59,26 +59,26 @@ class InProcess:
             mutant.fake = self
 
     def answer(self, act: str, request: Message) -> Message:
-        """See Implementation."""
+        """The reply of our library, bent by the mutant."""
         proceed: Callable[[Message], Message] = functools.partial(self._answer, act)
         reply: Message = bent(self._mutant, act, proceed)(request)
         return reply
 
     def resident(self) -> int:
-        """See Implementation: that of this process."""
+        """The memory of this process, in bytes."""
         return process.resident(os.getpid())
 
     def lost(self) -> Loss | None:
-        """See Implementation: it lives as long as we do."""
+        """None: it lives as long as we do."""
         return None
 
     def repeat(self, opened: Message | None, act: str, request: Message) -> str:
-        """See Implementation."""
+        """The line that says the act to this module run as an adapter."""
         words = ["python", "-m", "conformance.cdi.inprocess", self.policy]
         return spoken(words, opened, act, request)
 
     def close(self) -> None:
-        """See Implementation."""
+        """Closes all caches."""
         for cache in self.caches.values():
             cache.close()
         self.caches = {}
@@ -104,13 +104,13 @@ class InProcess:
         return {"devices": list(registry.names), "errors": dict(registry.problems)}
 
     def _inject(self, request: Message) -> Message:
-        found = self.caches[request["cache"]].inject(
+        config = self.caches[request["cache"]].inject(
             request["config"],
             request["devices"],
             choices=self.choices,
             lookup=self.lookup,
         )
-        return {"config": found}
+        return {"config": config}
 
     def _create(self, request: Message) -> Message:
         names = requests.requested(request["devices"], request["annotations"])
@@ -127,8 +127,8 @@ class InProcess:
         return {}
 
     def _annotate(self, request: Message) -> Message:
-        asked = (request[name] for name in ("annotations", "plugin", "device_id", "devices"))
-        return {"annotations": requests.update(*asked)}
+        arguments = (request[name] for name in ("annotations", "plugin", "device_id", "devices"))
+        return {"annotations": requests.update(*arguments)}
 
     def _parse(self, request: Message) -> Message:
         return {"devices": requests.parse(request["annotations"])[1]}

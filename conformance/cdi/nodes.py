@@ -28,11 +28,11 @@ class RealNodes:
     """Made by the kernel, which takes root; a FIFO does not."""
 
     def why_not(self) -> str:
-        """See Nodes."""
+        """Why this process can make no node, "" where it can; tried once."""
         return _tried()
 
     def make(self, path: Path, kind: str, major: int = 0, minor: int = 0) -> None:
-        """See Nodes."""
+        """By mknod, in the place of what was there; mode 0640. Raises OSError."""
         path.unlink(missing_ok=True)
         os.mknod(path, _KINDS[kind] | 0o640, os.makedev(major, minor))
         path.chmod(0o640)
@@ -45,11 +45,11 @@ class FakeNodes:
         self._made: dict[str, HostNode] = {}
 
     def why_not(self) -> str:
-        """See Nodes."""
+        """Empty: it takes nothing to believe in one."""
         return ""
 
     def make(self, path: Path, kind: str, major: int = 0, minor: int = 0) -> None:
-        """See Nodes."""
+        """Remembers it; nothing is there."""
         self._made[str(path)] = HostNode(kind, major, minor, 0o640)
 
     def lookup(self, path: str) -> HostNode:

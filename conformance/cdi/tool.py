@@ -53,7 +53,7 @@ class Tool:
             raise Unreachable(f"{path}: {error}") from error
 
     def answer(self, act: str, request: Message) -> Message:
-        """See Implementation."""
+        """The reply to one act, each a process or none; raises Gone."""
         try:
             if act == "open":
                 self._opened[request["cache"]] = request["directories"]
@@ -67,16 +67,16 @@ class Tool:
         return {}
 
     def resident(self) -> int:
-        """See Implementation: it is gone after each act."""
+        """0: it is gone after each act."""
         return 0
 
     def lost(self) -> Loss | None:
-        """See Implementation."""
+        """How a process of it died since the last look; the next act has a new one."""
         died, self._died = self._died, ""
         return Loss(died, revived=True) if died else None
 
     def repeat(self, opened: Message | None, act: str, request: Message) -> str:
-        """See Implementation: the sub-command, in the namespace that it takes."""
+        """The sub-command, in the namespace that it takes."""
         script = _BIND + (_INJECT if act == "inject" else _LOAD)
         words: list[str] = [str(self.path)]
         if act == "inject":
@@ -84,16 +84,16 @@ class Tool:
         return shlex.join(self._command(script, (opened or {}).get("directories", []), *words))
 
     def close(self) -> None:
-        """See Implementation."""
+        """Removes the folder of its configs."""
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _load(self, directories: list[str]) -> Message:
-        told, _, listed = self._run(_LOAD, directories, str(self.path)).partition("\n---\n")
+        printed, _, listed = self._run(_LOAD, directories, str(self.path)).partition("\n---\n")
         errors: dict[str, list[str]] = {}
         about: list[str] = []
-        for line in told.splitlines():
-            if found := _FILE.match(line):
-                about = errors.setdefault(_real(found[1], directories), [])
+        for line in printed.splitlines():
+            if file := _FILE.match(line):
+                about = errors.setdefault(_real(file[1], directories), [])
             elif about or errors:
                 about.append(line.strip())
         return {"devices": _DEVICE.findall(listed), "errors": errors}
@@ -102,8 +102,8 @@ class Tool:
         config = self._folder / "config.json"
         config.write_text(json.dumps(request["config"]))
         words = [str(self.path), "inject", "-o", "json", str(config), *request["devices"]]
-        said = self._run(_INJECT, directories, *words)
-        head, _, text = said.partition("Updated OCI Spec:\n")
+        printed = self._run(_INJECT, directories, *words)
+        head, _, text = printed.partition("Updated OCI Spec:\n")
         return {"config": json.loads(text)} if text else {"error": head.strip()}
 
     def _run(self, script: str, directories: list[str], *words: str) -> str:
@@ -115,9 +115,9 @@ class Tool:
             )
         except subprocess.TimeoutExpired as error:
             raise Gone(f"no end within {error.timeout:g} s") from error
-        said = " ".join(done.stderr.split())
-        if done.returncode > 1 or (said and not done.stdout):
-            raise Gone(f"exit {done.returncode}; {said[:300]}")
+        errors = " ".join(done.stderr.split())
+        if done.returncode > 1 or (errors and not done.stdout):
+            raise Gone(f"exit {done.returncode}; {errors[:300]}")
         return done.stdout
 
     def _command(self, script: str, directories: list[str], *words: str) -> list[str]:

@@ -8,7 +8,7 @@ import pytest
 
 from conformance.cni.needs import RUNTIME_NETNS
 from conformance.cni.plugins.plugin import PluginUnderTest
-from conformance.cni.runtimes.bench import RuntimeUnderTest
+from conformance.cni.runtimes.runtime import RuntimeUnderTest
 from conformance.engine.case import case_of
 from conformance.engine.session import judge_of
 
@@ -43,4 +43,4 @@ def runtime(request: pytest.FixtureRequest, cni: CniTarget) -> RuntimeUnderTest:
     case = case_of(request.function)
     if case and RUNTIME_NETNS in case.needs:
         cni.bench.subject.enter()
-    return cni.bench.runtime(judge_of(request.config).scope)
+    return RuntimeUnderTest(cni.bench, judge_of(request.config).scope)

@@ -68,8 +68,8 @@ def results(
     version: str, *, ipam: bool = False, unknown: bool = True, sandboxes: Sequence[str] = ()
 ) -> SearchStrategy[Result]:
     """Valid results of that version; the arguments are those of `documents`."""
-    made = documents(version, ipam=ipam, unknown=unknown, sandboxes=sandboxes)
-    return made.map(lambda value: decode(value, version, ipam=ipam))
+    generated = documents(version, ipam=ipam, unknown=unknown, sandboxes=sandboxes)
+    return generated.map(lambda value: decode(value, version, ipam=ipam))
 
 
 @st.composite
@@ -86,17 +86,17 @@ def documents(
     `ipam`: abbreviated ones. `unknown`: some members that no version defines, on every level.
     `sandboxes`: the values that `sandbox` may have; it may also be absent.
     """
-    made: Document = {"cniVersion": version}
+    document: Document = {"cniVersion": version}
     if "ip4" in members("result", version):
-        made |= draw(_families(version, unknown))
+        document |= draw(_families(version, unknown))
     else:
         count = 0 if ipam else draw(st.integers(0, 3))
         interface = _interface(version, unknown, tuple(sandboxes) or ("/run/netns/blue",))
-        made["interfaces"] = [draw(interface) for _ in range(count)]
-        made["ips"] = draw(st.lists(_address(version, unknown, count), max_size=3))
-        made["routes"] = draw(st.lists(_route(version, unknown), max_size=3))
-    made["dns"] = draw(_dns(unknown))
-    filled = {name: inner for name, inner in made.items() if inner not in ([], {})}
+        document["interfaces"] = [draw(interface) for _ in range(count)]
+        document["ips"] = draw(st.lists(_address(version, unknown, count), max_size=3))
+        document["routes"] = draw(st.lists(_route(version, unknown), max_size=3))
+    document["dns"] = draw(_dns(unknown))
+    filled = {name: inner for name, inner in document.items() if inner not in ([], {})}
     return filled | draw(_object({}, {}, unknown))
 
 
@@ -183,9 +183,9 @@ def _address(version: str, unknown: bool, interfaces: int) -> SearchStrategy[Doc
     versioned = "version" in members("address", version)
     kinds = []
     for number, cidrs in ((4, _cidrs(4)), (6, _cidrs(6)), (4, _mapped())):
-        told = {"version": st.just(str(number))} if versioned else {}
+        family = {"version": st.just(str(number))} if versioned else {}
         optional = {"gateway": _ips(number), **index}
-        kinds.append(_object({**told, "address": cidrs}, optional, unknown))
+        kinds.append(_object({**family, "address": cidrs}, optional, unknown))
     return st.one_of(kinds)
 
 
@@ -196,7 +196,8 @@ def _route(
     uint = st.integers(1, 2**32 - 1)
     optional: dict[str, SearchStrategy[object]] = {"mtu": uint, "advmss": uint, "priority": uint}
     optional |= {"table": st.integers(0, 2**32 - 1), "scope": st.sampled_from([0, 200, 253, 254])}
-    defined = {name: made for name, made in optional.items() if name in members("route", version)}
+    known = members("route", version)
+    defined = {name: values for name, values in optional.items() if name in known}
     kinds = []
     for number in numbers:
         dst = _cidrs(number).map(lambda text: str(ip_network(text, strict=False)))
@@ -213,9 +214,8 @@ def _interface(version: str, unknown: bool, sandboxes: tuple[str, ...]) -> Searc
         "socketPath": st.just("/run/acme/eth0.sock"),
         "pciID": st.just("0000:3b:02.1"),
     }
-    defined = {
-        name: made for name, made in optional.items() if name in members("interface", version)
-    }
+    known = members("interface", version)
+    defined = {name: values for name, values in optional.items() if name in known}
     return _object({"name": ifnames()}, defined, unknown)
 
 

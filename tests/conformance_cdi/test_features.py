@@ -13,7 +13,11 @@ from refimpl.documents import json as documents
 def test_every_feature_of_the_library_is_there() -> None:
     """What came later to the one has to come to the other."""
     listed = {
-        (feature.since, feature.what) for found in versions.FEATURES.values() for feature in found
+        (each.since, each.what)
+        for features in versions.FEATURES.values()
+        for each in features
+        for features in versions.FEATURES.values()
+        for feature in features
     }
     ours = {(feature.since, feature.label) for feature in FEATURES}
     assert ours == listed

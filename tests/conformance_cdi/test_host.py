@@ -92,6 +92,6 @@ def test_all_variants_are_judged_before_the_finding(opened: Opener, scope: CaseS
 def test_what_is_injected_into_stays_as_it_was(opened: Opener, scope: CaseScope) -> None:
     """The next injection starts from the same."""
     host = CdiHost(opened(), scope)
-    found = host.inject(host.define())
-    assert found != OCI
+    config = host.inject(host.define())
+    assert config != OCI
     assert variables(OCI) == []

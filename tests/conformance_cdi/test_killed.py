@@ -42,9 +42,9 @@ def test_a_sweep_removes_what_killed_runs_left_and_nothing_else(
         killed(SCRIPT, cri.target, "one", str(folder))
         with running(SCRIPT, cri.target, "two", str(folder)):
             assert len(cri.pods) == 2
-            said, failed = sweep.sweep(options)
-            assert not failed, said
-            assert [line for line in said if line.endswith("left alone, its run is still going")]
+            lines, failed = sweep.sweep(options)
+            assert not failed, lines
+            assert [line for line in lines if line.endswith("left alone, its run is still going")]
             names = sorted(path.name for path in folder.iterdir())
             assert names == ["case1.two.example-a.json", "theirs.json"]
             assert len(cri.pods) == 1

@@ -88,8 +88,8 @@ def test_whole_documents_can_be_rejected(tmp_path: Path) -> None:
 
 def test_edits_are_misread_wherever_they_are(tmp_path: Path) -> None:
     """Those of the file and those of its devices."""
-    made = document(edits={"env": ["A=b"]}, spec={"env": ["C=d"]})
-    (tmp_path / "x.json").write_text(json.dumps(made))
+    both = document(edits={"env": ["A=b"]}, spec={"env": ["C=d"]})
+    (tmp_path / "x.json").write_text(json.dumps(both))
     loaded(Forgets(), tmp_path)
     assert [dict(each) for each in edits(json.loads((tmp_path / "x.json").read_text()))] == [{}, {}]
 

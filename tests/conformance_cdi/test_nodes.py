@@ -16,8 +16,8 @@ def test_our_own_library_believes_in_nodes_that_are_not_there(tmp_path: Path) ->
     """Others are looked up."""
     nodes = FakeNodes()
     nodes.make(tmp_path / "node", "c", 240, 1)
-    found = nodes.lookup(str(tmp_path / "node"))
-    assert (found.type, found.major, found.minor) == ("c", 240, 1)
+    node = nodes.lookup(str(tmp_path / "node"))
+    assert (node.type, node.major, node.minor) == ("c", 240, 1)
     assert nodes.lookup("/dev/null").major == 1
     with pytest.raises(FileNotFoundError):
         nodes.lookup(str(tmp_path / "none"))
@@ -31,9 +31,9 @@ def test_real_nodes_are_made_or_the_reason_is_told(tmp_path: Path) -> None:
         return
     for minor in (1, 2):
         nodes.make(path, "c", 240, minor)
-        found = path.stat()
-        assert stat.S_ISCHR(found.st_mode)
-        assert os.minor(found.st_rdev) == minor
+        node = path.stat()
+        assert stat.S_ISCHR(node.st_mode)
+        assert os.minor(node.st_rdev) == minor
 
 
 def test_a_long_document_is_cut_in_a_report() -> None:

@@ -68,10 +68,10 @@ class FakeRuntime:
         field = [each.name for each in config.CDI_devices]
         try:
             names = requested(field, config.annotations)
-            made = self._cache.inject(whole, names)
+            injected = self._cache.inject(whole, names)
         except (cdi.Unresolved, cdi.InjectError) as error:
             raise Refused(Code.UNKNOWN, str(error)) from error
-        return pb.CreateContainerResponse(container_id=self._new("container", made))
+        return pb.CreateContainerResponse(container_id=self._new("container", injected))
 
     def ContainerStatus(self, request: Any, _call: Any) -> Any:
         """Verbose."""
@@ -90,12 +90,12 @@ def fake(tmp_path: Path) -> Iterator[FakeRuntime]:
     """It serves at cri.sock in tmp_path."""
     directory = tmp_path / "cdi"
     directory.mkdir()
-    made = FakeRuntime(directory)
+    config = FakeRuntime(directory)
     named = pb.DESCRIPTOR.services_by_name
-    services = {named["RuntimeService"]: made, named["ImageService"]: made}
+    services = {named["RuntimeService"]: config, named["ImageService"]: config}
     server = Server(services, journal=Journal(), faults=Faults())
     server.start(Endpoint.parse(f"unix://{tmp_path}/cri.sock"))
-    yield made
+    yield config
     server.stop()
 
 
@@ -114,11 +114,11 @@ def test_a_container_shows_what_was_injected(fake: FakeRuntime, tmp_path: Path) 
     env = ["PATH=/bin", "REFIMPL_DEVICE=a"]
     reply = runtime.answer("inject", {"config": OCI, "devices": [name]})
     assert reply["config"]["process"]["env"] == env
-    asked = {"config": OCI, "devices": [], "annotations": {"cdi.k8s.io/v_a": name}}
-    assert runtime.answer("create", asked)["config"]["process"]["env"] == env
+    request = {"config": OCI, "devices": [], "annotations": {"cdi.k8s.io/v_a": name}}
+    assert runtime.answer("create", request)["config"]["process"]["env"] == env
     assert list(fake.left) == ["pod1"]
     assert [each.name for each in (tmp_path / "cdi").iterdir()] == ["a.json"]
-    assert "crictl" in runtime.repeat(None, "inject", asked)
+    assert "crictl" in runtime.repeat(None, "inject", request)
     runtime.close()
     assert fake.left == {}
 

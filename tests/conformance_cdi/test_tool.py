@@ -46,9 +46,9 @@ def tool(tmp_path: Path) -> Iterator[Tool]:
     path = tmp_path / "cdi"
     path.write_text(SCRIPT)
     path.chmod(0o755)
-    found = Tool(path)
-    yield found
-    found.close()
+    tool = Tool(path)
+    yield tool
+    tool.close()
 
 
 def _directories(tmp_path: Path) -> list[str]:

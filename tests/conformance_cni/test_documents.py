@@ -66,10 +66,10 @@ def grave(documents: Documents) -> set[str]:
 
 def test_every_row_has_its_case() -> None:
     """Forty rules, and each names where it is written."""
-    found = cases.found("cni")
+    listed = cases.found("cni")
     assert len(ROWS) == 40
-    assert [row for row in ROWS if row not in found] == []
-    assert all(len(found[row].case.why) > 40 for row in ROWS)
+    assert [row for row in ROWS if row not in listed] == []
+    assert all(len(listed[row].case.why) > 40 for row in ROWS)
 
 
 def test_the_level_of_every_case_is_that_of_its_row() -> None:
@@ -77,10 +77,10 @@ def test_the_level_of_every_case_is_that_of_its_row() -> None:
     softer findings of such a row are warnings.
     """
     levels = {"M": "MUST", "S": "SHOULD", "P": "SHOULD", "I": "MAY"}
-    found = cases.found("cni")
+    listed = cases.found("cni")
     rows = catalogue.rows("cni")
     wrong = [
-        row for row in ROWS if found[row].case.level.name != levels[str(rows[row]["level"])[0]]
+        row for row in ROWS if listed[row].case.level.name != levels[str(rows[row]["level"])[0]]
     ]
     assert wrong == []
 
@@ -148,11 +148,11 @@ def test_of_many_documents_some_are_drawn_by_the_seed(written: Written) -> None:
 def test_a_finding_says_where_what_and_what_to_do(written: Written) -> None:
     """In the words of lint, the file as seen from the directory."""
     document = '{"cniVersion": "1.0.0",\n "name": "a b", "plugins": [{"type": "bridge"}]}'
-    told = broken(Documents(written({"10-net.conflist": document})), "CNI-CFG-002")
-    assert told.rule.startswith("10-net.conflist:2:10: \"name\" is the string 'a b'")
-    assert told.wanted.startswith("give a name of letters")
-    assert told.wanted.endswith("(CNI 1.1, configuration format: name)")
-    assert told.got == "1 error: a runtime or a plugin fails over it"
+    outcomes = broken(Documents(written({"10-net.conflist": document})), "CNI-CFG-002")
+    assert outcomes.rule.startswith("10-net.conflist:2:10: \"name\" is the string 'a b'")
+    assert outcomes.wanted.startswith("give a name of letters")
+    assert outcomes.wanted.endswith("(CNI 1.1, configuration format: name)")
+    assert outcomes.got == "1 error: a runtime or a plugin fails over it"
 
 
 def test_one_thing_to_do_is_said_once_and_several_by_their_places(written: Written) -> None:
@@ -286,12 +286,12 @@ def test_the_suite_judges_a_directory(written: Written) -> None:
     )
     verdicts = matrix.judge("cni", f"dir:{folder}")
     assert sorted(verdicts.outcomes) == ROWS
-    told = {
-        outcome: sorted(row for row, found in verdicts.outcomes.items() if found == outcome)
+    outcomes = {
+        outcome: sorted(row for row, listed in verdicts.outcomes.items() if listed == outcome)
         for outcome in OUTCOMES
         if outcome != "pass"
     }
-    assert {outcome: rows for outcome, rows in told.items() if rows} == {
+    assert {outcome: rows for outcome, rows in outcomes.items() if rows} == {
         "fail": ["CNI-CFG-028"],
         "warn": ["CNI-CFG-033"],
         "skip": ["CNI-CFG-016"],

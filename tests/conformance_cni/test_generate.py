@@ -51,8 +51,8 @@ def test_every_member_of_a_version_is_generated(version: str) -> None:
 )
 def test_every_member_of_an_element_is_generated(name: str, shape: str) -> None:
     """At the latest version, and unknown ones beside them."""
-    made = drawn(generate.documents(LATEST))
-    names = {inner for element in elements(made, name) for inner in element}
+    document = drawn(generate.documents(LATEST))
+    names = {inner for element in elements(document, name) for inner in element}
     assert names > members(shape, LATEST).keys()
 
 

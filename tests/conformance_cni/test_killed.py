@@ -19,6 +19,7 @@ from tests.engine.scripted_cri import ScriptedCri, killed, running
 SCRIPT = """
 import sys
 from conformance.cni.opening import open_target
+from conformance.cni.runtimes.runtime import RuntimeUnderTest
 from conformance.engine.options import Options
 from conformance.engine.resolve import resolve
 from conformance.engine.scope import CaseScope
@@ -26,7 +27,7 @@ from conformance.engine.scope import CaseScope
 options = Options(interface="cni", target=sys.argv[1], run_id=sys.argv[2])
 target = open_target(resolve(options, "cni"))
 scope = CaseScope()
-runtime = target.bench.runtime(scope)
+runtime = RuntimeUnderTest(target.bench, scope)
 runtime.recorders.note(runtime.recorders.path("d")).mkdir()
 runtime.recorders.note(runtime.recorders.path("x"))
 runtime.recorders.install("x")
@@ -42,10 +43,10 @@ def cri(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedCri
     (tmp_path / "tmp").mkdir()
     monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)  # a run has workers of its own
-    with ScriptedCri(tmp_path) as made:
-        (made.conf_dir / "10-theirs.conflist").touch()
-        (made.bin_dir / "bridge").touch()
-        yield made
+    with ScriptedCri(tmp_path) as runtime:
+        (runtime.conf_dir / "10-theirs.conflist").touch()
+        (runtime.bin_dir / "bridge").touch()
+        yield runtime
 
 
 def options(cri: ScriptedCri) -> Options:
@@ -78,12 +79,12 @@ def test_a_sweep_removes_what_a_killed_run_left_and_nothing_else(
         cri.ending()
     assert "00-refimpl-one-1.conflist" in files(cri)
     assert "refimpl-one-d" in files(cri)
-    said, failed = sweep.sweep(options(cri), dry_run=True)
-    assert "would undo pod " in said[0]
+    text, failed = sweep.sweep(options(cri), dry_run=True)
+    assert "would undo pod " in text[0]
     assert cri.pods
-    said, failed = sweep.sweep(options(cri))
-    assert not failed, said
-    assert any(line.endswith("00-refimpl-one-1.conflist removed") for line in said)
+    text, failed = sweep.sweep(options(cri))
+    assert not failed, text
+    assert any(line.endswith("00-refimpl-one-1.conflist removed") for line in text)
     assert files(cri) == ["10-theirs.conflist", "bridge"]
     assert cri.pods == {}
     assert list((tmp_path / "tmp").iterdir()) == []
@@ -101,9 +102,9 @@ def test_a_run_that_is_still_going_is_left_alone(
         first, second = capsys.readouterr().err.splitlines()
         assert "00-refimpl-two-1.conflist: another run is using this runtime" in first
         assert "00-refimpl-one-1.conflist: a killed run left it" in second
-        said, failed = sweep.sweep(options(cri))
+        text, failed = sweep.sweep(options(cri))
         assert not failed
-        assert [line for line in said if line.endswith("left alone, its run is still going")]
+        assert [line for line in text if line.endswith("left alone, its run is still going")]
         assert files(cri) == [name for name in before if "-one-" not in name]
         assert len(cri.pods) == 1
     assert sweep.sweep(options(cri))[1] is False
@@ -118,10 +119,10 @@ def test_a_pod_that_stays_keeps_its_plugins_for_the_next_sweep(cri: ScriptedCri)
         raise OSError("busy")
 
     cri.ending = refuse
-    said, failed = sweep.sweep(options(cri))
+    text, failed = sweep.sweep(options(cri))
     assert failed
-    assert any("could not be removed: UNKNOWN: its network stays: busy" in line for line in said)
-    assert any("sweep again" in line for line in said)
+    assert any("could not be removed: UNKNOWN: its network stays: busy" in line for line in text)
+    assert any("sweep again" in line for line in text)
     assert "00-refimpl-one-1.conflist" not in files(cri)
     cri.ending = lambda: delete(cri, "refimpl-one-a")
     assert sweep.sweep(options(cri))[1] is False
@@ -144,9 +145,9 @@ def test_the_next_run_names_the_command_that_sweeps(
     place = cri.conf_dir / "00-refimpl-one-1.conflist"
     killed(SCRIPT, cri.target, "two")
     say_what_is_left(cri.conf_dir)
-    said = capsys.readouterr().err
-    assert f"{place}: a killed run left it" in said
-    assert f"by refimpl sweep cni {cri.target}" in said
+    text = capsys.readouterr().err
+    assert f"{place}: a killed run left it" in text
+    assert f"by refimpl sweep cni {cri.target}" in text
     for ledger in sweep.ledgers("cni", cri.target):
         ledger.unlink()
     say_what_is_left(cri.conf_dir)

@@ -47,8 +47,8 @@ def lacking(
     plugins = InstalledPlugins(
         subjects=[subject], executor=Processes(), host=None, no_netns=no_netns
     )
-    said = {feature: why() for feature, why in reasons(plugins).items()}
-    return {feature: reason for feature, reason in said.items() if reason}
+    every = {feature: why() for feature, why in reasons(plugins).items()}
+    return {feature: reason for feature, reason in every.items() if reason}
 
 
 def test_a_chained_plugin_lacks_what_makes_links_and_gives_addresses() -> None:
@@ -67,11 +67,11 @@ def test_a_chained_plugin_lacks_what_makes_links_and_gives_addresses() -> None:
 
 def test_an_ipam_plugin_attaches_without_namespaces() -> None:
     """It never looks into one; where its store lies may be for the plugin to choose."""
-    told = lacking("ipam", {"ipam": RANGED}, "no root", data_dir=False)
-    assert told["netns"] == "no root"
-    assert "attaches" not in told
-    assert told["local store"] == "data_dir = false: ipam.dataDir is not ours"
-    assert "ranges" not in told
+    lacks = lacking("ipam", {"ipam": RANGED}, "no root", data_dir=False)
+    assert lacks["netns"] == "no root"
+    assert "attaches" not in lacks
+    assert lacks["local store"] == "data_dir = false: ipam.dataDir is not ours"
+    assert "ranges" not in lacks
     assert lacking("interface", {}, "no root")["attaches"] == "no root"
     unranged = lacking("ipam", {"ipam": {"type": "p"}})
     assert unranged["ranges"] == "the configuration of p names no ipam.ranges"
@@ -79,10 +79,10 @@ def test_an_ipam_plugin_attaches_without_namespaces() -> None:
 
 def test_a_plugin_that_asks_a_daemon_needs_it_running() -> None:
     """The socket is named by the configuration."""
-    told = lacking("ipam", {"ipam": {"type": "dhcp", "daemonSocketPath": "/none.sock"}})
+    lacks = lacking("ipam", {"ipam": {"type": "dhcp", "daemonSocketPath": "/none.sock"}})
     reason = "nobody listens on /none.sock, where dhcp asks for addresses"
-    assert (told["served"], told["attaches"]) == (reason, reason)
-    assert "daemon" not in told
+    assert (lacks["served"], lacks["attaches"]) == (reason, reason)
+    assert "daemon" not in lacks
 
 
 def test_an_interface_may_be_there_already_or_be_moved() -> None:

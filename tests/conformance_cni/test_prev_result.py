@@ -93,12 +93,12 @@ def test_generated_results_are_valid_and_hold_the_true_one(plugin: PluginUnderTe
 
     @settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
     @given(prev_results(pod, versions))
-    def holds(made: Document) -> None:
-        version = made["cniVersion"]
+    def holds(previous: Document) -> None:
+        version = previous["cniVersion"]
         assert version in versions
-        assert contract.problems(made, version) == []
+        assert contract.problems(previous, version) == []
         for member in ("interfaces", "ips", "routes"):
             true = prev_result_of(pod, version)[member]
-            assert made[member][: len(true)] == true
+            assert previous[member][: len(true)] == true
 
     holds()

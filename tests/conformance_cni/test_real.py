@@ -20,7 +20,7 @@ class _Kernel:
         self._kinds = kinds
 
     def supports(self, kind: str) -> bool:
-        """See Host."""
+        """Whether it is one of those."""
         return kind in self._kinds
 
 

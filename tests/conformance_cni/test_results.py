@@ -11,7 +11,7 @@ from conformance.cni.cases.plugins.test_result_of_add import (
     test_a_result_has_the_version_of_the_request as _a_case,
 )
 from conformance.cni.plugins.plugin import PluginUnderTest
-from conformance.cni.plugins.results import found, has_address, link_of, nulls, shapes, told
+from conformance.cni.plugins.results import decoded, has_address, link_of, nulls, sentences, shapes
 from refimpl.cni.contract import Interface, Kind
 from refimpl.cni.host import Link
 from tests.conformance_cni.conftest import as_a_case_gets_it
@@ -32,7 +32,7 @@ def test_an_entry_leads_to_its_link(plugin: PluginUnderTest) -> None:
     """With a sandbox into the container, without one to the host, elsewhere to nothing."""
     pod = plugin.attached()
     assert pod.result is not None
-    for each in told(pod.result, plugin.newest).interfaces:
+    for each in decoded(pod.result, plugin.newest).interfaces:
         link = link_of(plugin, pod, each)
         assert link is not None
         assert link.name == each.name
@@ -65,6 +65,8 @@ def test_problems_are_chosen_by_kind_and_place() -> None:
         "cniVersion": "1.0.0",
         "ips": [{"address": "10.1.0.2/24", "gateway": "x", "version": "4"}],
     }
-    assert len(found(result, "1.0.0", (Kind.FORMAT, Kind.FOREIGN))) == 2
-    chosen = found(result, "1.0.0", (Kind.FORMAT,), lambda each: each.pointer.endswith("/gateway"))
+    assert len(sentences(result, "1.0.0", (Kind.FORMAT, Kind.FOREIGN))) == 2
+    chosen = sentences(
+        result, "1.0.0", (Kind.FORMAT,), lambda each: each.pointer.endswith("/gateway")
+    )
     assert [text.partition(":")[0] for text in chosen] == ["/ips/0/gateway"]

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from conformance.cni.runtimes.bench import Bench, RuntimeUnderTest
+from conformance.cni.runtimes.bench import Bench
 from conformance.cni.runtimes.calls import RecorderJournal
 from conformance.cni.runtimes.checks import differences, undone
 from conformance.cni.runtimes.cri import CriRuntime
 from conformance.cni.runtimes.ours import Ours
+from conformance.cni.runtimes.runtime import RuntimeUnderTest
 from conformance.cni.runtimes.subject import IDS
 from conformance.cni.settings import CniSettings
 from conformance.engine.scope import CaseScope
@@ -24,28 +25,28 @@ from refimpl.wire.client import Unreachable
 @pytest.fixture
 def bench() -> Iterator[Bench]:
     """Our strict runtime on the bench."""
-    made = Bench(Ours(), Log(), "run", CniSettings())
-    yield made
-    made.close()
+    on_bench = Bench(Ours(), Log(), "run", CniSettings())
+    yield on_bench
+    on_bench.close()
 
 
 def test_a_pod_is_seen_from_add_to_delete(bench: Bench) -> None:
     """And what was asked of the runtime stands between the calls of the plugins."""
-    runtime = bench.runtime(CaseScope())
+    runtime = RuntimeUnderTest(bench, CaseScope())
     runtime.use("a", "b")
     pod = runtime.started()
     assert runtime.ended(pod) == ""
     assert runtime.steps()[:4] == ["a ADD", "b ADD", "b DEL", "a DEL"]
-    said = [call.rpc for call in bench.log.since(0)]
-    assert said[:4] == ["a ADD", "b ADD", "fake run", "b DEL"]
+    names = [call.rpc for call in bench.log.since(0)]
+    assert names[:4] == ["a ADD", "b ADD", "fake run", "b DEL"]
 
 
 def test_a_case_sees_no_calls_of_another(bench: Bench) -> None:
     """A DEL that comes late belongs to the case whose pod it ends."""
-    first = bench.runtime(CaseScope())
+    first = RuntimeUnderTest(bench, CaseScope())
     first.use("a")
     pod = first.started()
-    second = bench.runtime(CaseScope())
+    second = RuntimeUnderTest(bench, CaseScope())
     second.use("b")
     first.stop(pod)
     second.started()
@@ -60,9 +61,9 @@ def test_what_is_recorded_once_is_not_among_the_calls_of_a_case(bench: Bench) ->
         other.started()
         return other.steps()
 
-    assert bench.runtime(CaseScope()).once("life", record) == ["a ADD"]
-    runtime = bench.runtime(CaseScope())
-    assert runtime.once("life", record) == ["a ADD"]
+    assert RuntimeUnderTest(bench, CaseScope()).once("session", record) == ["a ADD"]
+    runtime = RuntimeUnderTest(bench, CaseScope())
+    assert runtime.once("session", record) == ["a ADD"]
     assert runtime.steps() == []
     assert "a ADD" in [call.rpc for call in bench.shown]
 
@@ -75,7 +76,7 @@ def test_what_was_there_before_is_there_after_and_nothing_else() -> None:
     (subject.bin_dirs[0] / "bridge").touch()
     bench = Bench(subject, Log(), "run", CniSettings())
     scope = CaseScope()
-    runtime = bench.runtime(scope)
+    runtime = RuntimeUnderTest(bench, scope)
     runtime.write(b"{}")
     runtime.tell("a", ADD={"error": {"code": 111, "msg": "no"}})
     scope.close()
@@ -89,7 +90,7 @@ def test_what_was_there_before_is_there_after_and_nothing_else() -> None:
 def test_our_file_comes_first(bench: Bench, name: str) -> None:
     """Runtimes take the first by name."""
     (bench.subject.conf_dir / name).touch()
-    runtime = bench.runtime(CaseScope())
+    runtime = RuntimeUnderTest(bench, CaseScope())
     assert runtime.file().name < name
     assert runtime.file(1).name < runtime.file(2).name < name
 
@@ -98,7 +99,7 @@ def test_a_plugin_without_its_delete_is_told_with_all_that_happened(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A finding nobody can follow is none."""
-    runtime = bench.runtime(CaseScope())
+    runtime = RuntimeUnderTest(bench, CaseScope())
     runtime.use("a")
     pod = runtime.started()
     monkeypatch.setattr(bench.subject, "known", lambda _pod: False)
@@ -107,7 +108,7 @@ def test_a_plugin_without_its_delete_is_told_with_all_that_happened(
 
 def test_a_network_that_is_not_taken_is_told(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not as a pod without a network some lines later."""
-    runtime = bench.runtime(CaseScope())
+    runtime = RuntimeUnderTest(bench, CaseScope())
     monkeypatch.setattr(bench.subject, "loaded", lambda *_: False)
     assert not runtime.offer(runtime.network("a"), limit_s=0.01)
 
@@ -165,4 +166,4 @@ def test_an_error_while_recording_is_the_finding_of_every_case(bench: Bench) -> 
 
     for _ in range(2):
         with pytest.raises(Broken, match="rule"):
-            bench.runtime(CaseScope()).once("life", record)
+            RuntimeUnderTest(bench, CaseScope()).once("session", record)

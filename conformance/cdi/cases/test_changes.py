@@ -41,7 +41,7 @@ def test_a_file_is_seen_however_it_comes(host: CdiHost) -> None:
     """Drivers write, administrators move and link; the device has to be there either way."""
     missed = []
     for number, (label, way) in enumerate(_WAYS.items()):
-        folder, elsewhere = host.made(f"in{number}"), host.made(f"out{number}")
+        folder, elsewhere = host.directory(f"in{number}"), host.directory(f"out{number}")
         (elsewhere / "a.json").write_bytes(encoded(document()))
         host.open(folder, watched=True)
         expect(not host.load().devices, "nothing is there yet", wanted="none", got=host.load())
@@ -55,7 +55,7 @@ def test_a_file_is_seen_however_it_comes(host: CdiHost) -> None:
 @case("CDI-037", "practice: refresh", needs=_NEEDS)
 def test_what_goes_is_gone_and_what_comes_back_is_there(host: CdiHost) -> None:
     """A driver that was removed leaves no device that could be requested."""
-    folder = host.made("changing")
+    folder = host.directory("changing")
     path = host.put(folder / "a.json", document())
     host.open(folder, watched=True)
     expect(_seen(host, present=True), "a file is read", wanted=_NAME, got=host.load())
@@ -76,7 +76,7 @@ def test_what_goes_is_gone_and_what_comes_back_is_there(host: CdiHost) -> None:
 @case("CDI-038", "practice: refresh", needs=_NEEDS)
 def test_half_a_file_is_an_error_and_then_the_whole_one_counts(host: CdiHost) -> None:
     """A writer in place is seen at work; half a device must not come of it."""
-    folder = host.made("writing")
+    folder = host.directory("writing")
     path = folder / "a.json"
     whole = encoded(several("ab"))
     host.open(folder, watched=True)
@@ -104,11 +104,11 @@ def test_a_node_that_was_renumbered_has_its_new_numbers(host: CdiHost) -> None:
     for minor in (1, 2):
         host.nodes.make(node, "c", 240, minor)
         devices = (host.inject(name).get("linux") or {}).get("devices") or []
-        found = [
+        numbers = [
             (each["major"], each["minor"]) for each in devices if each["path"] == "/dev/refimpl"
         ]
         rule = "what is not given is taken from the host's node as it is now"
-        expect(found == [(240, minor)], rule, wanted=(240, minor), got=found)
+        expect(numbers == [(240, minor)], rule, wanted=(240, minor), got=numbers)
 
 
 def _seen(host: CdiHost, *, present: bool) -> bool:

@@ -28,9 +28,9 @@ def test_the_later_directory_wins(host: CdiHost) -> None:
     for directory, text in ((0, "first"), (1, "second")):
         name = _says(host, text, directory)
     host.open()
-    found = variables(host.inject(name))
+    texts = variables(host.inject(name))
     rule = "of a device in both directories the later one counts"
-    expect(found == ["REFIMPL_FROM=second"], rule, wanted="REFIMPL_FROM=second", got=found)
+    expect(texts == ["REFIMPL_FROM=second"], rule, wanted="REFIMPL_FROM=second", got=texts)
 
 
 @case("CDI-031", "practice: the Go library", needs=[LOAD, INJECT])
@@ -43,12 +43,12 @@ def test_a_device_defined_twice_in_one_directory_cannot_be_had(host: CdiHost) ->
     host.open()
     loaded = host.load()
     wanted = {host.called("b"), host.called("c")}
-    found = {each for each in loaded.devices if each.startswith(host.kind)}
+    devices = {each for each in loaded.devices if each.startswith(host.kind)}
     rule = "a device with two definitions is not there, all others are"
-    expect(found == wanted, rule, wanted=sorted(wanted), got=sorted(found))
+    expect(devices == wanted, rule, wanted=sorted(wanted), got=sorted(devices))
     silent = [path.name for path in files if not loaded.about(path)]
     expect(not silent, "the error is told of both files", wanted="two", got=f"none of {silent}")
-    if host.can(REQUEST.label):
+    if host.can(REQUEST):
         refused = host.try_inject(host.called("a"))
         expect(refused.error, "it cannot be requested", wanted="an error", got=refused.config)
     host.inject(host.called("b"), host.called("c"))
@@ -61,9 +61,9 @@ def test_the_later_directory_settles_a_conflict_in_the_earlier_one(host: CdiHost
         host.write(f"{name}.json", several("a", kind=host.kind), 0)
     name = _says(host, "second", 1)
     host.open()
-    found = variables(host.inject(name))
+    texts = variables(host.inject(name))
     rule = "a definition in the later directory counts, whatever is in the earlier one"
-    expect(found == ["REFIMPL_FROM=second"], rule, wanted="REFIMPL_FROM=second", got=found)
+    expect(texts == ["REFIMPL_FROM=second"], rule, wanted="REFIMPL_FROM=second", got=texts)
 
 
 @case("CDI-033", "practice: directories", needs=[LOAD, DIRECTORIES])
@@ -75,7 +75,7 @@ def test_a_directory_that_cannot_be_read_keeps_no_other_from_being_read(host: Cd
         bad["a file"].write_text("")
         bad["a loop of links"].symlink_to("loop")
         if os.geteuid():  # root reads it all the same
-            bad["unreadable"] = host.made("unreadable")
+            bad["unreadable"] = host.directory("unreadable")
             bad["unreadable"].chmod(0)
     name = host.define()
     good = host.directories[-1]
@@ -94,7 +94,7 @@ def test_a_directory_that_cannot_be_read_keeps_no_other_from_being_read(host: Cd
 @case("CDI-034", "practice: the Go library", needs=[LOAD])
 def test_files_of_other_names_and_in_sub_directories_are_ignored(host: CdiHost) -> None:
     """Editors and writers keep half a file beside the whole one."""
-    folder = host.made("names")
+    folder = host.directory("names")
     (folder / "inner").mkdir()
     names = ("a.yml", "b.JSON", "inner/c.json", ".d.json.swp", "e.json.tmp", "f", "g.json~")
     for letter, name in zip("abcdefg", names, strict=True):
@@ -119,8 +119,8 @@ def test_a_corrupt_file_takes_no_other_one_along(host: CdiHost) -> None:
     host.open()
     loaded = host.load()
     wanted = {host.called(f"d{number}") for number in range(10) if number != 4}
-    found = {each for each in loaded.devices if each.startswith(host.kind)}
-    expect(found == wanted, "the other files load", wanted=sorted(wanted), got=sorted(found))
+    devices = {each for each in loaded.devices if each.startswith(host.kind)}
+    expect(devices == wanted, "the other files load", wanted=sorted(wanted), got=sorted(devices))
     path = host.path("d4.json")
     expect(loaded.about(path), "the corrupt file has an error", wanted=path, got=loaded.errors)
 
@@ -131,7 +131,7 @@ def test_many_files_with_many_devices_load_whole(host: CdiHost) -> None:
     with --heavy.
     """
     files, devices = _LARGE if host.target.resolved.heavy else _SMALL
-    folder = host.made("many")
+    folder = host.directory("many")
     before = host.target.implementation.resident()
     for number in range(files):
         whole = document(kind=f"vendor{number}.example/device")
@@ -144,8 +144,8 @@ def test_many_files_with_many_devices_load_whole(host: CdiHost) -> None:
     host.open(folder)
     loaded = host.load()
     rule = f"all devices of {files} files are there within {timeout(_LOAD_S):g} s, without error"
-    found = (len(loaded.devices), len(loaded.errors))
-    expect(found == (files * devices, 0), rule, wanted=(files * devices, 0), got=found)
+    counts = (len(loaded.devices), len(loaded.errors))
+    expect(counts == (files * devices, 0), rule, wanted=(files * devices, 0), got=counts)
     grown = host.target.implementation.resident() - before
     bound = 64 * 2**20 + files * devices * _DEVICE_BYTES
     rule = f"a device takes {_DEVICE_BYTES} bytes of memory at most"

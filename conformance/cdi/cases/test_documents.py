@@ -31,16 +31,16 @@ _MOUNT = {"hostPath": "/opt/refimpl", "containerPath": "/opt/refimpl", "options"
 def test_a_document_is_the_same_in_json_and_in_yaml(host: CdiHost) -> None:
     """Vendors write either; nobody should have to know which."""
     edits = {"env": ["REFIMPL_DEVICE=a"], "mounts": [_MOUNT]}
-    found = {}
+    forms = {}
     for name, content in (("a.json", document(version="0.3.0", edits=edits)), ("b.yaml", _YAML)):
-        host.open(host.put(host.made(name.partition(".")[0]) / name, content).parent)
+        host.open(host.put(host.directory(name.partition(".")[0]) / name, content).parent)
         loaded = host.load()
         rule = f"a small {name[2:].upper()} document loads"
         wanted = "vendor.example/device=a"
         expect(wanted in loaded.devices, rule, wanted=wanted, got=loaded)
-        found[name] = host.inject(wanted)
+        forms[name] = host.inject(wanted)
     rule = "both forms of a document change the same"
-    expect(found["a.json"] == found["b.yaml"], rule, wanted=found["a.json"], got=found["b.yaml"])
+    expect(forms["a.json"] == forms["b.yaml"], rule, wanted=forms["a.json"], got=forms["b.yaml"])
 
 
 @case("CDI-006", "CDI JSON Definition", needs=[LOAD])

@@ -24,22 +24,22 @@ def test_a_device_may_go_without_edits(host: CdiHost) -> None:
     """Where the edits of the whole file are all there is to do."""
     bare = document(spec={"env": ["A=b"]})
     del bare["devices"][0]["containerEdits"]
-    found = {
+    variants = {
         "no containerEdits": bare,
         "empty containerEdits": document(edits={}, spec={"env": ["A=b"]}),
     }
     if host.settings.policy == "practice":
-        judged(host, "the library takes no device that changes nothing", refused=found)
+        judged(host, "the library takes no device that changes nothing", refused=variants)
     else:
-        judged(host, "containerEdits of a device is OPTIONAL", taken=found)
+        judged(host, "containerEdits of a device is OPTIONAL", taken=variants)
 
 
 @case("CDI-015", "CDI OCI Edits, env", needs=[LOAD])
 def test_a_variable_is_a_name_and_a_value(host: CdiHost) -> None:
     """Anything else in an environment breaks the programs that read it."""
-    found = {repr(text): document(edits={"env": [text]}) for text in ("A=", "A=b=c")}
+    right = {repr(text): document(edits={"env": [text]}) for text in ("A=", "A=b=c")}
     wrong = {repr(text): document(edits={"env": [text]}) for text in ("", "=x", "A")}
-    judged(host, 'env is in the format of "VARNAME=VARVALUE"', taken=found, refused=wrong)
+    judged(host, 'env is in the format of "VARNAME=VARVALUE"', taken=right, refused=wrong)
 
 
 @case("CDI-016", "CDI OCI Edits, deviceNodes", needs=[LOAD])

@@ -34,10 +34,10 @@ def test_a_variable_that_is_set_changes_where_it_stands(host: CdiHost) -> None:
     given = ["REFIMPL_A=1", "REFIMPL_B=2", "REFIMPL_C=3"]
     config["process"]["env"] = ["PATH=/bin", *given]
     name = host.define(edits={"env": ["REFIMPL_D=4", "REFIMPL_B=9"]})
-    found = variables(host.inject(name, config=config))
+    environment = variables(host.inject(name, config=config))
     wanted = ["REFIMPL_A=1", "REFIMPL_B=9", "REFIMPL_C=3", "REFIMPL_D=4"]
     rule = "a variable is replaced in its place, a new one comes last"
-    expect(found == wanted, rule, wanted=wanted, got=found)
+    expect(environment == wanted, rule, wanted=wanted, got=environment)
 
 
 def _mount(path: str, *options: str) -> Document:
@@ -58,18 +58,18 @@ def test_mounts_replace_those_of_their_place_and_come_before_what_is_in_them(hos
         }
     )
     known = [{"destination": each, "source": "old"} for each in ("/proc", "/a/b", "/y", "/a")]
-    found = host.inject(name, config={**OCI, "mounts": known})["mounts"]
-    places = [each["destination"] for each in found]
+    mounts = host.inject(name, config={**OCI, "mounts": known})["mounts"]
+    places = [each["destination"] for each in mounts]
     wanted = ["/y", "/z", "/a", "/proc", "/a/b", "/a/b/c"]
     rule = "mounts stand by the depth of their places, each place once"
     expect(places == wanted, rule, wanted=wanted, got=places)
-    sources = {each["destination"]: each.get("source") for each in found}
+    sources = {each["destination"]: each.get("source") for each in mounts}
     new = all(sources[path] == f"/opt/refimpl{path}" for path in ("/proc", "/a", "/z", "/a/b/c"))
     expect(new, "the device's mount is the one that stays", wanted="/opt/refimpl", got=sources)
     mapping = [{"containerID": 0, "hostID": 100000, "size": 65536}]
     linux = {"namespaces": [{"type": "user"}], "uidMappings": mapping, "gidMappings": mapping}
-    found = host.inject(name, config=with_linux(**linux))["mounts"]
-    options = {each["destination"]: set(each.get("options") or ()) for each in found}
+    mounts = host.inject(name, config=with_linux(**linux))["mounts"]
+    options = {each["destination"]: set(each.get("options") or ()) for each in mounts}
     mapped = "idmap" in options["/a"] and "ridmap" in options["/a/b/c"]
     rule = "in a user namespace bind mounts keep their owners by idmap, rbind ones by ridmap"
     expect(mapped, rule, wanted="idmap and ridmap", got=options)
@@ -92,12 +92,12 @@ def test_hooks_are_appended_in_the_order_of_the_request(host: CdiHost) -> None:
         for name in "abc"
     ]
     host.write("a.json", whole)
-    found = host.inject(*map(host.called, "cab"))
+    config = host.inject(*map(host.called, "cab"))
     for stage, tail in (("createRuntime", ""), ("poststop", "-end")):
         wanted = [f"/opt/refimpl/{name}{tail}" for name in "cab"]
-        got = hooks(found, stage)
+        got = hooks(config, stage)
         expect(got == wanted, f"hooks of {stage} follow the request", wanted=wanted, got=got)
-    first = next(e for e in found["hooks"]["createRuntime"] if e["path"] == "/opt/refimpl/c")
+    first = next(e for e in config["hooks"]["createRuntime"] if e["path"] == "/opt/refimpl/c")
     kept = first.get("args") == ["c"] and first.get("timeout") == 7
     expect(kept, "a hook keeps its arguments and time", wanted="args and timeout", got=first)
 
@@ -111,9 +111,9 @@ def test_of_two_settings_of_intel_rdt_the_last_one_counts(host: CdiHost) -> None
         for name in "ab"
     ]
     host.write("a.json", whole)
-    found = linux(host.inject(*map(host.called, "ab"))).get("intelRdt") or {}
+    settings = linux(host.inject(*map(host.called, "ab"))).get("intelRdt") or {}
     rule = "the last intelRdt is the whole of it"
-    expect(found == {"closID": "device-b"}, rule, wanted="device-b", got=found)
+    expect(settings == {"closID": "device-b"}, rule, wanted="device-b", got=settings)
 
 
 @case("CDI-053", "CDI OCI Edits, additionalGids", needs=[INJECT, CONFIG])
@@ -122,17 +122,17 @@ def test_groups_are_added_once_and_zero_is_ignored(host: CdiHost) -> None:
     config = copy.deepcopy(OCI)
     config["process"]["user"]["additionalGids"] = [6]
     name = host.define(edits={"additionalGids": [0, 5, 6, 5]}, spec={"additionalGids": [5, 0]})
-    found = host.inject(name, config=config)["process"]["user"]["additionalGids"]
+    groups = host.inject(name, config=config)["process"]["user"]["additionalGids"]
     rule = "additionalGids are added to those of the user, each once, 0 ignored"
-    expect(sorted(found) == [5, 6], rule, wanted=[5, 6], got=found)
+    expect(sorted(groups) == [5, 6], rule, wanted=[5, 6], got=groups)
 
 
 def _repeated(config: Config) -> Config:
     """A config without what adds up when edits are made again."""
-    found = copy.deepcopy(config)
-    found.pop("hooks", None)
-    linux(found).pop("resources", None)
-    return found
+    reduced = copy.deepcopy(config)
+    reduced.pop("hooks", None)
+    linux(reduced).pop("resources", None)
+    return reduced
 
 
 @case("CDI-060", "practice: the Go library", needs=[INJECT, CONFIG])

@@ -19,10 +19,10 @@ def _devices(config: Config, path: str = NODE) -> list[Document]:
 
 def _rules(config: Config, major: int) -> list[tuple[int, str]]:
     """(minor, access) of what the cgroup allows on a major number."""
-    found = (linux(config).get("resources") or {}).get("devices") or ()
+    rules = (linux(config).get("resources") or {}).get("devices") or ()
     return [
         (each.get("minor", 0), each.get("access", ""))
-        for each in found
+        for each in rules
         if each["allow"] and each.get("major") == major
     ]
 
@@ -47,13 +47,13 @@ def test_a_device_node_takes_the_place_of_one_with_its_path(host: CdiHost) -> No
     )
     old = {"type": "c", "major": 9, "minor": 9}
     given = with_linux(devices=[{"path": NODE, **old}, {"path": "/dev/other", **old}])
-    found = host.inject(*names, config=given)
-    numbers = [(each["major"], each["minor"]) for each in _devices(found)]
+    config = host.inject(*names, config=given)
+    numbers = [(each["major"], each["minor"]) for each in _devices(config)]
     rule = "of several nodes at one path the last one stays"
     expect(numbers == [(240, 2)], rule, wanted=(240, 2), got=numbers)
     rule = "other nodes stay"
-    expect(len(_devices(found, "/dev/other")) == 1, rule, wanted="one", got=linux(found))
-    allowed = _rules(found, 240)
+    expect(len(_devices(config, "/dev/other")) == 1, rule, wanted="one", got=linux(config))
+    allowed = _rules(config, 240)
     rule = "each node has its rule of the cgroup"
     expect(allowed == [(1, "rwm"), (2, "rwm")], rule, wanted="one each", got=allowed)
 
@@ -65,24 +65,24 @@ def test_permissions_become_those_of_the_cgroup(host: CdiHost) -> None:
     node = {"type": "c", "major": 240}
     for minor, (name, (permissions, access)) in enumerate(wanted.items(), 1):
         given = {**node, "minor": minor, **({"permissions": permissions} if permissions else {})}
-        found = _rules(host.inject(*_nodes(host, **{name: given})), 240)
+        rules = _rules(host.inject(*_nodes(host, **{name: given})), 240)
         rule = "permissions are those of the cgroup, all where none are given"
-        expect(found == [(minor, access)], rule, wanted=(minor, access), got=found)
+        expect(rules == [(minor, access)], rule, wanted=(minor, access), got=rules)
     try:
-        found = _rules(host.inject(*_nodes(host, d={**node, "permissions": "none"})), 240)
+        rules = _rules(host.inject(*_nodes(host, d={**node, "permissions": "none"})), 240)
     except Broken as broken:
-        found = [(0, broken.got)]
-    silent = found in ([], [(0, "")])
-    should(silent, 'practice: "none" stands for no permissions', wanted="no letter", got=found)
+        rules = [(0, broken.got)]
+    silent = rules in ([], [(0, "")])
+    should(silent, 'practice: "none" stands for no permissions', wanted="no letter", got=rules)
 
 
 def _fails(host: CdiHost, rule: str, **nodes: Document) -> None:
     """Raises Broken unless each of the nodes keeps its device from being injected."""
     names = dict(zip(nodes, _nodes(host, **nodes), strict=True))
     for label, name in names.items():
-        found = host.try_inject(name)
-        got = f"{label}: {_devices(found.config or {})}"
-        expect(found.error, rule, wanted="an error", got=got)
+        injected = host.try_inject(name)
+        got = f"{label}: {_devices(injected.config or {})}"
+        expect(injected.error, rule, wanted="an error", got=got)
 
 
 @case("CDI-046", "practice: the Go library", needs=[INJECT])
@@ -95,11 +95,11 @@ def test_a_node_that_the_host_lacks_has_to_be_described(host: CdiHost) -> None:
         "fifo": {**missing, "type": "p"},
     }
     for label, name in zip(described, _nodes(host, **described), strict=True):
-        found = _devices(host.inject(name))
+        devices = _devices(host.inject(name))
         wanted = described[label]["type"]
         rule = "a node that is described in full need not be there"
-        got = f"{label}: {found}"
-        expect([each["type"] for each in found] == [wanted], rule, wanted=wanted, got=got)
+        got = f"{label}: {devices}"
+        expect([each["type"] for each in devices] == [wanted], rule, wanted=wanted, got=got)
 
 
 @case("CDI-047", "practice: the Go library", needs=[INJECT])
@@ -128,7 +128,7 @@ def test_a_node_belongs_to_the_user_of_the_process(host: CdiHost) -> None:
     ):
         config = copy.deepcopy(OCI)
         config["process"]["user"] = {"uid": user, "gid": user}
-        found = _devices(host.inject(name, config=config))
-        owners = [(each.get("uid", 0), each.get("gid", 0)) for each in found]
+        devices = _devices(host.inject(name, config=config))
+        owners = [(each.get("uid", 0), each.get("gid", 0)) for each in devices]
         rule = "uid and gid that are not given are those of the process"
         expect(owners == [wanted], rule, wanted=wanted, got=owners)

@@ -16,16 +16,16 @@ def test_an_unknown_name_fails_the_request_and_changes_nothing(host: CdiHost) ->
     """A container that starts without its device fails later, where nobody sees why."""
     known = host.define()
     strangers = [host.called("none"), f"other-{host.kind}=a"]
-    for asked in ([strangers[0]], [strangers[1]], [known, *strangers]):
-        found = host.try_inject(*asked)
+    for names in ([strangers[0]], [strangers[1]], [known, *strangers]):
+        injected = host.try_inject(*names)
         rule = "an unknown kind or device is an error"
-        expect(found.error, rule, wanted=f"an error for {asked}", got="a config")
-        silent = [name for name in asked if name in strangers and not found.tells(name)]
+        expect(injected.error, rule, wanted=f"an error for {names}", got="a config")
+        silent = [name for name in names if name in strangers and not injected.tells(name)]
         rule = "the error names every device that cannot be had"
-        expect(not silent, rule, wanted=asked, got=f"{found.error} ({found.unresolved})")
-        kept = found.config in (None, OCI)
+        expect(not silent, rule, wanted=names, got=f"{injected.error} ({injected.unresolved})")
+        kept = injected.config in (None, OCI)
         rule = "a request that fails changes nothing"
-        expect(kept, rule, wanted="the config as it was", got=found.config)
+        expect(kept, rule, wanted="the config as it was", got=injected.config)
 
 
 @case("CDI-041", "CDI OCI Edits", needs=[INJECT])
@@ -33,11 +33,11 @@ def test_edits_of_the_whole_file_are_made_once_before_those_of_its_devices(host:
     """Two devices of one driver need its hook once."""
     spec = {"env": ["REFIMPL_SPEC=1"], "hooks": [hook("/opt/refimpl/spec")]}
     host.write("a.json", several("ab", kind=host.kind, spec=spec))
-    found = host.inject(host.called("a"), host.called("b"))
+    config = host.inject(host.called("a"), host.called("b"))
     wanted = ["REFIMPL_SPEC=1", "REFIMPL_a=1", "REFIMPL_b=1"]
     rule = "edits at the level of the file come once, before those of its devices"
-    expect(variables(found) == wanted, rule, wanted=wanted, got=variables(found))
-    expect(hooks(found) == ["/opt/refimpl/spec"], rule, wanted="one hook", got=hooks(found))
+    expect(variables(config) == wanted, rule, wanted=wanted, got=variables(config))
+    expect(hooks(config) == ["/opt/refimpl/spec"], rule, wanted="one hook", got=hooks(config))
 
 
 @case("CDI-042", "CDI OCI Edits", needs=[INJECT])
@@ -45,10 +45,10 @@ def test_edits_of_a_file_are_left_out_where_none_of_its_devices_is_requested(hos
     """A container has nothing of a device that it did not ask for."""
     host.write("a.json", several("ab", kind=host.kind, spec={"env": ["REFIMPL_SPEC_A=1"]}))
     host.write("c.json", several("c", kind=host.kind, spec={"env": ["REFIMPL_SPEC_C=1"]}))
-    found = variables(host.inject(host.called("a")))
+    environment = variables(host.inject(host.called("a")))
     wanted = ["REFIMPL_SPEC_A=1", "REFIMPL_a=1"]
     rule = "edits MUST only be made if the matching device is requested"
-    expect(found == wanted, rule, wanted=wanted, got=found)
+    expect(environment == wanted, rule, wanted=wanted, got=environment)
 
 
 @case("CDI-054", "practice: runtimes", needs=[INJECT, REQUEST, STRICT])
@@ -56,15 +56,15 @@ def test_a_device_requested_twice_is_injected_once(host: CdiHost) -> None:
     """A hook that runs twice fails the second time, or does its work twice."""
     name = host.define(edits={"env": ["A=b"], "hooks": [hook("/opt/refimpl/a")]})
     wanted = ["/opt/refimpl/a"]
-    found = hooks(host.inject(name, name))
+    paths = hooks(host.inject(name, name))
     rule = "a name repeated in a request counts once"
-    expect(found == wanted, rule, wanted=wanted, got=found)
-    if not host.can("runtime"):
+    expect(paths == wanted, rule, wanted=wanted, got=paths)
+    if not host.can(RUNTIME):
         return
     created = host.create(name, annotations={f"{_PREFIX}vendor_a": name})
-    found = hooks(created.config or {})
+    paths = hooks(created.config or {})
     rule = "a name in the field and in an annotation counts once"
-    expect(found == wanted, rule, wanted=wanted, got=created.error or found)
+    expect(paths == wanted, rule, wanted=wanted, got=created.error or paths)
 
 
 @case("CDI-055", "CDI Error Handling", needs=[INJECT, CONFIG, REQUEST, STRICT])
@@ -75,11 +75,11 @@ def test_an_edit_that_cannot_be_made_leaves_the_config_as_it_was(host: CdiHost) 
     broken = {"name": "b", "containerEdits": {"env": ["B=b"], "deviceNodes": [missing]}}
     whole["devices"] = [marked("a"), broken]
     host.write("a.json", whole)
-    found = host.try_inject(host.called("a"), host.called("b"))
+    injected = host.try_inject(host.called("a"), host.called("b"))
     rule = "a device node that the host does not have is an error"
-    expect(found.error, rule, wanted="an error", got=found.config)
+    expect(injected.error, rule, wanted="an error", got=injected.config)
     rule = "an injection that fails changes nothing"
-    expect(found.config == OCI, rule, wanted="the config as it was", got=found.config)
+    expect(injected.config == OCI, rule, wanted="the config as it was", got=injected.config)
 
 
 @case("CDI-056", "practice: the Go library", needs=[ANNOTATIONS])
@@ -87,7 +87,7 @@ def test_an_annotation_has_a_key_of_its_own_that_kubernetes_takes(host: CdiHost)
     """A device plugin's request is lost with an annotation that the API server refuses."""
     device = [host.called("a")]
 
-    def asked(plugin: str, device_id: str, **annotations: str) -> dict[str, object]:
+    def request(plugin: str, device_id: str, **annotations: str) -> dict[str, object]:
         return {
             "plugin": plugin,
             "device_id": device_id,
@@ -100,20 +100,20 @@ def test_an_annotation_has_a_key_of_its_own_that_kubernetes_takes(host: CdiHost)
         "a slash in the id": ("vendor.class", "a/b", "vendor.class_a_b"),
     }
     for label, (plugin, device_id, key) in taken.items():
-        reply = host.ask("annotate", **asked(plugin, device_id))
-        found = reply.get("annotations")
+        reply = host.ask("annotate", **request(plugin, device_id))
+        annotated = reply.get("annotations")
         wanted = {_PREFIX + key: device[0]}
         rule = "the key is cdi.k8s.io/plugin_deviceID, with _ for / of the id"
-        expect(found == wanted, rule, wanted=wanted, got=f"{label}: {reply}")
+        expect(annotated == wanted, rule, wanted=wanted, got=f"{label}: {reply}")
     used = {f"{_PREFIX}vendor.class_a": "vendor.example/device=b"}
     refused = {
-        "64 characters": asked("vendor.class", "x" * 51),
-        "a bad start": asked("-vendor.class", "a"),
-        "a bad end": asked("vendor.class", "a-"),
-        "a space": asked("vendor.class", "a b"),
-        "a key in use": asked("vendor.class", "a", **used),
+        "64 characters": request("vendor.class", "x" * 51),
+        "a bad start": request("-vendor.class", "a"),
+        "a bad end": request("vendor.class", "a-"),
+        "a space": request("vendor.class", "a b"),
+        "a key in use": request("vendor.class", "a", **used),
     }
-    wrong = [each for each, said in refused.items() if "error" not in host.ask("annotate", **said)]
+    wrong = [each for each, how in refused.items() if "error" not in host.ask("annotate", **how)]
     rule = "a key that is taken, or none that Kubernetes takes, is an error"
     expect(not wrong, rule, wanted=f"errors for {', '.join(refused)}", got=f"none for {wrong}")
 
@@ -125,9 +125,9 @@ def test_one_name_that_cannot_be_read_spoils_the_annotations(host: CdiHost) -> N
     sound = {f"{_PREFIX}vendor_a": good, "other.example/key": "not, a, device"}
     reply = host.ask("parse", annotations={**sound, f"{_PREFIX}vendor_b": f"{good}1,{good}2"})
     wanted = sorted([good, f"{good}1", f"{good}2"])
-    found = sorted(reply.get("devices") or ())
+    devices = sorted(reply.get("devices") or ())
     rule = "annotations with the prefix name devices, separated by commas"
-    expect(found == wanted, rule, wanted=wanted, got=reply)
+    expect(devices == wanted, rule, wanted=wanted, got=reply)
     values = {
         "a space": f"{good}, {good}1",
         "nothing": "",
@@ -149,16 +149,16 @@ def test_a_container_with_a_device_that_is_missing_is_not_created(host: CdiHost)
     """The kubelet shows the runtime's error; the device's name in it is all that helps there."""
     known = host.define()
     missing = host.called("none")
-    made = host.create(known)
+    sound = host.create(known)
     rule = "a container with a device that is there is created"
-    expect(not made.error, rule, wanted="a container", got=made.error)
-    for label, (names, asked) in {
+    expect(not sound.error, rule, wanted="a container", got=sound.error)
+    for label, (names, values) in {
         "requested by the field": ([known, missing], {}),
         "requested by an annotation": ([], {f"{_PREFIX}vendor_a": missing}),
     }.items():
-        found = host.create(*names, annotations=asked)
+        created = host.create(*names, annotations=values)
         rule = f"a missing device, {label}, fails CreateContainer"
-        expect(found.error, rule, wanted="an error", got="a container")
-        named = found.tells(missing)
+        expect(created.error, rule, wanted="an error", got="a container")
+        named = created.tells(missing)
         rule = f"the error names the missing device, {label}"
-        expect(named, rule, wanted=missing, got=found.error)
+        expect(named, rule, wanted=missing, got=created.error)

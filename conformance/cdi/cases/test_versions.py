@@ -9,7 +9,7 @@ from conformance.cdi.documents import VERSIONS, document
 from conformance.cdi.features import FEATURES, VersionFeature, combined, needed
 from conformance.cdi.host import CdiHost
 from conformance.cdi.judging import advised, judged
-from conformance.cdi.needs import LOAD
+from conformance.cdi.needs import LOAD, MINIMUM, WRITE
 from conformance.engine.case import case
 from conformance.engine.properties import examples
 from conformance.engine.verdict import expect
@@ -74,16 +74,16 @@ def _rdt(version: str, **members: object) -> dict[str, object]:
 @case("CDI-007", "CDI Released versions", needs=[LOAD])
 def test_switches_of_intel_rdt_end_with_version_1_1_0(host: CdiHost) -> None:
     """A file of 1.0.0 that used them is as valid as on the day it was written."""
-    found = {
+    switches = {
         f"{name} at {version}": _rdt(version, **{name: True})
         for name in ("enableCMT", "enableMBM")
         for version in ("0.7.0", "1.0.0", "1.1.0")
     }
-    gone = {label: each for label, each in found.items() if label.endswith("1.1.0")}
+    gone = {label: each for label, each in switches.items() if label.endswith("1.1.0")}
     if host.settings.policy == "practice":
-        judged(host, "the library knows them no more, whatever the version", refused=found)
+        judged(host, "the library knows them no more, whatever the version", refused=switches)
         return
-    kept = {label: each for label, each in found.items() if label not in gone}
+    kept = {label: each for label, each in switches.items() if label not in gone}
     judged(host, "0.7.0 brought them and 1.1.0 removed them", taken=kept, refused=gone)
 
 
@@ -92,11 +92,11 @@ def test_a_new_member_is_refused_under_an_old_version_even_if_it_says_nothing(
     host: CdiHost,
 ) -> None:
     """A reader of 1.0.0 refuses the name, whatever its value."""
-    found = {"enableMonitoring: false at 1.0.0": _rdt("1.0.0", enableMonitoring=False)}
+    documents = {"enableMonitoring: false at 1.0.0": _rdt("1.0.0", enableMonitoring=False)}
     if host.settings.policy == "practice":
-        judged(host, "the library looks at values", taken=found)
+        judged(host, "the library looks at values", taken=documents)
     else:
-        judged(host, "enableMonitoring needs 1.1.0 at least", refused=found)
+        judged(host, "enableMonitoring needs 1.1.0 at least", refused=documents)
 
 
 @case("CDI-059", "CDI Released versions", needs=[LOAD])
@@ -124,7 +124,7 @@ def test_what_is_taken_under_a_version_is_taken_under_every_later_one(host: CdiH
 
 def _told(host: CdiHost, features: list[VersionFeature], lowest: str) -> None:
     """An implementation that tells the minimum version tells the one it holds to."""
-    if not host.can("minimum"):
+    if not host.can(MINIMUM):
         return
     reply = host.ask("minimum", document=combined(features, VERSIONS[-1]))
     rule = "the minimum version is that of the newest feature used"
@@ -133,7 +133,7 @@ def _told(host: CdiHost, features: list[VersionFeature], lowest: str) -> None:
 
 def _written(host: CdiHost, features: list[VersionFeature]) -> None:
     """One that writes files reads in them what it has written."""
-    if not host.can("write"):
+    if not host.can(WRITE):
         return
     first = host.rendered(combined(features, VERSIONS[-1]))
     again = host.rendered(first)

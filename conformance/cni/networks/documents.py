@@ -80,32 +80,32 @@ class Documents:
         Raises Broken for findings of which one is an error, Doubtful where all are warnings.
         Infos, which there are on sound documents too, count for nothing.
         """
-        found = self.breaches(row)
-        if found:
-            grave = any(finding.severity is Severity.ERROR for finding in found)
+        breaches = self.breaches(row)
+        if breaches:
+            grave = any(finding.severity is Severity.ERROR for finding in breaches)
             raise (Broken if grave else Doubtful)(
-                self._told(found), self._fixes(found), _sum(found)
+                self._lines(breaches), self._fixes(breaches), _sum(breaches)
             )
 
     def breaches(self, row: str) -> list[Finding]:
         """The errors and warnings of that row."""
-        found = self.report.findings
-        return [one for one in found if one.id == row and one.severity is not Severity.INFO]
+        every = self.report.findings
+        return [one for one in every if one.id == row and one.severity is not Severity.INFO]
 
-    def _told(self, found: Sequence[Finding]) -> str:
+    def _lines(self, breaches: Sequence[Finding]) -> str:
         """`10-net.conflist:3:11: what`, one line a finding."""
-        lines = [f"{self._place(finding)}: {finding.message}" for finding in found[:SHOWN]]
-        if len(found) > SHOWN:
-            more = f"and {len(found) - SHOWN} more, see refimpl cni lint {self.path}"
+        lines = [f"{self._place(finding)}: {finding.message}" for finding in breaches[:SHOWN]]
+        if len(breaches) > SHOWN:
+            more = f"and {len(breaches) - SHOWN} more, see refimpl cni lint {self.path}"
             lines.append(more)
         return ";\n".join(lines)
 
-    def _fixes(self, found: Sequence[Finding]) -> str:
+    def _fixes(self, breaches: Sequence[Finding]) -> str:
         """What to do, once where it is the same everywhere."""
-        fixes = {f"{finding.fix} ({finding.rule})" for finding in found[:SHOWN]}
+        fixes = {f"{finding.fix} ({finding.rule})" for finding in breaches[:SHOWN]}
         if len(fixes) == 1:
             return fixes.pop()
-        lines = [f"{self._place(one)}: {one.fix} ({one.rule})" for one in found[:SHOWN]]
+        lines = [f"{self._place(one)}: {one.fix} ({one.rule})" for one in breaches[:SHOWN]]
         return ";\n".join(lines)
 
     def _place(self, finding: Finding) -> str:
@@ -114,9 +114,9 @@ class Documents:
         return f"{name}:{finding.line}:{finding.column}"
 
 
-def _sum(found: Iterable[Finding]) -> str:
+def _sum(breaches: Iterable[Finding]) -> str:
     """`2 errors: ...`, and the warnings."""
-    counts = Counter(finding.severity for finding in found)
+    counts = Counter(finding.severity for finding in breaches)
     return "; ".join(
         f"{counts[severity]} {severity}{'s' * (counts[severity] > 1)}: {meaning}"
         for severity, meaning in _MEANING.items()

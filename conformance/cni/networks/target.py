@@ -62,8 +62,8 @@ def _nothing(folder: Folder) -> str:
 
 def _directories(cni_path: str) -> list[Path]:
     """The directories of --cni-path; raises BadOption."""
-    found = [Path(part) for part in cni_path.split(os.pathsep) if part]
-    for path in found:
+    folders = [Path(part) for part in cni_path.split(os.pathsep) if part]
+    for path in folders:
         if not path.is_dir():
             raise BadOption(f"--cni-path: {path} is no directory; name directories of plugins")
-    return found
+    return folders

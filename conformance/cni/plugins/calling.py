@@ -11,8 +11,9 @@ from refimpl.cni.plugins import main
 
 
 def called(settings: dict[str, Any], request: Request, **how: Any) -> Outcome:
-    """The outcome that an exec of the plugin with these settings would have. how: see
-    `refimpl.cni.plugins.main`, which also tells what it raises.
+    """The outcome that an exec of the plugin with these settings would have.
+
+    how: keywords of `refimpl.cni.plugins.main`. Raises ProcessOnly for a fault that takes one.
     """
     began = time.monotonic()
     env: Mapping[str, str] = dict(request.env)

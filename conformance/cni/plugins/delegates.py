@@ -81,7 +81,7 @@ class Delegate:
             plugin.cni_path = directories(str(self.folder), plugin.cni_path)
 
     def config(self, version: str = "", **members: Any) -> dict[str, Any]:
-        """The plugin's document with this delegate as its IPAM plugin; see Plugin.config."""
+        """The plugin's document with this delegate as its IPAM plugin."""
         return self._plugin.config(
             version, **{"ipam": self._plugin.ipam(type=self.name), **members}
         )

@@ -40,8 +40,8 @@ def provoked(plugin: PluginUnderTest) -> list[ProvokedFailure]:
 
 
 def runs(plugin: PluginUnderTest) -> Iterator[tuple[str, Outcome, str | None]]:
-    """One call of each sort by name, those that should fail with the version they ask for (see
-    Failure), the others with None. What an ADD makes is undone.
+    """One call of each sort by name, those that should fail with the version they ask for
+    (as ProvokedFailure has it), the others with None. What an ADD makes is undone.
     """
     for name, request in _good(plugin):
         yield name, plugin.run(request), None
@@ -102,8 +102,8 @@ def _misconfigured(
 
 def _undelegated(plugin: PluginUnderTest, pod: CniAttachment) -> Iterator[tuple[str, str, Request]]:
     failing = plugin.folder / "refimpl-failing"
-    said = shlex.quote(json.dumps(_FAILING))
-    failing.write_text(f"#!/bin/sh\necho {said}\nexit 1\n")
+    answer = shlex.quote(json.dumps(_FAILING))
+    failing.write_text(f"#!/bin/sh\necho {answer}\nexit 1\n")
     failing.chmod(0o755)
     for name, what in (("refimpl-missing", "is missing"), (failing.name, "fails")):
         request = plugin.request(Verb.ADD, pod, plugin.config(ipam=plugin.ipam(type=name)))
@@ -153,8 +153,8 @@ def refused(
     error = None if outcome.ok else outcome.error
     if error is None or error.code not in codes:
         raise Broken(rule, wanted, outcome.brief())
-    said = f"{error.msg} {error.details}"
-    if not all(name in said for name in naming):
+    words = f"{error.msg} {error.details}"
+    if not all(name in words for name in naming):
         raise Broken(rule, wanted, outcome.brief())
 
 
@@ -167,14 +167,14 @@ def ended(outcome: Outcome, rule: str) -> None:
 def pieces(stdout: bytes) -> tuple[list[Any], str]:
     """The JSON values on stdout, one after the other, and the text from where there is none."""
     text = stdout.decode(errors="backslashreplace").lstrip(_SPACE)
-    found = []
+    documents = []
     while text:
         value, end = _first(text)
         if not end:
             break
-        found.append(value)
+        documents.append(value)
         text = text[end:].lstrip(_SPACE)
-    return found, text
+    return documents, text
 
 
 def _first(text: str) -> tuple[Any, int]:
@@ -191,10 +191,10 @@ def is_error(document: Any) -> bool:
 
 def consistent(name: str, outcome: Outcome) -> None:
     """Raises Broken where exit code and stdout contradict each other, or stdout itself."""
-    found, _ = pieces(outcome.stdout)
-    if len(found) > 1:
+    documents, _ = pieces(outcome.stdout)
+    if len(documents) > 1:
         raise Broken(f"a call prints one document at most: {name}", "one", outcome.brief())
-    if outcome.ok and found and is_error(found[0]):
+    if outcome.ok and documents and is_error(documents[0]):
         raise Broken(f"a call that succeeds prints no error: {name}", "no code", outcome.brief())
-    if not outcome.ok and found and not is_error(found[0]):
+    if not outcome.ok and documents and not is_error(documents[0]):
         raise Broken(f"a call that fails prints no result: {name}", "an error", outcome.brief())

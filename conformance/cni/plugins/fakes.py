@@ -57,7 +57,7 @@ class FakeExecutor:
         deadline_s: float = 10.0,
         conditions: Conditions = PLAIN,
     ) -> Outcome:
-        """See Executor."""
+        """What the fake answers: called as a function, or run where that takes a process."""
 
         def proceed(request: Request, _host: object = None) -> Outcome:
             return self._proceed(plugin, request, deadline_s, conditions)

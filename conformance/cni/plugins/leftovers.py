@@ -36,7 +36,7 @@ class Used:
 
 
 def used(plugin: PluginUnderTest, config: Mapping[str, Any] | None = None) -> Used:
-    """See Used. Raises Broken where ADD fails; how that DEL ends is not looked at."""
+    """A pod after one that came and went; how its DEL ended is not looked at. Raises Broken."""
     first = plugin.pod()
     plugin.added(first, config)
     plugin.delete(first)

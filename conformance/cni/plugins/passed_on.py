@@ -11,7 +11,7 @@ import attrs
 
 from conformance.cni.plugins.attachments import CniAttachment
 from conformance.cni.plugins.plugin import PluginUnderTest
-from conformance.cni.plugins.results import link_of, told
+from conformance.cni.plugins.results import decoded, link_of
 from conformance.engine.verdict import expect
 from refimpl.cni import contract
 from refimpl.cni.contract import Interface, Result
@@ -50,7 +50,7 @@ def passed_on(
     """
     version = str(given["cniVersion"])
     before, after = (
-        contract.stripped(contract.normalised(told(each, version))) for each in (given, got)
+        contract.stripped(contract.normalised(decoded(each, version))) for each in (given, got)
     )
     wanted, is_now = _summary(before), _summary(after)
     expect(is_now == wanted, rule, wanted=wanted, got=is_now)

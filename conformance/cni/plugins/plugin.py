@@ -63,7 +63,7 @@ class PluginUnderTest:
         self.cni_path = subject.cni_path
         self._numbers = itertools.count(1)
         self._pods: list[CniAttachment] = []
-        self.earlier = PluginsBefore(host)
+        self._before = PluginsBefore(host)
 
     @property
     def host(self) -> Host:
@@ -104,8 +104,8 @@ class PluginUnderTest:
 
     def ipam(self, **members: Any) -> dict[str, Any]:
         """The ipam member of the document with changes; members set to None are left out."""
-        found = {**self.config().get("ipam", {}), **members}
-        return {key: value for key, value in found.items() if value is not None}
+        ipam = {**self.config().get("ipam", {}), **members}
+        return {key: value for key, value in ipam.items() if value is not None}
 
     def request(
         self,
@@ -169,7 +169,7 @@ class PluginUnderTest:
         conditions: Conditions = PLAIN,
     ) -> Outcome:
         """One exec, on record."""
-        self.earlier.precede(request)
+        self._before.precede(request)
         outcome = self._executor.run(
             self.subject.path, request, deadline_s=timeout(deadline_s), conditions=conditions
         )
@@ -239,15 +239,15 @@ class PluginUnderTest:
         """
         number = next(self._numbers)
         netns = str(changes.get("netns", "")) or self._new_netns(number)
-        made = CniAttachment(
+        pod = CniAttachment(
             f"{self.network}-{number}", netns, self.subject.ifname, self.settings.args
         )
-        made = made.other(**changes)
+        pod = pod.other(**changes)
         if self.kind == "chained":
-            made.before = self.earlier.attach(made)
+            pod.before = self._before.attach(pod)
         self._before_add()
-        self._keep(made)
-        return made
+        self._keep(pod)
+        return pod
 
     def _keep(self, pod: CniAttachment) -> None:
         """Has a pod undone with the case."""

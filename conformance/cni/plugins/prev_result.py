@@ -59,7 +59,7 @@ def _unused() -> tuple[str, str]:
     """
     number = next(_NUMBERS)
     block, host = divmod(number, 250)
-    return f"earlier{number}", f"10.88.{block % 256}.{host + 2}/16"
+    return f"before{number}", f"10.88.{block % 256}.{host + 2}/16"
 
 
 class PluginsBefore:

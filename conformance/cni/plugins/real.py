@@ -107,31 +107,31 @@ def _asked(path: Path, processes: Processes) -> tuple[tuple[str, ...], str]:
         raise Unreachable(f"{path}: cannot be run: {error.strerror}") from error
     if outcome.timed_out:
         raise Unreachable(f"{path}: no answer to VERSION within {outcome.duration_s:.0f} s")
-    told = _own_version(processes.run(path, Request("", {}, b"")))
-    return _supported(outcome), told or _module_version(path)
+    printed = _own_version(processes.run(path, Request("", {}, b"")))
+    return _supported(outcome), printed or _module_version(path)
 
 
 def _supported(outcome: Outcome) -> tuple[str, ...]:
     try:
-        found = outcome.document
+        answer = outcome.document
     except ShapeError:
         return ()
-    listed = found.get("supportedVersions") if isinstance(found, dict) else None
+    listed = answer.get("supportedVersions") if isinstance(answer, dict) else None
     return tuple(v for v in listed if isinstance(v, str)) if isinstance(listed, list) else ()
 
 
 def _own_version(outcome: Outcome) -> str:
     """Releases of the reference plugins print `CNI bridge plugin v1.10.0` when run without verb."""
-    said = outcome.stderr.decode(errors="replace")
-    found = re.search(r"\bplugin v?(\d+\.\d+\.\d+\S*)", said)
-    return found.group(1) if found else ""
+    printed = outcome.stderr.decode(errors="replace")
+    match = re.search(r"\bplugin v?(\d+\.\d+\.\d+\S*)", printed)
+    return match.group(1) if match else ""
 
 
 def _module_version(path: Path) -> str:
     """What `go install MODULE@VERSION` notes in the program; other builds leave it out."""
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as program:
-        found = re.search(rb"\nmod\t\S+\tv(\d+\.\d+\.\d+\S*)\t", program)
-        return found.group(1).decode(errors="replace") if found else ""
+        match = re.search(rb"\nmod\t\S+\tv(\d+\.\d+\.\d+\S*)\t", program)
+        return match.group(1).decode(errors="replace") if match else ""
 
 
 def _sandboxed() -> tuple[Host | None, str, Callable[[], object]]:

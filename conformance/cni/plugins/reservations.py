@@ -44,9 +44,9 @@ def ranged(
 
 def addresses(result: Mapping[str, Any]) -> list[str]:
     """The addresses of a result in any version's shape, without their prefix lengths."""
-    found = [each.get("address") for each in result.get("ips") or ()]
-    found += [result[family].get("ip") for family in ("ip4", "ip6") if result.get(family)]
-    return [_bare(each) for each in found if isinstance(each, str)]
+    texts = [each.get("address") for each in result.get("ips") or ()]
+    texts += [result[family].get("ip") for family in ("ip4", "ip6") if result.get(family)]
+    return [_bare(each) for each in texts if isinstance(each, str)]
 
 
 def _bare(address: str) -> str:
@@ -58,10 +58,10 @@ def _bare(address: str) -> str:
 
 def given(outcome: Outcome, rule: str) -> list[str]:
     """The addresses of an ADD that has to succeed; raises Broken, also where there is none."""
-    found = addresses(result_of(outcome, rule))
-    if not found:
+    held = addresses(result_of(outcome, rule))
+    if not held:
         raise Broken(rule, "an address in the result", outcome.brief())
-    return found
+    return held
 
 
 def neighbours(pod: CniAttachment, count: int) -> list[CniAttachment]:

@@ -22,12 +22,12 @@ def shapes(plugin: PluginUnderTest) -> list[str]:
     return [versions[-1] for versions in known if versions]
 
 
-def told(result: dict[str, Any], version: str) -> contract.Result:
+def decoded(result: dict[str, Any], version: str) -> contract.Result:
     """The result as far as it can be read."""
     return contract.decode(result, version, lenient=True)
 
 
-def found(
+def sentences(
     result: dict[str, Any],
     version: str,
     kinds: Collection[Kind],

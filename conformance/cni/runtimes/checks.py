@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from conformance.cni.runtimes.bench import RuntimeUnderTest
 from conformance.cni.runtimes.calls import RecordedCall
+from conformance.cni.runtimes.runtime import RuntimeUnderTest
 from conformance.cni.runtimes.subject import RequestedPod
 from conformance.engine.verdict import expect, soon
 from refimpl.documents import json as documents
@@ -48,10 +48,11 @@ def undone(runtime: RuntimeUnderTest, pod: RequestedPod, place: int = 0) -> str:
     if not owed():
         return ""
     runtime.recorders.reset()
-    said = runtime.ended(pod)
+    refusal = runtime.ended(pod)
     if soon(lambda: not owed()):
         return ""
-    fate = f"the last word on the pod is {said!r}" if said else "nobody can ask for it any more"
+    last = f"the last word on the pod is {refusal!r}"
+    fate = last if refusal else "nobody can ask for it any more"
     left = " and ".join(sorted(owed()))
     return f"{left} had ADD and no DEL, {fate} ({names(runtime.since(place))})"
 

@@ -62,19 +62,19 @@ class Cnitool:
         self._line = ""
 
     def enter(self) -> None:
-        """See RuntimeUnderTest: it is inside from the start."""
+        """Nothing: it is inside from the start."""
 
-    def loaded(self, _name: str, document: bytes, _asked: Callable[[], bool]) -> bool:
-        """See RuntimeUnderTest: it reads the folder each time."""
+    def loaded(self, _name: str, document: bytes, _probed: Callable[[], bool]) -> bool:
+        """Whether a file of the folder is this document: it reads the folder each time."""
         files = self.conf_dir.glob("*.conflist")
         return any(path.read_bytes() == document for path in files if path.exists())
 
     def networks(self) -> tuple[str, ...]:
-        """See RuntimeUnderTest."""
+        """None: it lists no networks."""
         return ()
 
     def readiness(self, deadline_s: float = 10.0) -> Readiness:
-        """See RuntimeUnderTest."""
+        """What `cnitool status` says of the network that was put in place last."""
         pod = RequestedPod(name="", uid="", network=self._last_network())
         try:
             self._tool("status", pod, deadline_s)
@@ -83,74 +83,74 @@ class Cnitool:
         return Readiness(True)
 
     def run(self, pod: RequestedPod, deadline_s: float = 20.0) -> None:
-        """See RuntimeUnderTest."""
+        """`cnitool add`, in a namespace of the pod's own; raises RuntimeRefusal."""
         pod.netns = pod.netns or self.namespaces.make()
         pod.id = f"cnitool-{hashlib.sha512(pod.netns.encode()).hexdigest()[:20]}"
         self._known.add(id(pod))
         self._tool("add", pod, deadline_s)
 
     def stop(self, pod: RequestedPod) -> None:
-        """See RuntimeUnderTest."""
+        """`cnitool del`; raises RuntimeRefusal."""
         self._tool("del", pod)
 
     def remove(self, pod: RequestedPod) -> None:
-        """See RuntimeUnderTest."""
+        """`cnitool del` once more, and the namespace goes; raises RuntimeRefusal."""
         self._tool("del", pod)
         self._known.discard(id(pod))
         self.namespaces.remove(pod.netns)
 
     def known(self, pod: RequestedPod) -> bool:
-        """See RuntimeUnderTest: whoever calls it has to remember."""
+        """Whether it was added and not yet removed: whoever calls cnitool has to remember."""
         return id(pod) in self._known
 
     def check(self, pod: RequestedPod) -> None:
-        """See RuntimeUnderTest."""
+        """`cnitool check`; raises RuntimeRefusal."""
         self._tool("check", pod)
 
     def collect(self, _valid: list[RequestedPod]) -> None:
-        """See RuntimeUnderTest: there is no way to tell it what is valid."""
+        """`cnitool gc`: there is no way to tell it what is valid. Raises RuntimeRefusal."""
         self._tool("gc", RequestedPod(name="", uid="", network=self._last_network()))
 
     def alive(self) -> bool:
-        """See RuntimeUnderTest."""
+        """Whether the program is in its place."""
         return self.path.exists()
 
     def revive(self) -> bool:
-        """See RuntimeUnderTest."""
+        """The same: nothing of it runs between two acts."""
         return self.alive()
 
     def kill_during(self, _pod: RequestedPod, _reached: Callable[[], object]) -> None:
-        """See RuntimeUnderTest."""
+        """Raises RuntimeRefusal: nothing of it stays to be killed."""
         raise RuntimeRefusal(self.lacks[KILL])
 
     def restart(self) -> None:
-        """See RuntimeUnderTest."""
+        """Raises RuntimeRefusal: nothing of it stays to be started again."""
         raise RuntimeRefusal(self.lacks[RESTART])
 
     reboot = restart
 
     def reach(self, path: str) -> Path:
-        """See RuntimeUnderTest."""
+        """The path itself: it sees what this process sees."""
         return Path(path)
 
     def lose_netns(self, path: str, *, leave: str) -> None:
-        """See RuntimeUnderTest."""
+        """Takes a namespace away behind its back; leave: "nothing", "file"."""
         self.namespaces.lose(path, leave=leave)
 
     def command(self, _act: str, _pod: RequestedPod | None) -> str:
-        """See RuntimeUnderTest."""
+        """The line of the last exec."""
         return self._line
 
     def close(self) -> None:
-        """See RuntimeUnderTest."""
+        """Leaves the sandbox and removes the folder."""
         self.namespaces.close()
         self._ledger.discard(self.folder, FOLDER)
 
     def _last_network(self) -> str:
         """The name in the file that was put in place last."""
         files = sorted(self.conf_dir.glob("*.conflist"), key=lambda path: path.stat().st_mtime_ns)
-        found = json.loads(files[-1].read_bytes()) if files else {}
-        return str(found.get("name", ""))
+        document = json.loads(files[-1].read_bytes()) if files else {}
+        return str(document.get("name", ""))
 
     def _tool(self, verb: str, pod: RequestedPod, deadline_s: float = 20.0) -> str:
         """Runs it; what it printed. Raises RuntimeRefusal with what it said."""
@@ -171,8 +171,8 @@ class Cnitool:
         except subprocess.TimeoutExpired as error:
             raise RuntimeRefusal(f"cnitool {verb} had not ended after {deadline_s:g} s") from error
         if done.returncode:
-            said = text(done.stdout + b" " + done.stderr, 2000).strip()
-            raise RuntimeRefusal(said or f"exit {done.returncode}")
+            printed = text(done.stdout + b" " + done.stderr, 2000).strip()
+            raise RuntimeRefusal(printed or f"exit {done.returncode}")
         return done.stdout.decode(errors="replace")
 
     def _environment(self, pod: RequestedPod) -> dict[str, str]:

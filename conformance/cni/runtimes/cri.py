@@ -103,12 +103,12 @@ class CriRuntime:
 
     # Networks
 
-    def loaded(self, name: str, document: bytes, asked: Callable[[], bool]) -> bool:
+    def loaded(self, name: str, document: bytes, probed: Callable[[], bool]) -> bool:
         """Whether new pods get this network. Without a list of networks (CRI-O): whether plugins
         were asked VERSION and it is ready."""
         listed = self._info().get("Networks")
         if listed is None:
-            return asked() and self.readiness().ready
+            return probed() and self.readiness().ready
         sources = {each["Config"]["Name"]: each["Config"].get("Source") for each in listed}
         return name in sources and sources[name] == document.decode()
 

@@ -35,7 +35,7 @@ class RecorderExecutor:
         deadline_s: float = 10.0,
         conditions: Conditions = PLAIN,
     ) -> Outcome:
-        """See Executor."""
+        """What the plugin answers within the deadline, and the patience of who asked the runtime"""
         left = getattr(self.until, "at", time.monotonic() + deadline_s) - time.monotonic()
         deadline_s = max(min(deadline_s, left), 0.01)
 

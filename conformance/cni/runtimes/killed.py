@@ -97,8 +97,8 @@ def say_what_is_left(conf_dir: Path) -> None:
     if worker() != "main" or not conf_dir.is_dir():
         return
     for path in sorted(conf_dir.iterdir()):
-        if found := _OURS.fullmatch(path.name):
-            print(f"refimpl: {path}: {_whose(path, found[1])}", file=sys.stderr)
+        if ours := _OURS.fullmatch(path.name):
+            print(f"refimpl: {path}: {_whose(path, ours[1])}", file=sys.stderr)
 
 
 def _whose(path: Path, run_id: str) -> str:

@@ -80,7 +80,7 @@ def is_up(netns: str, name: str) -> bool:
 
     kernel = Kernel()
     try:
-        found = kernel.links(netns).get(name)
+        link = kernel.links(netns).get(name)
     finally:
         kernel.close()
-    return found is not None and found.up
+    return link is not None and link.up

@@ -95,17 +95,17 @@ class Ours:
         install(self.bin_dirs[0], "loopback", "recorder", target=target, journal=None)
 
     def enter(self) -> None:
-        """See RuntimeUnderTest."""
+        """From now on pods get real namespaces; raises SandboxError."""
         self.namespaces.enter()
 
     # Networks
 
-    def loaded(self, name: str, _document: bytes, _asked: Callable[[], bool]) -> bool:
-        """See RuntimeUnderTest."""
+    def loaded(self, name: str, _document: bytes, _probed: Callable[[], bool]) -> bool:
+        """Whether the folder has this network now."""
         return name in self.networks()
 
     def networks(self) -> tuple[str, ...]:
-        """See RuntimeUnderTest."""
+        """The names in the folder; none where it cannot be read."""
         return self._act("networks", self._networks)()  # type: ignore[no-any-return]
 
     def _networks(self) -> tuple[str, ...]:
@@ -117,17 +117,17 @@ class Ours:
     def _network(self) -> PodNetwork:
         self._live()
         try:
-            found = find(self.conf_dir, self.runtime)
+            folder = find(self.conf_dir, self.runtime)
         except _ERRORS as error:
             raise RuntimeRefusal(describe(error)) from error
-        return PodNetwork(self.runtime, found.networks, loopback=self._loopback, seed=1)
+        return PodNetwork(self.runtime, folder.networks, loopback=self._loopback, seed=1)
 
     def _loopback(self, netns: str) -> None:
         raise_loopback = self._act("loopback", self.namespaces.raise_loopback)
         raise_loopback(netns)
 
     def readiness(self, deadline_s: float = 10.0) -> Readiness:
-        """See RuntimeUnderTest."""
+        """What STATUS of all plugins comes to, and the words of the one that fails."""
         return self._act("readiness", self._readiness)(deadline_s)  # type: ignore[no-any-return]
 
     def _readiness(self, deadline_s: float) -> Readiness:
@@ -143,7 +143,7 @@ class Ours:
     # Pods
 
     def run(self, pod: RequestedPod, deadline_s: float = 20.0) -> None:
-        """See RuntimeUnderTest."""
+        """Makes a namespace and has the plugins ADD; raises RuntimeRefusal."""
         with self._patience(deadline_s):
             self._act("run", self._run)(pod)
 
@@ -184,7 +184,7 @@ class Ours:
         )
 
     def stop(self, pod: RequestedPod) -> None:
-        """See RuntimeUnderTest."""
+        """Has the plugins DEL, by the profile with the networks of then or of now."""
         self._act("stop", self._stop)(pod)
 
     def _stop(self, pod: RequestedPod) -> None:
@@ -195,7 +195,7 @@ class Ours:
             network.teardown(about)
 
     def remove(self, pod: RequestedPod) -> None:
-        """See RuntimeUnderTest."""
+        """Stops the pod once more, and lets go of it with its namespace."""
         self._act("remove", self._remove)(pod)
 
     def _remove(self, pod: RequestedPod) -> None:
@@ -208,32 +208,32 @@ class Ours:
         self.namespaces.remove(pod.netns)
 
     def known(self, pod: RequestedPod) -> bool:
-        """See RuntimeUnderTest."""
+        """Whether it was run and is not yet removed."""
         return pod.id in self._pods
 
     def check(self, pod: RequestedPod) -> None:
-        """See RuntimeUnderTest."""
+        """Has the plugins CHECK; raises RuntimeRefusal."""
         with self._telling():
             self._network().check(self._sandbox(pod))
 
     def collect(self, valid: list[RequestedPod]) -> None:
-        """See RuntimeUnderTest."""
+        """Has the plugins GC what is not valid; raises RuntimeRefusal."""
         with self._telling():
             self._network().collect([self._sandbox(pod) for pod in valid])
 
     # Its process
 
     def alive(self) -> bool:
-        """See RuntimeUnderTest."""
+        """Whether nothing has ended it."""
         return not self.dead
 
     def revive(self) -> bool:
-        """See RuntimeUnderTest."""
+        """Starts it again, which always goes well."""
         self.restart()
         return True
 
     def kill_during(self, pod: RequestedPod, reached: Callable[[], object]) -> None:
-        """See RuntimeUnderTest: the run is in a process of its own, which dies."""
+        """Runs the pod in a process of its own, which is killed once `reached` returns."""
         self._sandbox(pod)
         child = os.fork()
         if child == 0:
@@ -248,30 +248,30 @@ class Ours:
             os.waitpid(child, 0)
 
     def restart(self) -> None:
-        """See RuntimeUnderTest."""
+        """Forgets all that is not on the disk."""
         self._attached.clear()
         self._act("restart", self._open)()
 
     def reboot(self) -> None:
-        """See RuntimeUnderTest."""
+        """Removes the namespaces of all pods, and restarts."""
         for pod in self._pods.values():
             self.namespaces.remove(pod.netns)
         self.restart()
 
     def reach(self, path: str) -> Path:
-        """See RuntimeUnderTest."""
+        """The path itself: it runs in this process."""
         return Path(path)
 
     def lose_netns(self, path: str, *, leave: str) -> None:
-        """See RuntimeUnderTest."""
+        """Takes a namespace away behind its back; leave: "nothing", "file"."""
         self.namespaces.lose(path, leave=leave)
 
     def command(self, act: str, pod: RequestedPod | None) -> str:
-        """See RuntimeUnderTest."""
+        """Words for the act; there is no command line that repeats it."""
         return f"refimpl.cni.runtime {act} {pod.name if pod else ''}".strip()
 
     def close(self) -> None:
-        """See RuntimeUnderTest."""
+        """Leaves the sandbox and removes the folder."""
         self.namespaces.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 

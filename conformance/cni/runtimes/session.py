@@ -8,9 +8,9 @@ from typing import Any
 
 import attrs
 
-from conformance.cni.runtimes.bench import RuntimeUnderTest
 from conformance.cni.runtimes.cache_files import CacheFile, cache_files
 from conformance.cni.runtimes.calls import RecordedCall
+from conformance.cni.runtimes.runtime import RuntimeUnderTest
 from conformance.cni.runtimes.subject import (
     BANDWIDTH,
     NETNS,
@@ -96,9 +96,9 @@ class PodSession:
 
 
 def pod_session(runtime: RuntimeUnderTest) -> PodSession:
-    """The recorded life; raises Broken where no pod runs at all."""
-    found: PodSession = runtime.once("pod_session", _recorded)
-    return found
+    """The recorded session; raises Broken where no pod runs at all."""
+    session: PodSession = runtime.once("session", _recorded)
+    return session
 
 
 def _recorded(runtime: RuntimeUnderTest) -> PodSession:

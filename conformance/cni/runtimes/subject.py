@@ -92,8 +92,8 @@ class RuntimeSubject(Protocol):
     def enter(self) -> None:
         """From now on pods get real network namespaces, where it is we who make them."""
 
-    def loaded(self, name: str, document: bytes, asked: Callable[[], bool], /) -> bool:
-        """Whether new pods get this network. asked: whether its plugins were asked VERSION since
+    def loaded(self, name: str, document: bytes, probed: Callable[[], bool], /) -> bool:
+        """Whether new pods get this network. probed: whether its plugins were asked VERSION since
         it was put in place."""
 
     def networks(self) -> tuple[str, ...]:

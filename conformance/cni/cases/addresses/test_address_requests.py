@@ -43,18 +43,18 @@ def test_an_address_that_was_asked_for_is_given_or_refused(plugin: PluginUnderTe
         "an address that is taken": f"{held.ip}/{prefix}",
     }
     others = iter(neighbours(pod, len(variants) * len(_CHANNELS)))
-    found = [
+    outcomes = [
         (f"{name} asked for by {channel}", ip, _asked(plugin, next(others), config, channel, ip))
         for name, ip in variants.items()
         for channel in _CHANNELS
     ]
-    for name, ip, outcome in found:
+    for name, ip, outcome in outcomes:
         _not_another(outcome, ip, name)
     if plugin.subject.ranged:
-        for name, _, outcome in found[-len(_CHANNELS) :]:
+        for name, _, outcome in outcomes[-len(_CHANNELS) :]:
             rule = f"{name}: it is not given twice"
             expect(not outcome.ok, rule, wanted="a failure", got=outcome.brief())
-    for name, _, outcome in found:
+    for name, _, outcome in outcomes:
         _explained(outcome, name)
 
 

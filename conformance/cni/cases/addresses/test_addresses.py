@@ -61,9 +61,9 @@ def test_an_add_that_gets_one_family_only_keeps_nothing(plugin: PluginUnderTest)
     single = {"subnet": "fd00:88::/64", "rangeStart": "fd00:88::10", "rangeEnd": "fd00:88::10"}
     both, pod = ranged(plugin, pool(2), single), plugin.pod()
     first, second, third = neighbours(pod, 3)
-    found = given(plugin.add(first, both), "ADD takes an address of each family")
+    addresses = given(plugin.add(first, both), "ADD takes an address of each family")
     rule = "two range sets give two addresses"
-    expect(len(found) == 2, rule, wanted="one of IPv4, one of IPv6", got=found)
+    expect(len(addresses) == 2, rule, wanted="one of IPv4, one of IPv6", got=addresses)
     failed(plugin.add(second, both), "ADD fails where one family has no address left", _TRY_AGAIN)
     outcome = plugin.add(third, ranged(plugin, pool(2)))
     succeeded(outcome, "the address of the other family was released by the ADD that failed")

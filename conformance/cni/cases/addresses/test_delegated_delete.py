@@ -25,9 +25,9 @@ def test_delete_asks_the_delegate_again_after_it_failed(plugin: PluginUnderTest)
     pod.config = ipam.config()
     ipam.answer(DEL=[_FAILURE, _SUCCESS])
     first = plugin.delete(pod)
-    asked = len(ipam.calls(Verb.DEL))
+    calls = len(ipam.calls(Verb.DEL))
     second = plugin.delete(pod)
-    again = len(ipam.calls(Verb.DEL)) - asked
+    again = len(ipam.calls(Verb.DEL)) - calls
     rule = "a DEL whose delegate fails"
     expect(
         again or not second.ok,

@@ -23,12 +23,12 @@ def test_gc_is_forwarded_to_the_delegate(plugin: PluginUnderTest) -> None:
     kept = CniAttachment(f"{plugin.network}-kept", "", plugin.subject.ifname)
     request = plugin.request(Verb.GC, None, ipam.config(), valid=[kept])
     succeeded(plugin.run(request), "GC with a healthy delegate succeeds")
-    asked = ipam.calls(Verb.GC)
-    expect(asked, "GC is forwarded to the delegate", wanted="a call with GC", got=ipam.calls())
-    same = asked[0].document == documents.parse(request.stdin).value
+    calls = ipam.calls(Verb.GC)
+    expect(calls, "GC is forwarded to the delegate", wanted="a call with GC", got=ipam.calls())
+    same = calls[0].document == documents.parse(request.stdin).value
     rule = "GC gives the delegate the whole document, the valid attachments in it"
-    expect(same, rule, wanted=request.stdin, got=asked[0].stdin)
-    should(len(asked) == 1, "GC asks the delegate once", wanted=1, got=len(asked))
+    expect(same, rule, wanted=request.stdin, got=calls[0].stdin)
+    should(len(calls) == 1, "GC asks the delegate once", wanted=1, got=len(calls))
 
 
 @case("CNI-PLG-106", "CNI 1.1 STATUS", needs=[INTERFACE, DELEGATES, V1_1])
@@ -36,8 +36,8 @@ def test_status_fails_when_the_delegates_does(plugin: PluginUnderTest) -> None:
     """Code 51 says that running pods suffer too: an operator acts on it other than on 50."""
     ipam = Delegate(plugin, {"STATUS": _unavailable(51)})
     outcome = plugin.status(ipam.config())
-    asked = ipam.calls(Verb.STATUS)
-    expect(asked, "STATUS asks the delegate", wanted="a call with STATUS", got=ipam.calls())
+    calls = ipam.calls(Verb.STATUS)
+    expect(calls, "STATUS asks the delegate", wanted="a call with STATUS", got=ipam.calls())
     rule = "STATUS fails when that of the delegate does"
     expect(not outcome.ok, rule, wanted="a failure", got=outcome.brief())
     code = outcome.error.code if outcome.error else None

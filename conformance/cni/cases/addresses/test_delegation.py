@@ -12,7 +12,7 @@ from conformance.cni.plugins.attachments import CniAttachment
 from conformance.cni.plugins.delegates import RECORDER, Delegate, DelegateCall
 from conformance.cni.plugins.failures import ended
 from conformance.cni.plugins.plugin import PluginUnderTest, result_of
-from conformance.cni.plugins.results import told
+from conformance.cni.plugins.results import decoded
 from conformance.cni.plugins.subject import directories
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
@@ -31,7 +31,7 @@ _ERROR = {"error": {"code": _CODE, "msg": "told to fail"}}
 def _free(plugin: PluginUnderTest) -> Address:
     """An address that fits the network: one that the configured IPAM plugin gave, and got back."""
     pod = plugin.pod()
-    given = told(plugin.added(pod), plugin.newest).ips
+    given = decoded(plugin.added(pod), plugin.newest).ips
     plugin.delete(pod)
     expect(given, "ADD with IPAM gives an address", wanted="ips", got=pod.result)
     return attrs.evolve(given[0], interface=None)
@@ -89,9 +89,9 @@ def test_a_delegate_that_is_no_use_fails_the_add(plugin: PluginUnderTest) -> Non
         outcome = plugin.add(plugin.pod(), config)
         _failed(outcome, trouble)
         if not trouble.missing:
-            asked = [each.verb for each in ipam.calls("ADD", "DEL")]
+            verbs = [each.verb for each in ipam.calls("ADD", "DEL")]
             rule = f"a delegate that {trouble.name} on ADD gets a DEL before the plugin ends"
-            expect(asked[-1:] == ["DEL"], rule, wanted="ADD, then DEL", got=asked)
+            expect(verbs[-1:] == ["DEL"], rule, wanted="ADD, then DEL", got=verbs)
 
 
 def _failed(outcome: Outcome, trouble: _Trouble) -> None:
@@ -129,10 +129,10 @@ def test_an_add_that_fails_after_ipam_gives_the_address_back(plugin: PluginUnder
 def _gives_back(plugin: PluginUnderTest, pod: CniAttachment, ipam: Delegate, trouble: str) -> None:
     """ADD that fails, or copes: then there is nothing to give back."""
     outcome = plugin.add(pod, ipam.config())
-    asked = [each.verb for each in ipam.calls("ADD", "DEL")]
+    verbs = [each.verb for each in ipam.calls("ADD", "DEL")]
     rule = f"an ADD that {trouble} has the delegate take the address back"
-    kept = not outcome.ok and asked[-1:] == ["ADD"]
-    expect(not kept, rule, wanted="no ADD, or a DEL behind it", got=asked)
+    kept = not outcome.ok and verbs[-1:] == ["ADD"]
+    expect(not kept, rule, wanted="no ADD, or a DEL behind it", got=verbs)
 
 
 def _works_again(plugin: PluginUnderTest, pod: CniAttachment, ipam: Delegate, trouble: str) -> None:
@@ -163,35 +163,35 @@ def test_a_delegate_gets_the_request_as_it_came(plugin: PluginUnderTest) -> None
         request = plugin.request(verb, pod, config)
         if verb != Verb.ADD:
             plugin.run(request)
-        asked = ipam.calls(verb)
-        expect(asked, f"{verb} runs the delegate", wanted=f"a call with {verb}", got=ipam.calls())
-        _same_request(verb, request, asked[0])
+        calls = ipam.calls(verb)
+        expect(calls, f"{verb} runs the delegate", wanted=f"a call with {verb}", got=ipam.calls())
+        _same_request(verb, request, calls[0])
 
 
-def _same_request(verb: str, request: Request, asked: DelegateCall) -> None:
+def _same_request(verb: str, request: Request, call: DelegateCall) -> None:
     odd = {
-        name: asked.env.get(name)
+        name: call.env.get(name)
         for name, value in request.env.items()
-        if asked.env.get(name) != value
+        if call.env.get(name) != value
     }
     rule = f"on {verb} the delegate has the variables of the plugin"
     expect(not odd, rule, wanted={name: request.env[name] for name in odd}, got=odd)
     wanted = documents.parse(request.stdin).value
-    same = asked.stdin == request.stdin or asked.document == wanted
+    same = call.stdin == request.stdin or call.document == wanted
     rule = f"on {verb} the delegate has the whole document that the plugin got"
-    expect(same, rule, wanted=request.stdin, got=asked.stdin)
+    expect(same, rule, wanted=request.stdin, got=call.stdin)
 
 
 @case("CNI-PLG-056", _PROCEDURE, needs=[*_NEEDS, V1_0])
 def test_a_delegates_stderr_is_passed_on(plugin: PluginUnderTest) -> None:
     """What the delegate says there is all that an operator ever learns of its troubles."""
-    said = "refimpl: the delegate says so"
-    answer = {**_answer(plugin.newest, _free(plugin)), "stderr": f"{said}\n"}
+    message = "refimpl: the delegate says so"
+    answer = {**_answer(plugin.newest, _free(plugin)), "stderr": f"{message}\n"}
     ipam = Delegate(plugin, {"ADD": answer})
     outcome = plugin.add(plugin.pod(), ipam.config())
     result_of(outcome, "ADD succeeds although the delegate writes to stderr")
     rule = "what the delegate writes to stderr comes out of the plugin's"
-    expect(said.encode() in outcome.stderr, rule, wanted=said, got=outcome.brief())
+    expect(message.encode() in outcome.stderr, rule, wanted=message, got=outcome.brief())
 
 
 @case("CNI-PLG-057", "CNI 1.1 Parameters, CNI_PATH", needs=_NEEDS)
@@ -208,9 +208,9 @@ def test_a_delegate_is_the_first_of_its_name_in_cni_path(plugin: PluginUnderTest
         before = len(other.calls()), len(wanted.calls())
         plugin.added(pod, wanted.config())
         plugin.deleted(pod, wanted.config())
-        asked = len(other.calls()) - before[0], len(wanted.calls()) - before[1]
+        verbs = len(other.calls()) - before[0], len(wanted.calls()) - before[1]
         rule = "a delegate is the first file of its name in the directories of CNI_PATH"
-        expect(asked[0] == 0 < asked[1], rule, wanted="that one run only", got=_counts(*asked))
+        expect(verbs[0] == 0 < verbs[1], rule, wanted="that one run only", got=_counts(*verbs))
 
 
 def _counts(later: int, first: int) -> str:
@@ -233,6 +233,6 @@ def test_an_older_answer_of_a_delegate_is_converted_or_refused(plugin: PluginUnd
             wrong = [str(each) for each in contract.problems(result, plugin.newest)]
             whole = f"{rule} becomes a result of {plugin.newest}"
             expect(not wrong, whole, wanted=f"a result of {plugin.newest}", got=wrong)
-            given = [each.address for each in told(result, plugin.newest).ips]
+            given = [each.address for each in decoded(result, plugin.newest).ips]
             whole = f"{rule} keeps its address"
             expect(free.address in given, whole, wanted=free.address, got=given)

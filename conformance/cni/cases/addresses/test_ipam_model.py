@@ -41,11 +41,11 @@ class _Network:
         if len(self.held) == _ADDRESSES:
             failed(outcome, "ADD fails where every address is held", 11)
             return
-        found = given(outcome, "ADD succeeds as long as an address is free")
+        addresses = given(outcome, "ADD succeeds as long as an address is free")
         taken = sorted(self.held.values())
         rule = "ADD gives an address that nobody holds"
-        expect(not set(found) & set(taken), rule, wanted=f"none of {taken}", got=found)
-        self.held[number] = found[0]
+        expect(not set(addresses) & set(taken), rule, wanted=f"none of {taken}", got=addresses)
+        self.held[number] = addresses[0]
         self.pods[number].result = outcome.document
 
     def delete(self, number: int) -> None:
@@ -61,7 +61,7 @@ class _Network:
         """GC that keeps these; some of them are not attached."""
         valid = [self.pods[number] for number in sorted(numbers)]
         succeeded(self._plugin.gc(valid, self._config), "GC succeeds")
-        self.held = {each: found for each, found in self.held.items() if each in numbers}
+        self.held = {each: address for each, address in self.held.items() if each in numbers}
 
     def restart(self) -> None:
         """The machine starts anew: the namespaces are gone, the store is not."""
@@ -70,9 +70,9 @@ class _Network:
     def holds(self) -> None:
         """Raises Broken unless the store has what the history says."""
         wanted = {ip: _key(self.pods[number]) for number, ip in self.held.items()}
-        found = self._store.owners()
+        owners = self._store.owners()
         rule = "the store holds an address for each attachment, and no other"
-        expect(found == wanted, rule, wanted=wanted, got=found)
+        expect(owners == wanted, rule, wanted=wanted, got=owners)
 
     def _run(self, verb: Verb, number: int) -> Outcome:
         pod = self.pods[number]

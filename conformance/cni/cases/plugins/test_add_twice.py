@@ -9,7 +9,7 @@ from threading import Barrier
 from conformance.cni.needs import INTERFACE, MAKES_LINK, NETNS, SHARES, V0_4, V1_0
 from conformance.cni.plugins.attachments import CniAttachment
 from conformance.cni.plugins.plugin import PluginUnderTest, result_of, succeeded
-from conformance.cni.plugins.results import told
+from conformance.cni.plugins.results import decoded
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from refimpl.cni.contract import at_least
@@ -109,7 +109,7 @@ def test_attachments_of_other_names_are_independent(plugin: PluginUnderTest) -> 
 
 
 def _addresses(plugin: PluginUnderTest, pod: CniAttachment) -> set[str]:
-    return {each.address for each in told(pod.result or {}, plugin.newest).ips}
+    return {each.address for each in decoded(pod.result or {}, plugin.newest).ips}
 
 
 @case("CNI-PLG-111", "CNI 1.1 Lifecycle & Ordering", needs=[INTERFACE, NETNS, SHARES, V1_0])

@@ -51,9 +51,9 @@ def _refused(plugin: PluginUnderTest, config: Mapping[str, Any], name: str, path
 
 def _given_back(ipam: Delegate, what: str) -> None:
     """Raises Doubtful where the delegate's last word is an ADD."""
-    asked = [each.verb for each in ipam.calls("ADD", "DEL")]
+    verbs = [each.verb for each in ipam.calls("ADD", "DEL")]
     rule = f"{what} keeps no address: the delegate gets a DEL after its ADD"
-    should(asked[-1:] != ["ADD"], rule, wanted="no ADD, or a DEL behind it", got=asked)
+    should(verbs[-1:] != ["ADD"], rule, wanted="no ADD, or a DEL behind it", got=verbs)
 
 
 def _own_is_refused(plugin: PluginUnderTest, config: Mapping[str, Any]) -> None:

@@ -33,12 +33,12 @@ def test_delete_of_what_was_never_added_succeeds(plugin: PluginUnderTest) -> Non
     pod = plugin.pod()
     before = plugin.state()
     succeeded(plugin.delete(pod), "DEL of an attachment that was never made succeeds")
-    made = before.difference(plugin.state())
+    changed = before.difference(plugin.state())
     should(
-        not made,
+        not changed,
         "DEL of an attachment that was never made leaves no trace",
         wanted="no difference",
-        got="; ".join(made),
+        got="; ".join(changed),
     )
 
 

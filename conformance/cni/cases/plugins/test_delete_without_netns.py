@@ -84,11 +84,11 @@ def test_delete_releases_the_address_when_the_path_is_missing(plugin: PluginUnde
     if plugin.has_host:
         plugin.host.remove_netns(pod.netns)
     outcome = plugin.delete(pod)
-    made = os.path.lexists(pod.netns)
-    if made:
+    exists = os.path.lexists(pod.netns)
+    if exists:
         plugin.scope.callback(lambda: os.unlink(pod.netns))
     attachment.released(outcome, how)
-    expect(not made, f"DEL with {how} makes none", wanted="no file", got=f"a file at {pod.netns}")
+    expect(not exists, f"DEL with {how} makes none", wanted="no file", got=f"a file at {pod.netns}")
 
 
 @case("CNI-PLG-075", "CNI 1.1 DEL", needs=[SERVED, V1_1])

@@ -47,9 +47,9 @@ def test_an_illegal_network_name_is_refused(plugin: PluginUnderTest) -> None:
         ("../x", {7}),
         (5, {6, 7}),
     ):
-        told = "no name" if name is None else f"the name {name!r}"
+        named = "no name" if name is None else f"the name {name!r}"
         outcome = plugin.run(plugin.request(Verb.ADD, pod, plugin.config(name=name)))
-        refused(outcome, codes, f"a configuration with {told} is refused")
+        refused(outcome, codes, f"a configuration with {named} is refused")
 
 
 @case("CNI-PLG-021", "CNI 1.1 Error, code 6 and 7")

@@ -116,9 +116,9 @@ def test_an_illegal_container_id_is_refused(plugin: PluginUnderTest) -> None:
     for text in ("../x", "-a", ".a", "a b", "a/b", "é", "a\nb", "\n", ""):
         outcome = plugin.run(plugin.request(Verb.ADD, pod).with_env(CNI_CONTAINERID=text))
         refused(outcome, {4}, f"CNI_CONTAINERID {text!r} is refused")
-    made = before.difference(plugin.state())
+    changed = before.difference(plugin.state())
     rule = "an ADD with an illegal CNI_CONTAINERID leaves nothing"
-    expect(not made, rule, wanted="no difference", got=made)
+    expect(not changed, rule, wanted="no difference", got=changed)
 
 
 @case("CNI-PLG-016", "CNI 1.1 Parameters, CNI_CONTAINERID", needs=[V1_0])

@@ -29,8 +29,8 @@ def _gc_with(plugin: PluginUnderTest, listed: Any) -> Outcome:
 def _kept(store: Reservations, pods: Iterable[CniAttachment], rule: str) -> None:
     """Raises Broken unless these attachments and no others have reservations."""
     wanted = sorted((pod.container_id, pod.ifname) for pod in pods)
-    found = sorted(store.owners().values())
-    expect(found == wanted, rule, wanted=wanted, got=found)
+    owners = sorted(store.owners().values())
+    expect(owners == wanted, rule, wanted=wanted, got=owners)
 
 
 @case("CNI-PLG-095", "CNI 1.1 GC", needs=[IPAM, LOCAL_STORE, V1_1])
@@ -88,14 +88,14 @@ def test_gc_compares_whole_attachments(plugin: PluginUnderTest) -> None:
     for owner in (*strangers.values(), (old.container_id, "")):
         store.write(f"{NETWORK}.{next(numbers)}", *owner)
     succeeded(plugin.gc([pod, old]), "GC succeeds")
-    found = store.owners().values()
+    owners = store.owners().values()
     for name, owner in strangers.items():
-        expect(owner not in found, f"GC releases {name}", wanted="no such entry", got=[*found])
+        expect(owner not in owners, f"GC releases {name}", wanted="no such entry", got=[*owners])
     for name, owner in (
         ("a valid attachment", (pod.container_id, pod.ifname)),
         ("an entry of an old version, which names no interface", (old.container_id, "")),
     ):
-        expect(owner in found, f"GC keeps {name}", wanted=owner, got=[*found])
+        expect(owner in owners, f"GC keeps {name}", wanted=owner, got=[*owners])
     lost = internals - store.internals()
     expect(not lost, "GC keeps the store's own files", wanted=sorted(internals), got=sorted(lost))
 
@@ -151,11 +151,11 @@ def test_gc_refuses_a_malformed_list(plugin: PluginUnderTest) -> None:
     pod = plugin.attached()
     name, number = {"ifname": pod.ifname}, {"containerID": 5, "ifname": pod.ifname}
     lists: list[Any] = ["all", 5, {}, [pod.container_id], [7], [None], [{}], [name], [number]]
-    found: list[tuple[Any, Outcome]] = []
+    outcomes: list[tuple[Any, Outcome]] = []
     for listed in lists:
-        found.append((listed, _gc_with(plugin, listed)))
+        outcomes.append((listed, _gc_with(plugin, listed)))
         _kept(Reservations(plugin), [pod], f"GC with {listed!r} for the list releases nothing")
-    for listed, outcome in found:
+    for listed, outcome in outcomes:
         code = outcome.error.code if not outcome.ok and outcome.error else None
         known = code in (_DECODE, _CONFIGURATION)
         rule = f"GC with {listed!r} for the list is refused"
@@ -169,6 +169,6 @@ def test_gc_needs_neither_a_store_nor_ranges(plugin: PluginUnderTest) -> None:
     succeeded(plugin.gc([]), "GC of a network that was never used succeeds")
     if plugin.subject.ranged:
         succeeded(plugin.gc([], ranged(plugin)), "GC with a configuration without ranges succeeds")
-    made = before.difference(plugin.state())
+    changed = before.difference(plugin.state())
     rule = "GC of a network that was never used makes nothing"
-    expect(not made, rule, wanted="no difference", got=made)
+    expect(not changed, rule, wanted="no difference", got=changed)

@@ -23,8 +23,8 @@ def test_add_prints_one_json_object_and_nothing_else(plugin: PluginUnderTest) ->
     result = result_of(outcome, rule)
     notes = [str(note) for note in documents.parse(outcome.stdout).notes]
     expect(not notes, rule, wanted="plain JSON", got=notes)
-    found = problems(result, plugin.newest, ipam=plugin.kind == "ipam")
-    floats = [str(each) for each in found if each.kind is Kind.TYPE and _decimal(result, each)]
+    wrong = problems(result, plugin.newest, ipam=plugin.kind == "ipam")
+    floats = [str(each) for each in wrong if each.kind is Kind.TYPE and _decimal(result, each)]
     expect(not floats, "integers of a result are written as integers", wanted="1", got=floats)
 
 
@@ -38,11 +38,11 @@ def _decimal(value: Any, problem: Any) -> bool:
 def test_a_failure_prints_one_error_object(plugin: PluginUnderTest) -> None:
     """It is all that a user sees of what went wrong; up to CNI 0.4 it is a must."""
     for failure in provoked(plugin):
-        found, rest = pieces(failure.outcome.stdout)
-        if len(found) > 1 or rest:
+        printed, rest = pieces(failure.outcome.stdout)
+        if len(printed) > 1 or rest:
             continue  # what does not belong there is a matter of its own
         rule = f"a failure prints one error object: {failure.name}"
-        error = found[0] if found and is_error(found[0]) else None
+        error = printed[0] if printed and is_error(printed[0]) else None
         if error is None:
             raise Broken(rule, "one error object", failure.outcome.brief())
         code, text = error["code"], error.get("msg")
@@ -55,8 +55,8 @@ def test_a_failure_prints_one_error_object(plugin: PluginUnderTest) -> None:
 def test_an_error_object_has_the_version_of_the_request(plugin: PluginUnderTest) -> None:
     """Runtimes read an error as a document of the version they used."""
     for failure in provoked(plugin):
-        found, _ = pieces(failure.outcome.stdout)
-        error = found[-1] if found and is_error(found[-1]) else None
+        printed, _ = pieces(failure.outcome.stdout)
+        error = printed[-1] if printed and is_error(printed[-1]) else None
         if error is None or not failure.version:
             continue  # not an error object, or no version that could be told
         if _practical(plugin) and "cniVersion" not in error:
@@ -82,10 +82,10 @@ def test_a_call_ends_with_success_or_with_an_error_never_both(plugin: PluginUnde
 def test_error_codes_are_those_of_the_table_or_the_plugins_own(plugin: PluginUnderTest) -> None:
     """The codes up to 99 have meanings that runtimes act on, the free ones will get theirs."""
     for failure in provoked(plugin):
-        found, _ = pieces(failure.outcome.stdout)
+        printed, _ = pieces(failure.outcome.stdout)
         # The Go library's code for a namespace it refuses, which no table has.
         accepted = {8} if failure.name == OWN_NETNS or _practical(plugin) else set()
-        for code in (each["code"] for each in found if is_error(each) and each["code"] != 0):
+        for code in (each["code"] for each in printed if is_error(each) and each["code"] != 0):
             expect(
                 code in accepted or (isinstance(code, int) and allowed_code(code)),
                 f"a code is one of the table, or 100 and above: {failure.name}",
@@ -151,8 +151,8 @@ def test_a_result_that_cannot_be_told_is_no_success(plugin: PluginUnderTest) -> 
         ("a pipe that nobody reads", Conditions(stdout="broken")),
         ("a full disk", Conditions(stdout="full")),
     ):
-        asked = plugin.request(Verb.VERSION, None, {"cniVersion": plugin.newest})
-        _failed(plugin.run(asked, conditions=conditions), f"VERSION with stdout on {name} fails")
+        request = plugin.request(Verb.VERSION, None, {"cniVersion": plugin.newest})
+        _failed(plugin.run(request, conditions=conditions), f"VERSION with stdout on {name} fails")
         if not plugin.attaches:
             continue
         before = plugin.state()

@@ -13,7 +13,7 @@ from conformance.cni.plugins.attachments import CniAttachment
 from conformance.cni.plugins.failures import ended
 from conformance.cni.plugins.passed_on import in_version, own_entry, passed_on, prev_result_of
 from conformance.cni.plugins.plugin import PluginUnderTest, result_of
-from conformance.cni.plugins.results import shapes, told
+from conformance.cni.plugins.results import decoded, shapes
 from conformance.engine.case import case
 from conformance.engine.verdict import Broken, expect, should
 from refimpl.cni import contract
@@ -75,11 +75,11 @@ def test_members_that_the_plugin_does_not_know_are_passed_on(plugin: PluginUnder
 
 def _extended(result: Document) -> Document:
     """With a stranger at the top, in an entry of each array and in dns."""
-    made = copy.deepcopy(result)
-    made["dns"] = {"nameservers": ["10.88.0.1"], **_STRANGER}
-    for entry in (made["interfaces"][-1], made["ips"][0], made["routes"][0]):
+    extended = copy.deepcopy(result)
+    extended["dns"] = {"nameservers": ["10.88.0.1"], **_STRANGER}
+    for entry in (extended["interfaces"][-1], extended["ips"][0], extended["routes"][0]):
         entry.update(_STRANGER)
-    return {**made, **_STRANGER}
+    return {**extended, **_STRANGER}
 
 
 def _strangers(value: Any, place: str = "the result") -> Iterator[str]:
@@ -175,7 +175,7 @@ def test_a_changed_mac_or_mtu_is_in_the_result(plugin: PluginUnderTest) -> None:
             continue
         link = plugin.host.links(pod.netns)[pod.ifname]
         changed = changed or _hardware(link, plugin) != _hardware(before, plugin)
-        entry = own_entry(told(got, plugin.newest), pod)
+        entry = own_entry(decoded(got, plugin.newest), pod)
         rule = f"after ADD {name} the result tells mac and mtu as they are"
         seen = entry and _hardware(entry, plugin)
         expect(seen == _hardware(link, plugin), rule, wanted=_hardware(link, plugin), got=seen)

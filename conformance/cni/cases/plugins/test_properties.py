@@ -42,8 +42,8 @@ def test_any_input_ends_with_one_document_at_most(plugin: PluginUnderTest) -> No
 
 def _judge(outcome: Outcome) -> None:
     expect(not outcome.timed_out, "every call ends", wanted="an end", got=outcome.brief())
-    found, rest = pieces(outcome.stdout)
-    objects = all(isinstance(each, dict) for each in found)
+    documents, rest = pieces(outcome.stdout)
+    objects = all(isinstance(each, dict) for each in documents)
     rule = "stdout is empty or one JSON object"
     expect(objects and not rest, rule, wanted="one object", got=outcome.brief())
     consistent("generated input", outcome)
@@ -61,9 +61,9 @@ def test_results_of_all_versions_tell_the_same(plugin: PluginUnderTest) -> None:
     differs from ADD to ADD: hardware addresses, names on the host, the host part of addresses.
     Where no version between loses anything, a result comes back from there as it was.
     """
-    found = {version: _result(plugin, version) for version in shapes(plugin)}
-    newest = found[plugin.newest]
-    for version, result in found.items():
+    results = {version: _result(plugin, version) for version in shapes(plugin)}
+    newest = results[plugin.newest]
+    for version, result in results.items():
         try:
             wanted = contract.convert(newest, version)
         except ConversionError:

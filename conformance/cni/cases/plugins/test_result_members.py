@@ -8,7 +8,7 @@ from typing import Any
 from conformance.cni.needs import ATTACHES
 from conformance.cni.plugins.attachments import CniAttachment
 from conformance.cni.plugins.plugin import PluginUnderTest, result_of
-from conformance.cni.plugins.results import found, nulls, shapes
+from conformance.cni.plugins.results import nulls, sentences, shapes
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from refimpl.cni.contract import Kind, Problem
@@ -39,7 +39,7 @@ def test_gateways_are_addresses_of_the_right_family(plugin: PluginUnderTest) -> 
     pod = _pod(plugin)
     for version in shapes(plugin):
         result = _result(plugin, pod, plugin.config(version), f"in version {version}")
-        wrong = found(result, version, (Kind.FORMAT, Kind.FAMILY, Kind.TYPE), _next_hop)
+        wrong = sentences(result, version, (Kind.FORMAT, Kind.FAMILY, Kind.TYPE), _next_hop)
         rule = f"gateways of a result of {version} are bare addresses of the family beside them"
         expect(not wrong, rule, wanted="such as 10.1.0.1", got=wrong)
 
@@ -55,7 +55,7 @@ def test_a_result_has_no_members_of_other_versions(plugin: PluginUnderTest) -> N
     for version in shapes(plugin):
         for name, config in _configurations(plugin, version):
             result = _result(plugin, pod, config, name)
-            foreign = found(result, version, (Kind.FOREIGN,))
+            foreign = sentences(result, version, (Kind.FOREIGN,))
             rule = f"a result of {version} {name} has the members of {version} only"
             expect(not foreign, rule, wanted="no other members", got=foreign)
 

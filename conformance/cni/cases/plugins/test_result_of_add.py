@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from conformance.cni.needs import INTERFACE, NETNS
 from conformance.cni.plugins.attachments import CniAttachment
 from conformance.cni.plugins.plugin import PluginUnderTest
-from conformance.cni.plugins.results import has_address, link_of, told, virtual
+from conformance.cni.plugins.results import decoded, has_address, link_of, virtual
 from conformance.engine.case import case
 from conformance.engine.verdict import expect, should
 from refimpl.cni import contract
@@ -20,7 +20,7 @@ _SOURCE = "CNI 1.1 ADD success"
 
 def _attached(plugin: PluginUnderTest) -> tuple[CniAttachment, Result]:
     pod = plugin.pod()
-    return pod, told(plugin.added(pod), plugin.newest)
+    return pod, decoded(plugin.added(pod), plugin.newest)
 
 
 @case("CNI-PLG-038", _SOURCE, needs=[INTERFACE, NETNS])
@@ -52,13 +52,13 @@ def test_a_result_names_the_interface_in_the_container(plugin: PluginUnderTest) 
 def _names_the_interface(
     plugin: PluginUnderTest, pod: CniAttachment, judge: Callable[..., None]
 ) -> None:
-    result = told(plugin.added(pod), plugin.newest)
-    said = [(each.name, each.sandbox) for each in result.interfaces]
+    result = decoded(plugin.added(pod), plugin.newest)
+    names = [(each.name, each.sandbox) for each in result.interfaces]
     judge(
-        (pod.ifname, pod.netns) in said,
+        (pod.ifname, pod.netns) in names,
         "the result names the interface in the container, its sandbox spelled as CNI_NETNS",
         wanted=f"{pod.ifname} in sandbox {pod.netns}",
-        got=said or "no interfaces",
+        got=names or "no interfaces",
     )
 
 
@@ -167,7 +167,7 @@ def test_the_interface_is_up_and_nothing_is_made_that_no_result_names(
     """What no result names nobody watches and nobody removes."""
     pod = plugin.pod()
     host, inside = set(plugin.host.links()), set(plugin.host.links(pod.netns))
-    result = told(plugin.added(pod), plugin.newest)
+    result = decoded(plugin.added(pod), plugin.newest)
     link = plugin.host.links(pod.netns).get(pod.ifname)
     expect(
         link and link.up,

@@ -49,16 +49,16 @@ def test_status_fails_where_what_the_plugin_depends_on_is_down(plugin: PluginUnd
 
 def _down(plugin: PluginUnderTest) -> dict[str, dict[str, Any]]:
     """Documents that name what cannot be reached, by the rule."""
-    found = {}
+    ipams = {}
     if plugin.subject.daemon:
         ipam = plugin.ipam(daemonSocketPath=str(plugin.folder / "nobody.sock"))
-        found["STATUS fails where nobody listens on ipam.daemonSocketPath"] = ipam
+        ipams["STATUS fails where nobody listens on ipam.daemonSocketPath"] = ipam
     if plugin.subject.ranged and plugin.settings.data_dir:
         plain = plugin.folder / "a-file"
         plain.touch()
         ipam = plugin.ipam(dataDir=str(plain / "ipam"))
-        found["STATUS fails where ipam.dataDir cannot be made"] = ipam
-    return {rule: plugin.config(ipam=ipam) for rule, ipam in found.items()}
+        ipams["STATUS fails where ipam.dataDir cannot be made"] = ipam
+    return {rule: plugin.config(ipam=ipam) for rule, ipam in ipams.items()}
 
 
 def _tells(outcome: Outcome) -> bool:

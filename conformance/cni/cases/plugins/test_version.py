@@ -32,8 +32,8 @@ def test_version_is_answered_for_every_version_asked_with(plugin: PluginUnderTes
     for version in contract.VERSIONS[1:]:
         rule = f"VERSION with cniVersion {version} has to be answered"
         answer = result_of(_asked(plugin, version), rule)
-        found = contract.version_problems(answer, version)
-        wrong = [str(each) for each in found if each.kind is not Kind.VERSION]
+        problems = contract.version_problems(answer, version)
+        wrong = [str(each) for each in problems if each.kind is not Kind.VERSION]
         expect(not wrong, rule, wanted="cniVersion and supportedVersions", got=wrong)
 
 
@@ -123,8 +123,8 @@ def test_add_answers_in_the_shape_of_the_version_asked_for(plugin: PluginUnderTe
     for version in _spoken(plugin):
         pod = plugin.pod()
         result = plugin.added(pod, plugin.config(version))
-        found = contract.problems(result, version, ipam=plugin.kind == "ipam")
-        wrong = [str(each) for each in found if _shapes(each)]
+        problems = contract.problems(result, version, ipam=plugin.kind == "ipam")
+        wrong = [str(each) for each in problems if _shapes(each)]
         rule = f"the result of an ADD in version {version} has the shape of that version"
         expect(not wrong, rule, wanted=f"a result of {version}", got=wrong)
         plugin.delete(pod)
@@ -162,12 +162,12 @@ def test_a_version_that_is_not_supported_is_refused(plugin: PluginUnderTest) -> 
 
 def _both_sides(plugin: PluginUnderTest, outcome: Outcome) -> None:
     error = outcome.error
-    said = f"{error.msg} {error.details}" if error else ""
+    words = f"{error.msg} {error.details}" if error else ""
     should(
-        "9.9.9" in said and plugin.newest in said,
+        "9.9.9" in words and plugin.newest in words,
         "the refusal names the version of the configuration and those of the plugin",
         wanted=f"9.9.9 and {plugin.newest}",
-        got=said,
+        got=words,
     )
 
 

@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from conformance.cni.runtimes.bench import RuntimeUnderTest
 from conformance.cni.runtimes.checks import Wrong, undone
+from conformance.cni.runtimes.runtime import RuntimeUnderTest
 from conformance.cni.runtimes.session import result_of
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
@@ -60,11 +60,11 @@ def test_nonsense_on_stdout_is_a_failure_and_nothing_worse(runtime: RuntimeUnder
 def _judge(runtime: RuntimeUnderTest, wrong: Wrong, name: str, *, may_pass: bool = False) -> None:
     """One pod of a network whose `b` was told to misbehave."""
     pod, place = runtime.pod(), runtime.seen()
-    said = runtime.attempt(pod)
+    refusal = runtime.attempt(pod)
     if not runtime.subject.alive():
-        wrong.about(name, f"the runtime died of it ({said})")
+        wrong.about(name, f"the runtime died of it ({refusal})")
         expect(runtime.subject.revive(), "a runtime comes back", wanted="an answer", got="none")
-    elif not said and not may_pass:
+    elif not refusal and not may_pass:
         wrong.about(name, "the pod runs")
     wrong.about(name, undone(runtime, pod, place))
     runtime.recorders.reset()
@@ -76,9 +76,9 @@ def test_an_error_object_with_exit_code_0_is_no_success(runtime: RuntimeUnderTes
     runtime.tell("a", ADD={"error": {"code": 11, "msg": "told to fail"}, "status": 0})
     runtime.tell("b", ADD={"result": result_of()})
     runtime.use("a", "b")
-    said = runtime.attempt()
+    refusal = runtime.attempt()
     expect(
-        said,
+        refusal,
         "an error object on stdout is an error, whatever the exit code",
         wanted="the pod is refused",
         got=f"the pod runs, after {', '.join(runtime.steps())}",
@@ -108,13 +108,13 @@ def test_what_a_plugin_says_of_its_failure_reaches_who_asked(runtime: RuntimeUnd
     error = {"code": 123, "msg": "no cable is plugged in", "details": "port 7 of the switch"}
     runtime.tell("a", ADD={"error": error})
     runtime.use("a")
-    said = runtime.attempt()
-    missing = [name for name, text in error.items() if not re.search(rf"\b{text}\b", said)]
+    refusal = runtime.attempt()
+    missing = [name for name, text in error.items() if not re.search(rf"\b{text}\b", refusal)]
     expect(
         not missing,
         "code, msg and details of a plugin's error are told",
         wanted="all three",
-        got=f"no {' and no '.join(missing)} in {said!r}",
+        got=f"no {' and no '.join(missing)} in {refusal!r}",
     )
 
 
@@ -144,8 +144,8 @@ def test_the_codes_3_and_11_are_errors(runtime: RuntimeUnderTest) -> None:
         runtime.tell("a", ADD=[failing, {"result": result_of()}])
         runtime.use("a")
         place = runtime.seen()
-        said = runtime.attempt()
+        refusal = runtime.attempt()
         tries = [call for call in runtime.since(place) if call.verb == "ADD"]
-        if not said and len(tries) < 2:
+        if not refusal and len(tries) < 2:
             wrong.about(f"code {code}", "the pod runs after one ADD")
     wrong.settle()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from conformance.cni.needs import PODS
-from conformance.cni.runtimes.bench import RuntimeUnderTest
+from conformance.cni.runtimes.runtime import RuntimeUnderTest
 from conformance.cni.runtimes.session import PORTS, pod_session
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
@@ -96,8 +96,8 @@ def _sent(runtime: RuntimeUnderTest) -> dict[str, Any]:
 
 
 def _config(document: Mapping[str, Any]) -> dict[str, Any]:
-    found = document.get("runtimeConfig")
-    return found if isinstance(found, dict) else {}
+    passed = document.get("runtimeConfig")
+    return passed if isinstance(passed, dict) else {}
 
 
 def _plain(payload: Mapping[str, Any]) -> dict[str, Any]:

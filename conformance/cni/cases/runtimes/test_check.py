@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.cni.runtimes.bench import RuntimeUnderTest
 from conformance.cni.runtimes.checks import Wrong, names
+from conformance.cni.runtimes.runtime import RuntimeUnderTest
 from conformance.cni.runtimes.session import PORTS
 from conformance.engine.case import case
 from conformance.engine.verdict import expect, soon
@@ -27,8 +27,8 @@ def test_check_is_not_asked_where_it_must_not_be(runtime: RuntimeUnderTest) -> N
         expect(runtime.offer(document, 10), f"{name} is taken", wanted="taken", got="not")
         pod = runtime.started()
         runtime.check(pod)
-        asked = [call.step for call in runtime.since(place) if call.verb == "CHECK"]
-        wrong.about(name, *asked[:1])
+        checks = [call.step for call in runtime.since(place) if call.verb == "CHECK"]
+        wrong.about(name, *checks[:1])
         runtime.ended(pod)
     wrong.settle()
 
@@ -40,11 +40,11 @@ def test_check_has_the_parameters_and_the_result_of_add(runtime: RuntimeUnderTes
     """
     runtime.use(runtime.plugin("a", capabilities={"portMappings": True}), "b")
     pod = runtime.started(runtime.pod(ports=PORTS))
-    said = runtime.check(pod)
+    refusal = runtime.check(pod)
     soon(lambda: runtime.calls("CHECK"), 0.1)
     checks = runtime.calls("CHECK")
     if not checks:
-        pytest.skip(f"{runtime.subject.name} did not call CHECK {said}".strip())
+        pytest.skip(f"{runtime.subject.name} did not call CHECK {refusal}".strip())
     adds = {call.plugin: call for call in runtime.calls("ADD")}
     expect(
         [call.plugin for call in checks[:2]] == ["a", "b"],

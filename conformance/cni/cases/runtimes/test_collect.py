@@ -6,9 +6,9 @@ import threading
 
 import pytest
 
-from conformance.cni.runtimes.bench import RuntimeUnderTest
 from conformance.cni.runtimes.calls import RecordedCall
 from conformance.cni.runtimes.checks import names
+from conformance.cni.runtimes.runtime import RuntimeUnderTest
 from conformance.cni.runtimes.session import result_of
 from conformance.cni.runtimes.subject import GC, RESTART
 from conformance.engine.case import case
@@ -32,9 +32,9 @@ def test_a_collection_lists_all_that_is_valid_and_runs_alone(runtime: RuntimeUnd
     ifname = runtime.calls("ADD")[0].env.get("CNI_IFNAME")
     wanted = sorted((pod.id, ifname) for pod in pods)
     for call in calls:
-        said = next((call.document[key] for key in KEYS if key in call.document), None)
-        pairs = sorted((each["containerID"], each["ifname"]) for each in said or ())
-        expect(pairs == wanted, f"{call.step} lists what is valid", wanted=wanted, got=said)
+        listed = next((call.document[key] for key in KEYS if key in call.document), None)
+        pairs = sorted((each["containerID"], each["ifname"]) for each in listed or ())
+        expect(pairs == wanted, f"{call.step} lists what is valid", wanted=wanted, got=listed)
     if GC not in runtime.subject.lacks:
         _runs_alone(runtime)
 
@@ -67,7 +67,7 @@ def test_a_collection_goes_on_where_a_plugin_fails(runtime: RuntimeUnderTest) ->
     runtime.tell("b", GC={"error": {"code": 112, "msg": "so is the second"}})
     runtime.use("a", "b", version="1.1.0")
     place = runtime.seen()
-    said = runtime.collect()
+    refusal = runtime.collect()
     calls = _collected(runtime, place)
     expect(
         [call.plugin for call in calls] == ["a", "b"],
@@ -76,8 +76,8 @@ def test_a_collection_goes_on_where_a_plugin_fails(runtime: RuntimeUnderTest) ->
         got=names(calls),
     )
     if GC not in runtime.subject.lacks:
-        told = [text for text in ("first is stuck", "is the second") if text in said]
-        expect(len(told) == 2, "all errors are told", wanted="both", got=said)
+        missing = [text for text in ("first is stuck", "is the second") if text in refusal]
+        expect(len(missing) == 2, "all errors are told", wanted="both", got=refusal)
 
 
 @case("CNI-RT-041", SPEC, alone=True)
@@ -108,8 +108,8 @@ def _found_out(runtime: RuntimeUnderTest) -> bool:
 
 
 def _collected(runtime: RuntimeUnderTest, place: int) -> list[RecordedCall]:
-    def found() -> list[RecordedCall]:
+    def collections() -> list[RecordedCall]:
         return [call for call in runtime.since(place) if call.verb == "GC"]
 
-    soon(lambda: len(found()) > 1)
-    return found()
+    soon(lambda: len(collections()) > 1)
+    return collections()

@@ -6,8 +6,8 @@ import itertools
 from concurrent.futures import ThreadPoolExecutor
 
 from conformance.cni.needs import SEVERAL_NETWORKS
-from conformance.cni.runtimes.bench import RuntimeUnderTest
 from conformance.cni.runtimes.calls import RecordedCall
+from conformance.cni.runtimes.runtime import RuntimeUnderTest
 from conformance.cni.runtimes.subject import RequestedPod
 from conformance.engine.case import case
 from conformance.engine.verdict import expect, soon
@@ -55,12 +55,12 @@ def test_calls_for_a_container_never_overlap_however_many_pods_there_are(
     runtime.use("a", "b")
     pods = [runtime.pod() for _ in range(PODS_AT_ONCE)]
 
-    def live(pod: RequestedPod) -> str:
+    def run_and_end(pod: RequestedPod) -> str:
         return runtime.attempt(pod) or runtime.ended(pod)
 
     with ThreadPoolExecutor(PODS_AT_ONCE) as pool:
-        said = [each for each in pool.map(live, pods) if each]
-    expect(not said, "pods that come at once all run", wanted="no error", got=said)
+        refusals = [each for each in pool.map(run_and_end, pods) if each]
+    expect(not refusals, "pods that come at once all run", wanted="no error", got=refusals)
     at_once = _overlaps(runtime.calls())
     expect(
         not at_once,
@@ -72,9 +72,9 @@ def test_calls_for_a_container_never_overlap_however_many_pods_there_are(
 
 def _overlaps(calls: list[RecordedCall]) -> list[str]:
     """Which calls for one container ran at the same time as the one before them."""
-    found = []
+    steps = []
     for id in {call.id for call in calls}:
         mine = sorted((call for call in calls if call.id == id), key=lambda call: call.start_ns)
         pairs = itertools.pairwise(mine)
-        found += [f"{one.step} and {two.step}" for one, two in pairs if one.overlaps(two)]
-    return found
+        steps += [f"{one.step} and {two.step}" for one, two in pairs if one.overlaps(two)]
+    return steps

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from conformance.cni.needs import PODS, RUNTIME_NETNS
-from conformance.cni.runtimes.bench import RuntimeUnderTest
 from conformance.cni.runtimes.checks import Wrong, differences, names, undone
+from conformance.cni.runtimes.runtime import RuntimeUnderTest
 from conformance.cni.runtimes.session import pod_session
 from conformance.engine.case import case
 from conformance.engine.verdict import expect, soon
@@ -21,20 +21,20 @@ def test_plugins_are_deleted_in_reverse_with_the_final_result(runtime: RuntimeUn
     """What the last plugin built stands on what the first one made; and a plugin that keeps no
     state of its own finds in prevResult what there is to undo.
     """
-    told = pod_session(runtime)
-    deletes = told.deletes[:3]
+    session = pod_session(runtime)
+    deletes = session.deletes[:3]
     expect(
         [call.plugin for call in deletes] == ["c", "b", "a"],
         "DEL goes through the list from its end to its beginning",
         wanted="c DEL, b DEL, a DEL",
-        got=names(told.calls),
+        got=names(session.calls),
     )
     for call in deletes:
-        wrong = differences(call.previous or {}, told.result)
+        wrong = differences(call.previous or {}, session.result)
         expect(
             not wrong,
             f"DEL gives {call.plugin} the final result of ADD",
-            wanted=told.result,
+            wanted=session.result,
             got=call.previous or "no prevResult",
         )
 
@@ -46,11 +46,11 @@ def test_a_failed_add_is_followed_by_delete_of_all(runtime: RuntimeUnderTest) ->
     """
     runtime.tell("b", ADD=_FAILS)
     runtime.use("a", "b", "c")
-    said = runtime.attempt()
+    refusal = runtime.attempt()
     wanted = ["a ADD", "b ADD", "c DEL", "b DEL", "a DEL"]
     soon(lambda: runtime.steps()[:5] == wanted)
     rule = "an ADD that fails is followed by DEL of the whole list in reverse"
-    expect(said, "a failing plugin fails the pod", wanted="an error", got="the pod runs")
+    expect(refusal, "a failing plugin fails the pod", wanted="an error", got="the pod runs")
     expect(runtime.steps()[:5] == wanted, rule, wanted=wanted, got=names(runtime.calls()))
     given = [call.step for call in runtime.calls("DEL")[:3] if call.previous is not None]
     expect(not given, "that DEL has no prevResult", wanted="none", got=given)
@@ -84,9 +84,9 @@ def test_a_failed_delete_is_repeated_until_it_succeeds(runtime: RuntimeUnderTest
 @case("CNI-RT-024", DEL, alone=True)
 def test_delete_has_the_parameters_of_add(runtime: RuntimeUnderTest) -> None:
     """A mapping of ports is taken back by its description, and an attachment found by its names."""
-    told = pod_session(runtime)
-    for call in told.deletes[:3]:
-        add = told.of(f"{call.plugin} ADD")
+    session = pod_session(runtime)
+    for call in session.deletes[:3]:
+        add = session.of(f"{call.plugin} ADD")
         assert add is not None
         for name in ("CNI_CONTAINERID", "CNI_IFNAME"):
             expect(
@@ -106,8 +106,8 @@ def test_a_pod_that_cannot_start_after_its_add_is_deleted(runtime: RuntimeUnderT
     """The network was made; the pod that it was made for never comes."""
     runtime.use("a", "b")
     pod = runtime.pod(stuck=True)
-    said = runtime.attempt(pod)
-    if not said or not runtime.calls("ADD"):
+    refusal = runtime.attempt(pod)
+    if not refusal or not runtime.calls("ADD"):
         pytest.skip(f"{runtime.subject.name}: its sandbox does not fail between ADD and its start")
     wanted = ["a ADD", "b ADD", "b DEL", "a DEL"]
     soon(lambda: runtime.steps()[:4] == wanted)
@@ -124,14 +124,14 @@ def test_a_pod_that_cannot_start_after_its_add_is_deleted(runtime: RuntimeUnderT
 @case("CNI-RT-026", DEL, alone=True)
 def test_the_end_of_a_pod_is_delete_and_nothing_after_it_is_add(runtime: RuntimeUnderTest) -> None:
     """kubelet stops a pod as often as it likes."""
-    told = pod_session(runtime)
-    first = next((i for i, call in enumerate(told.calls) if call.verb == "DEL"), None)
+    session = pod_session(runtime)
+    first = next((i for i, call in enumerate(session.calls) if call.verb == "DEL"), None)
     rule = "a pod that is stopped twice and removed is deleted, and never added again"
-    expect(first is not None, rule, wanted="a DEL", got=names(told.calls))
-    after = [call.step for call in told.calls[first:] if call.verb == "ADD"]
-    expect(not after, rule, wanted="no ADD after DEL", got=names(told.calls))
-    asked = {call.plugin for call in told.deletes}
-    expect(asked == {"a", "b", "c"}, rule, wanted="DEL of all plugins", got=names(told.calls))
+    expect(first is not None, rule, wanted="a DEL", got=names(session.calls))
+    after = [call.step for call in session.calls[first:] if call.verb == "ADD"]
+    expect(not after, rule, wanted="no ADD after DEL", got=names(session.calls))
+    plugins = {call.plugin for call in session.deletes}
+    expect(plugins == {"a", "b", "c"}, rule, wanted="DEL of all plugins", got=names(session.calls))
 
 
 @case("CNI-RT-027", DEL, needs=[RUNTIME_NETNS], alone=True)
@@ -147,8 +147,8 @@ def test_a_pod_whose_namespace_is_lost_is_deleted_all_the_same(runtime: RuntimeU
         runtime.started(pod)
         path = runtime.since(place)[0].env.get("CNI_NETNS", "")
         runtime.subject.lose_netns(path, leave=leave)
-        said = runtime.ended(pod)
-        wrong.about(name, f"the pod cannot be removed: {said}" if said else "")
+        refusal = runtime.ended(pod)
+        wrong.about(name, f"the pod cannot be removed: {refusal}" if refusal else "")
         wrong.about(name, undone(runtime, pod, place))
         deletes = [call for call in runtime.since(place) if call.verb == "DEL"]
         odd = {call.env.get("CNI_NETNS", "") for call in deletes} - {path, ""}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 
-from conformance.cni.runtimes.bench import RuntimeUnderTest
 from conformance.cni.runtimes.checks import Wrong, undone
+from conformance.cni.runtimes.runtime import RuntimeUnderTest
 from conformance.engine.case import case
 from conformance.engine.verdict import expect, soon
 
@@ -29,14 +29,14 @@ def _hanging(runtime: RuntimeUnderTest, wrong: Wrong, name: str) -> None:
     runtime.tell("b", {"verb": "ADD", "do": "hang", "seconds": 3, "times": 1})
     runtime.use("a", "b")
     pod, place = runtime.pod(), runtime.seen()
-    said: list[str] = []
-    running = threading.Thread(target=lambda: said.append(runtime.attempt(pod, _PATIENCE_S)))
+    refusals: list[str] = []
+    running = threading.Thread(target=lambda: refusals.append(runtime.attempt(pod, _PATIENCE_S)))
     running.start()
     soon(lambda: [call for call in runtime.since(place) if call.step == "b ADD"], 5.0)
     other = runtime.attempt()
     wrong.about(name, f"another pod fails meanwhile: {other}" if other else "")
     running.join()
-    wrong.about(name, "" if said[0] else "the pod runs")
+    wrong.about(name, "" if refusals[0] else "the pod runs")
     hung = [call for call in runtime.since(place) if call.step == "b ADD"][:1]
     if not soon(lambda: not any(runtime.running(call) for call in hung)):
         wrong.about(name, "it still runs when the call has ended")
@@ -49,10 +49,14 @@ def _holding(runtime: RuntimeUnderTest, wrong: Wrong, name: str) -> None:
     runtime.tell("b", {"verb": "ADD", "do": "hold-stdout", "seconds": 4, "times": 1})
     runtime.use("a", "b")
     pod, place = runtime.pod(), runtime.seen()
-    said = runtime.attempt(pod, _PATIENCE_S)
-    if said and not soon(lambda: [call for call in runtime.since(place) if call.step == "a DEL"]):
-        wrong.about(name, f"when the call has ended there is neither a pod nor DEL ({said})")
-    soon(lambda: not said or [c for c in runtime.since(place) if c.step == "a DEL"], 8.0)
+    refusal = runtime.attempt(pod, _PATIENCE_S)
+
+    def deleted() -> bool:
+        return any(call.step == "a DEL" for call in runtime.since(place))
+
+    if refusal and not soon(deleted):
+        wrong.about(name, f"when the call has ended there is neither a pod nor DEL ({refusal})")
+    soon(lambda: not refusal or deleted(), 8.0)
     runtime.recorders.reset()
 
 
@@ -65,10 +69,10 @@ def test_a_plugin_that_says_much_or_reads_slowly_is_waited_for(runtime: RuntimeU
     slowly = {"do": "slow-stdin", "bytes": 4096, "seconds": 0.01, "verb": "ADD"}
     runtime.tell("b", slowly)
     runtime.use("a", runtime.plugin("b", refimpl="x" * 100_000))
-    said = runtime.attempt()
+    refusal = runtime.attempt()
     expect(
-        not said,
+        not refusal,
         "100 MiB on stderr and a reader that takes 4 KiB at a time keep no pod from running",
         wanted="the pod runs",
-        got=said,
+        got=refusal,
     )

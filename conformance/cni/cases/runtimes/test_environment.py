@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from conformance.cni.needs import PODS, RUNTIME_NETNS
-from conformance.cni.runtimes.bench import RuntimeUnderTest
 from conformance.cni.runtimes.namespaces import is_up
+from conformance.cni.runtimes.runtime import RuntimeUnderTest
 from conformance.cni.runtimes.session import pod_session
 from conformance.engine.case import case
 from conformance.engine.verdict import expect

@@ -7,9 +7,9 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from conformance.cni.runtimes.bench import RuntimeUnderTest
 from conformance.cni.runtimes.checks import Wrong
 from conformance.cni.runtimes.killed import ASIDE, MOVED
+from conformance.cni.runtimes.runtime import RuntimeUnderTest
 from conformance.cni.runtimes.subject import RESTART
 from conformance.engine.case import case
 from conformance.engine.verdict import expect, soon
@@ -136,5 +136,5 @@ def test_a_broken_file_is_skipped_or_told_and_does_no_harm_once_it_is_gone(
         expect(not ready.ready, "it is told", wanted="the network is not ready", got=ready)
     broken.unlink()
     runtime.use("a", name=f"{runtime.name}-second")
-    said = runtime.attempt()
-    expect(not said, "once it is gone pods run", wanted="a pod", got=said)
+    refusal = runtime.attempt()
+    expect(not refusal, "once it is gone pods run", wanted="a pod", got=refusal)

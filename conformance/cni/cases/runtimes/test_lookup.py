@@ -6,8 +6,8 @@ import os
 import threading
 
 from conformance.cni.needs import SEVERAL_BIN_DIRS
-from conformance.cni.runtimes.bench import RuntimeUnderTest
 from conformance.cni.runtimes.checks import Wrong, undone
+from conformance.cni.runtimes.runtime import RuntimeUnderTest
 from conformance.cni.runtimes.session import pod_session
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
@@ -84,16 +84,16 @@ def test_a_plugin_that_is_being_written_is_tried_again(runtime: RuntimeUnderTest
     """An update of the plugins must cost no pod its network."""
     runtime.tell("a", {"do": "hang", "seconds": 0})  # a process, so that the kernel has a say
     runtime.use("a")
-    said: list[str] = []
+    refusals: list[str] = []
     pod = runtime.pod()
-    running = threading.Thread(target=lambda: said.append(runtime.attempt(pod)))
+    running = threading.Thread(target=lambda: refusals.append(runtime.attempt(pod)))
     with runtime.recorders.path("a").open("r+b"):
         running.start()
         running.join(0.3)
     running.join()
     expect(
-        said == [""],
+        refusals == [""],
         "a plugin whose file is being written is tried again",
         wanted="the pod runs",
-        got=said[0] or "nothing",
+        got=refusals[0] or "nothing",
     )

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from conformance.cni.needs import CACHE, CHOSEN_IDS, KILLS, REBOOTS, RESTARTS
-from conformance.cni.runtimes.bench import RuntimeUnderTest
 from conformance.cni.runtimes.checks import Wrong, names
+from conformance.cni.runtimes.runtime import RuntimeUnderTest
 from conformance.cni.runtimes.session import pod_session, result_of
 from conformance.cni.runtimes.subject import RequestedPod
 from conformance.engine.case import case
@@ -44,13 +44,13 @@ def test_what_was_attached_before_a_reboot_is_deleted_in_the_end(runtime: Runtim
 
 def _freed(runtime: RuntimeUnderTest, pod: RequestedPod, rule: str) -> None:
     """DEL of both plugins, or a GC that does not list the pod: by itself or when a client asks."""
-    said = runtime.ended(pod)
+    refusal = runtime.ended(pod)
     soon(lambda: _is_free(runtime))
     expect(
         _is_free(runtime),
         rule,
         wanted="DEL of a and b, or GC without it",
-        got=f"{names(runtime.calls())} {said}",
+        got=f"{names(runtime.calls())} {refusal}",
     )
 
 
@@ -72,12 +72,12 @@ def test_a_kept_result_that_cannot_be_read_keeps_no_pod_from_ending(
         damaged = _files_of(runtime, pod)
         for path in damaged:
             path.write_bytes(data)
-        said = runtime.ended(pod)
+        refusal = runtime.ended(pod)
         if not damaged:
             wrong.about(name, "nothing is kept of the pod")
         calls = [call for call in runtime.since(place) if call.verb == "DEL"]
-        if said or {call.plugin for call in calls} != {"a", "b"}:
-            wrong.about(name, f"{names(calls)}; {said}")
+        if refusal or {call.plugin for call in calls} != {"a", "b"}:
+            wrong.about(name, f"{names(calls)}; {refusal}")
         wrong.about(name, *(f"{call.step} has prevResult" for call in calls if call.previous))
         for path in damaged:  # so that the pod can go
             path.unlink(missing_ok=True)
@@ -91,38 +91,38 @@ def _files_of(runtime: RuntimeUnderTest, pod: RequestedPod) -> list[Path]:
 @case("CNI-RT-031", "practice: libcni", needs=[CACHE], alone=True)
 def test_the_kept_file_is_the_one_that_others_read(runtime: RuntimeUnderTest) -> None:
     """Tools that clean up after a runtime, and the next version of it, know this format."""
-    told = pod_session(runtime)
-    add = told.adds[0]
-    wanted = f"{told.document['name']}-{add.id}-{add.env.get('CNI_IFNAME')}"
-    found = [each for each in told.kept if each.name == wanted]
+    session = pod_session(runtime)
+    add = session.adds[0]
+    wanted = f"{session.document['name']}-{add.id}-{add.env.get('CNI_IFNAME')}"
+    files = [each for each in session.kept if each.name == wanted]
     rule = "an attachment is kept as cniCacheV1 while it lasts"
-    expect(found, rule, wanted=wanted, got=[each.name for each in told.kept])
-    kept = _decoded(found[0].data)
+    expect(files, rule, wanted=wanted, got=[each.name for each in session.kept])
+    kept = _decoded(files[0].data)
     members = {
         "kind": "cniCacheV1",
         "containerId": add.id,
         "ifName": add.env.get("CNI_IFNAME"),
-        "networkName": told.document["name"],
+        "networkName": session.document["name"],
     }
     wrong = [name for name, value in members.items() if kept.get(name) != value]
     expect(not wrong, rule, wanted=members, got={name: kept.get(name) for name in wrong})
     expect(kept.get("result"), rule, wanted="the final result", got=kept.get("result"))
     expect(
-        _config(kept).get("name") == told.document["name"],
+        _config(kept).get("name") == session.document["name"],
         "the kept file has the network list in base64",
-        wanted=told.document,
+        wanted=session.document,
         got=_config(kept),
     )
-    mode = found[0].mode, told.folder_mode
+    mode = files[0].mode, session.folder_mode
     expect(mode == (0o600, 0o700), "only its owner reads it", wanted="600 in 700", got=mode)
-    left = [each.name for each in told.left if each.name == wanted]
+    left = [each.name for each in session.left if each.name == wanted]
     expect(not left, "it goes with DEL", wanted="no file", got=left)
 
 
 def _decoded(data: bytes) -> dict[str, Any]:
     with contextlib.suppress(ValueError):
-        found = json.loads(data)
-        return found if isinstance(found, dict) else {}
+        kept = json.loads(data)
+        return kept if isinstance(kept, dict) else {}
     return {}
 
 
@@ -147,14 +147,14 @@ def test_two_attachments_whose_names_run_together_are_told_apart(runtime: Runtim
     for pod, document, address in reversed(pods):
         runtime.offer(document)
         place = runtime.seen()
-        said = runtime.stop(pod)
+        refusal = runtime.stop(pod)
         calls = [call for call in runtime.since(place) if call.verb == "DEL"]
         given = [(call.previous or {}).get("ips", [{}])[0].get("address") for call in calls]
         expect(
             given == [address],
             f"DEL of {document['name']}, id {pod.id}, has its own result",
             wanted=address,
-            got=f"{given} {said}",
+            got=f"{given} {refusal}",
         )
 
 
@@ -164,12 +164,12 @@ def test_delete_uses_the_configuration_of_add(runtime: RuntimeUnderTest) -> None
     runtime.use(runtime.plugin("a", refimpl=1), "b")
     pod = runtime.started()
     runtime.use(runtime.plugin("a", refimpl=2))
-    said = runtime.stop(pod)
+    refusal = runtime.stop(pod)
     calls = runtime.calls("DEL")
-    found = [(call.plugin, call.document.get("refimpl")) for call in calls]
+    members = [(call.plugin, call.document.get("refimpl")) for call in calls]
     expect(
-        found == [("b", None), ("a", 1)],
+        members == [("b", None), ("a", 1)],
         "DEL goes through the list as it was at ADD",
         wanted="b, then a as it was",
-        got=f"{found} {said}",
+        got=f"{members} {refusal}",
     )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from conformance.cni.runtimes.bench import RuntimeUnderTest
 from conformance.cni.runtimes.checks import differences
+from conformance.cni.runtimes.runtime import RuntimeUnderTest
 from conformance.cni.runtimes.session import FIELDS, pod_session
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
@@ -21,21 +21,21 @@ def test_stdin_is_one_object_with_the_name_and_version_of_the_list(
     runtime: RuntimeUnderTest,
 ) -> None:
     """A plugin keeps what it holds by the network's name, and answers in that version."""
-    told = pod_session(runtime)
-    for call in told.calls:
+    session = pod_session(runtime)
+    for call in session.calls:
         try:
             sent = documents.parse(call.stdin).value
         except DocumentError as error:
             sent = f"{error}"
         rule = f"stdin of {call.step} is one JSON object"
         expect(isinstance(sent, dict), rule, wanted="an object, then the end", got=sent)
-        said = sent.get("name"), sent.get("cniVersion")
-        wanted = told.document["name"], "1.0.0"
+        name_and_version = sent.get("name"), sent.get("cniVersion")
+        wanted = session.document["name"], "1.0.0"
         expect(
-            said == wanted,
+            name_and_version == wanted,
             f"{call.step} gets name and cniVersion of the list, whatever the plugin's object has",
             wanted=wanted,
-            got=said,
+            got=name_and_version,
         )
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from conformance.cni.runtimes.bench import RuntimeUnderTest
 from conformance.cni.runtimes.checks import Wrong, differences, undone
+from conformance.cni.runtimes.runtime import RuntimeUnderTest
 from conformance.cni.runtimes.session import pod_session, result_of
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
@@ -41,9 +41,9 @@ def test_a_result_without_a_version_is_of_the_configurations(runtime: RuntimeUnd
     del result["cniVersion"]
     runtime.tell("a", ADD={"result": result})
     runtime.use("a", "b")
-    said = runtime.attempt()
+    refusal = runtime.attempt()
     rule = "a result without cniVersion is read as one of the configuration's version"
-    expect(not said, rule, wanted="the pod runs", got=said)
+    expect(not refusal, rule, wanted="the pod runs", got=refusal)
     sent = [call.previous for call in runtime.calls("b ADD")]
     fits = sent and sent[0] and sent[0].get("cniVersion") in (None, "1.0.0")
     expect(fits, rule, wanted="prevResult of 1.0.0 for the next plugin", got=sent)

@@ -7,7 +7,7 @@ import contextlib
 import pytest
 
 from conformance.cni.needs import PODS
-from conformance.cni.runtimes.bench import RuntimeUnderTest
+from conformance.cni.runtimes.runtime import RuntimeUnderTest
 from conformance.cni.runtimes.subject import Readiness, RuntimeRefusal
 from conformance.engine.case import case
 from conformance.engine.verdict import eventually, expect, soon
@@ -21,8 +21,8 @@ def test_status_is_not_asked_of_older_networks(runtime: RuntimeUnderTest) -> Non
     """A plugin that does not know the verb fails it, and the node would never be ready."""
     runtime.use("a", version="1.0.0")
     runtime.subject.readiness()
-    asked = [call.step for call in runtime.calls("STATUS")]
-    expect(not asked, "STATUS is not called before 1.1.0", wanted="no STATUS", got=asked)
+    steps = [call.step for call in runtime.calls("STATUS")]
+    expect(not steps, "STATUS is not called before 1.1.0", wanted="no STATUS", got=steps)
 
 
 @case("CNI-RT-037", SPEC, alone=True)
@@ -35,12 +35,12 @@ def test_a_network_that_is_not_ready_is_told_until_it_is(runtime: RuntimeUnderTe
     rule = "a network whose STATUS fails is not ready, and the plugin's words are told"
 
     def unready() -> Readiness | None:
-        found = runtime.subject.readiness()
-        return None if found.ready else found
+        readiness = runtime.subject.readiness()
+        return None if readiness.ready else readiness
 
-    found = eventually(unready, 1.0, rule)
-    told = found.message if found else ""
-    expect("no cable is plugged in" in told, rule, wanted="the plugin's words", got=told)
+    seen = eventually(unready, 1.0, rule)
+    message = seen.message if seen else ""
+    expect("no cable is plugged in" in message, rule, wanted="the plugin's words", got=message)
     runtime.tell("a")
     eventually(lambda: runtime.subject.readiness().ready, 10.0, "it is ready once STATUS succeeds")
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from conformance.cni.runtimes.bench import RuntimeUnderTest
 from conformance.cni.runtimes.checks import undone
+from conformance.cni.runtimes.runtime import RuntimeUnderTest
 from conformance.cni.runtimes.session import result_of
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
@@ -15,9 +15,9 @@ SPEC = "CNI 1.1 Network configuration format"
 def test_the_highest_version_that_both_know_is_chosen(runtime: RuntimeUnderTest) -> None:
     """So a network works with runtimes of several years."""
     runtime.use("a", version="0.4.0", cniVersions=["0.4.0", "1.1.0", "9.0.0"])
-    said = runtime.attempt()
+    refusal = runtime.attempt()
     adds = runtime.calls("a ADD")
-    sent = adds[0].document.get("cniVersion") if adds else said
+    sent = adds[0].document.get("cniVersion") if adds else refusal
     expect(sent == "1.1.0", "the highest of cniVersions that is known", wanted="1.1.0", got=sent)
 
 
@@ -28,8 +28,8 @@ def test_a_version_that_nobody_knows_is_refused(runtime: RuntimeUnderTest) -> No
     if not runtime.offer(runtime.network("a", version="9.0.0")):
         return
     pod = runtime.pod()
-    said = runtime.attempt(pod)
-    expect(said, "a network of version 9.0.0 is refused", wanted="an error", got="the pod runs")
+    refusal = runtime.attempt(pod)
+    expect(refusal, "a network of version 9.0.0 is refused", wanted="an error", got="the pod runs")
     owed = undone(runtime, pod)
     expect(not owed, "what was added is deleted", wanted="DEL", got=owed)
 
