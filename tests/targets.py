@@ -20,13 +20,15 @@ def resolved(
     revision: str = "",
     run_id: str = "1",
     settings: Any = None,
-    **given: Any,
+    **flags_given: Any,
 ) -> ResolvedTarget:
     """What TARGET and options say; `given`: options by flag, with `_` for `-` and `__` for a dot.
 
     settings: takes the place of what they say.
     """
-    flags = {name.replace("__", ".").replace("_", "-"): value for name, value in given.items()}
+    flags = {
+        name.replace("__", ".").replace("_", "-"): value for name, value in flags_given.items()
+    }
     options = Options(
         interface=interface,
         target=target,

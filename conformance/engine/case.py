@@ -69,8 +69,8 @@ def case(
     def mark(function: F) -> F:
         title = function.__name__.removeprefix("test_").replace("_", " ")
         why = inspect.cleandoc(function.__doc__ or "")
-        made = Case(id, catalogue.level(id), source, tuple(needs), title, why, heavy, alone)
-        setattr(function, _ATTRIBUTE, made)
+        row = Case(id, catalogue.level(id), source, tuple(needs), title, why, heavy, alone)
+        setattr(function, _ATTRIBUTE, row)
         return function
 
     return mark
@@ -78,5 +78,5 @@ def case(
 
 def case_of(function: object) -> Case | None:
     """The case a test function was made, or None for an ordinary test."""
-    found = getattr(function, _ATTRIBUTE, None)
-    return found if isinstance(found, Case) else None
+    attached = getattr(function, _ATTRIBUTE, None)
+    return attached if isinstance(attached, Case) else None

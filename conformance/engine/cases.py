@@ -122,12 +122,12 @@ def _unknown(id: str, known: list[str]) -> str:
 
 def deviations(id: str) -> list[str]:
     """`target: reason` for every expectation file of ours that lists the case."""
-    said = []
+    lines = []
     for path in sorted((fixtures.folder() / "expectations").glob("*.toml")):
         table = tomllib.loads(path.read_text())
-        said += [
+        lines += [
             f"{table['target']}: {row['reason']}"
             for row in table.get("known", ())
             if row["id"] == id
         ]
-    return said
+    return lines

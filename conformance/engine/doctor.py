@@ -165,6 +165,6 @@ def _in_child(look: Callable[[], list[str]]) -> list[str]:
             os._exit(0)
     os.close(send)
     with open(receive, "rb") as pipe:
-        said = pipe.read().decode()
+        answer = pipe.read().decode()
     os.waitpid(child, 0)
-    return said.split()
+    return answer.split()

@@ -142,7 +142,7 @@ def _encode(event: Event) -> bytes:
 
 def counts(cases: Iterable[CaseDone]) -> dict[str, int]:
     """How many cases ended in which way, every outcome named."""
-    found: dict[str, int] = dict.fromkeys(OUTCOMES, 0)
+    by_outcome: dict[str, int] = dict.fromkeys(OUTCOMES, 0)
     for done in cases:
-        found[done.outcome] += 1
-    return found
+        by_outcome[done.outcome] += 1
+    return by_outcome

@@ -60,19 +60,19 @@ def load(paths: Iterable[Path], version: str = "", revision: str = "") -> dict[s
 
     Raises BadOption with the file's name for what cannot be read or says one id twice.
     """
-    found: dict[str, Known] = {}
+    entries: dict[str, Known] = {}
     for path, entry in _entries(paths, set()):
         try:
             ranges = ((entry.versions, version), (entry.revisions, revision))
-            holds = [applies(wanted, told) for wanted, told in ranges]
+            holds = [applies(wanted, value) for wanted, value in ranges]
         except BadOption as error:
             raise BadOption(f"--expect {path}: {entry.id}: {error}") from error
         if not all(holds):
             continue
-        if entry.id in found:
+        if entry.id in entries:
             raise BadOption(f"{path}: {entry.id} is listed twice; keep one entry a case")
-        found[entry.id] = entry
-    return found
+        entries[entry.id] = entry
+    return entries
 
 
 def _entries(paths: Iterable[Path], seen: set[Path]) -> Iterator[tuple[Path, Known]]:

@@ -142,10 +142,10 @@ class Judge:
         report = yield
         case = item_case(item)
         if case and case.interface in self._targets:
-            found = self._verdict(case, call, report)
-            self._lost(item, case, found)
+            verdict = self._verdict(case, call, report)
+            self._lost(item, case, verdict)
             hidden = self._targets[case.interface].secrets
-            report.refimpl = narrate.masked(found, hidden) if hidden else found  # type: ignore[attr-defined]
+            report.refimpl = narrate.masked(verdict, hidden) if hidden else verdict  # type: ignore[attr-defined]
         return report
 
     def _verdict(
@@ -159,39 +159,41 @@ class Judge:
         known = self.known(target).get(case.id)
         if known:
             outcome = _expected(outcome, report.when, known.sometimes)
-        found: dict[str, Any] = {"case": narrate.case_fields(case), "outcome": outcome}
-        found["target"] = {
+        verdict: dict[str, Any] = {"case": narrate.case_fields(case), "outcome": outcome}
+        verdict["target"] = {
             "name": target.name,
             "version": target.version,
             "revision": str(target.revision),
         }
-        found["known"] = bool(known)
+        verdict["known"] = bool(known)
         if outcome == "skip":
-            found["message"] = str(error)
+            verdict["message"] = str(error)
         elif outcome == "xpass" and known:
-            found["message"] = f"expected to fail ({known.reason}), but it passes; remove the entry"
+            verdict["message"] = (
+                f"expected to fail ({known.reason}), but it passes; remove the entry"
+            )
         elif error is not None:
-            found |= narrate.finding(target, error, target.calls(self._mark))
+            verdict |= narrate.finding(target, error, target.calls(self._mark))
             if known and outcome == "xfail":
-                found["message"] = f"known: {known.reason} ({known.rule})"
+                verdict["message"] = f"known: {known.reason} ({known.rule})"
         elif report.when == "call":
-            found["calls"] = narrate.call_names(target.calls(self._mark))
-        _tell_pytest(report, outcome, str(found.get("message", "")))
-        return found
+            verdict["calls"] = narrate.call_names(target.calls(self._mark))
+        _tell_pytest(report, outcome, str(verdict.get("message", "")))
+        return verdict
 
-    def _lost(self, item: pytest.Item, case: Case, found: dict[str, Any]) -> None:
-        if found["outcome"] not in ("fail", "warn", "xfail", "error"):
+    def _lost(self, item: pytest.Item, case: Case, verdict: dict[str, Any]) -> None:
+        if verdict["outcome"] not in ("fail", "warn", "xfail", "error"):
             return
         loss = self._targets[case.interface].lost()
         if not loss:
             return
         fate = "died and was started again" if loss.revived else "was lost"
-        told = f"{found.get('message', '')}\nthe target {fate}: {loss.reason}"
-        found["message"] = told.strip()
-        if not (loss.revived and found["outcome"] == "xfail"):
-            found["outcome"] = "fail"  # dying is never a mere warning
+        message = f"{verdict.get('message', '')}\nthe target {fate}: {loss.reason}"
+        verdict["message"] = message.strip()
+        if not (loss.revived and verdict["outcome"] == "xfail"):
+            verdict["outcome"] = "fail"  # dying is never a mere warning
         if not loss.revived:
-            found["lost"] = loss.reason
+            verdict["lost"] = loss.reason
             item.session.shouldstop = loss.reason
 
     def pytest_sessionfinish(self) -> None:

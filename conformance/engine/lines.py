@@ -52,10 +52,10 @@ class Lines:
     def hello(self) -> Message:
         """What it says of itself: name, version and more. Raises BadOption, Unreachable."""
         try:
-            told = self.answer("hello", {})
+            answer = self.answer("hello", {})
         except Gone as error:
             raise Unreachable(f"{shlex.join(self.command)}: no answer to hello: {error}") from error
-        return {"name": Path(self.command[0]).name, "version": "", **told}
+        return {"name": Path(self.command[0]).name, "version": "", **answer}
 
     def answer(self, act: str, request: Message) -> Message:
         """The reply to one act; raises Gone, BadOption where there is no such program."""
@@ -111,9 +111,9 @@ class Lines:
         process.kill()
         process.communicate()
         self._stderr.seek(0)
-        said = " ".join(self._stderr.read().decode(errors="replace").split())
+        stderr = " ".join(self._stderr.read().decode(errors="replace").split())
         self._stderr.truncate(0)
-        return f"exit {process.returncode}; {said[:_STDERR_SHOWN] or error}"
+        return f"exit {process.returncode}; {stderr[:_STDERR_SHOWN] or error}"
 
 
 def _line(stream: IO[bytes]) -> bytes:

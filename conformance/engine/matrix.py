@@ -76,7 +76,7 @@ def judge_all(jobs: Sequence[Job], workers: int) -> Iterator[Verdicts]:
     results: dict[int, Verdicts] = {}
     running: dict[Connection, int] = {}
     waiting = list(enumerate(jobs))
-    told = 0
+    next_number = 0
     while waiting or running:
         while waiting and len(running) < workers:
             number, job = waiting.pop(0)
@@ -91,9 +91,9 @@ def judge_all(jobs: Sequence[Job], workers: int) -> Iterator[Verdicts]:
                 results[number] = ready.recv()
             except EOFError:
                 results[number] = Verdicts({}, {}, -1, 0)
-        while told in results:
-            yield results.pop(told)
-            told += 1
+        while next_number in results:
+            yield results.pop(next_number)
+            next_number += 1
 
 
 def _child(pipe: Connection, job: Job) -> None:
@@ -124,9 +124,9 @@ def check(interface: str, only: Sequence[str], workers: int, whole: bool) -> lis
     verdicts = judge_all([*unbroken, *broken], workers)
     wrong = [line for job in unbroken for line in _sick(job, next(verdicts))]
     killed: set[str] = set()
-    for (name, kind), found in zip(chosen.items(), verdicts, strict=True):
-        wrong += _row(name, kind, found)
-        killed |= set(kind.kills) & found.killers
+    for (name, kind), verdict in zip(chosen.items(), verdicts, strict=True):
+        wrong += _row(name, kind, verdict)
+        killed |= set(kind.kills) & verdict.killers
     return wrong if only or not _ROOT else wrong + _without_killer(interface, killed)
 
 
@@ -163,10 +163,10 @@ def _row(name: str, kind: type[mutants.Mutant], result: Verdicts) -> list[str]:
     also = sorted(result.killers - set(kind.kills))
     fate = "SURVIVES" if missed else "dies"
     print(f"{fate:9}{name:44} {' '.join(sorted(kind.kills))}{_also(also)}", flush=True)
-    told = {
+    reasons = {
         id: f"{result.outcomes.get(id, 'not run')} {result.messages.get(id, '')}" for id in missed
     }
-    return [f"{name} survives {id} ({said.strip()})" for id, said in told.items()]
+    return [f"{name} survives {id} ({reason.strip()})" for id, reason in reasons.items()]
 
 
 def _also(ids: list[str]) -> str:
@@ -187,7 +187,7 @@ def serve(interface: str, target: str, endpoint: str, folder: str) -> None:
     """Serves `mutant:NAME` or `unbroken:NAME` until SIGTERM, as `refimpl serve` serves a fake."""
     kind, _, name = target.partition(":")
     mutant = mutants.load(interface, name)
-    made = mutants.fake(
+    fake = mutants.fake(
         fake_class(interface),
         mutant,
         broken=kind == "mutant",
@@ -197,8 +197,8 @@ def serve(interface: str, target: str, endpoint: str, folder: str) -> None:
     ended = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: ended.set())
-    with made:
-        print(f"ready {made.endpoint}", flush=True)
+    with fake:
+        print(f"ready {fake.endpoint}", flush=True)
         ended.wait()
 
 

@@ -22,15 +22,15 @@ _CALLS_SHOWN = 12
 def finding(target: Target, error: BaseException, calls: Sequence[Record]) -> dict[str, Any]:
     """message, wanted, got, calls and reproduce of a failed case."""
     refused = next((call.rpc for call in reversed(calls) if call.code), "a call")
-    found: dict[str, Any] = {"message": _sentence(error, refused)}
+    fields: dict[str, Any] = {"message": _sentence(error, refused)}
     if isinstance(error, Broken):
-        found |= {"wanted": error.wanted, "got": error.got}
+        fields |= {"wanted": error.wanted, "got": error.got}
     elif isinstance(error, Refused):
-        found |= {"wanted": "OK", "got": str(error)}
-    found["calls"] = [call.to_dict() for call in calls[-_CALLS_SHOWN:]]
+        fields |= {"wanted": "OK", "got": str(error)}
+    fields["calls"] = [call.to_dict() for call in calls[-_CALLS_SHOWN:]]
     if calls:
-        found["reproduce"] = target.reproduce(calls[-1])
-    return found
+        fields["reproduce"] = target.reproduce(calls[-1])
+    return fields
 
 
 def masked(value: Any, secrets: Collection[str]) -> Any:

@@ -16,15 +16,15 @@ from conformance.engine.interfaces import INTERFACES, interface_of
 
 def page(interface: str) -> str:
     """The catalogue of one interface: a table a section, then what has no case yet."""
-    found = cases.all_cases(interface)
+    entries = cases.all_cases(interface)
     title = INTERFACES[interface].title
     lines = [
         f"# Cases: {title}",
         "",
-        f"{len(found)} cases. `refimpl explain ID` tells the rest.",
+        f"{len(entries)} cases. `refimpl explain ID` tells the rest.",
         "",
     ]
-    records = [cases.record(entry) for entry in found]
+    records = [cases.record(entry) for entry in entries]
     records.sort(key=lambda record: (record["section"], record["id"]))
     for section, members in groupby(records, key=lambda record: record["section"]):
         lines += [

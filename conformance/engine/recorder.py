@@ -82,15 +82,15 @@ class Recorder:
     def _complete(self, phases: list[pytest.TestReport]) -> None:
         facts = [phase.refimpl for phase in phases]
         self._announce(facts[0]["target"], interface_of(facts[0]["case"]["id"]))
-        if any(found["outcome"] == "xfail" for found in facts):
+        if any(verdict["outcome"] == "xfail" for verdict in facts):
             # What is known to fail in one phase passes in the others.
-            facts = [found for found in facts if found["outcome"] != "xpass"]
-        worst = max(facts, key=lambda found: _WEIGHT.index(found["outcome"]))
+            facts = [verdict for verdict in facts if verdict["outcome"] != "xpass"]
+        worst = max(facts, key=lambda verdict: _WEIGHT.index(verdict["outcome"]))
         self._lost = self._lost or worst.get("lost", "")
-        made: list[dict[str, Any]] = next(
-            (found["calls"] for found in facts if "calls" in found), []
+        calls: list[dict[str, Any]] = next(
+            (verdict["calls"] for verdict in facts if "calls" in verdict), []
         )
-        told = {
+        about_failure = {
             key: worst[key] for key in ("message", "wanted", "got", "reproduce") if key in worst
         }
         path, line, _ = phases[0].location
@@ -98,9 +98,9 @@ class Recorder:
             **worst["case"],
             outcome=worst["outcome"],
             duration_s=round(sum(phase.duration for phase in phases), 6),
-            calls=worst.get("calls", made),
+            calls=worst.get("calls", calls),
             location=f"{path}:{(line or 0) + 1}",
-            **told,
+            **about_failure,
         )
         if worst["known"] and done.outcome == "skip":
             self._unused.add(done.id)
@@ -160,14 +160,14 @@ class Recorder:
         return str(session.shouldstop or session.shouldfail or "")
 
     def _exit_code(self, status: int) -> int:
-        found = events.counts(self.done)
+        counts = events.counts(self.done)
         if self._internal:
             return INTERNAL
         if self._lost:
             return UNREACHABLE
         if status >= INTERRUPTED and not (status == INTERRUPTED and self._halted):
             return status
-        if found["error"]:
+        if counts["error"]:
             return INTERNAL
-        bad = found["fail"] or found["xpass"] or self._unused
+        bad = counts["fail"] or counts["xpass"] or self._unused
         return NOT_CONFORMANT if bad or status == 1 else CONFORMANT

@@ -49,8 +49,8 @@ class ReportFolder:
             if stream:
                 self.write(stream)
         except OSError as error:
-            told = f"--report-dir {self.path}: {error.filename or ''}: {error.strerror}"
-            print(f"refimpl: {told}; the reports are not complete", file=sys.stderr)
+            complaint = f"--report-dir {self.path}: {error.filename or ''}: {error.strerror}"
+            print(f"refimpl: {complaint}; the reports are not complete", file=sys.stderr)
 
     def write(self, stream: list[stream_of.Event]) -> None:
         """Every report of one stream; raises OSError."""

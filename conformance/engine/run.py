@@ -140,7 +140,7 @@ def arguments(options: Options, workers: str, first: bool) -> list[str]:
 
 
 def _folder(package: str) -> Path:
-    found = importlib.util.find_spec(package)
-    assert found is not None
-    assert found.origin is not None
-    return Path(found.origin).parent
+    spec = importlib.util.find_spec(package)
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).parent

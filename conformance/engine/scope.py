@@ -42,7 +42,7 @@ class Shared(Generic[T]):
     """
 
     def __init__(
-        self, make: Callable[[CaseScope], T], copy: Callable[[T], T] = lambda made: made
+        self, make: Callable[[CaseScope], T], copy: Callable[[T], T] = lambda object: object
     ) -> None:
         self._make, self._copy = make, copy
         self._scope: CaseScope | None = None

@@ -120,10 +120,10 @@ def shown(options: Options) -> dict[str, Any]:
 
 def from_pytest(config: pytest.Config) -> Options:
     """The options of this session; a worker gets the very ones its controller had."""
-    given = config.getoption("refimpl_options")
-    if given:
-        return choices.decode(given)
-    made = Options(
+    encoded = config.getoption("refimpl_options")
+    if encoded:
+        return choices.decode(encoded)
+    options = Options(
         target=config.getoption("refimpl_target") or "fake",
         revision=config.getoption("refimpl_revision") or "",
         level=config.getoption("refimpl_level") or "may",
@@ -132,10 +132,10 @@ def from_pytest(config: pytest.Config) -> Options:
         report_dir=config.getoption("refimpl_report_dir") or "",
         run_id=new_run_id(),
     )
-    made.check()
+    options.check()
     # xdist hands its workers the options of this process, so that all share one run id.
-    config.option.refimpl_options = choices.encode(made)
-    return made
+    config.option.refimpl_options = choices.encode(options)
+    return options
 
 
 def judge_of(config: pytest.Config) -> Judge:

@@ -22,18 +22,18 @@ _SHAPES: dict[str, tuple[Any, str]] = {
 }
 
 
-def read(interface: Interface, table: Mapping[str, Any], given: Mapping[str, Any]) -> Any:
+def read(interface: Interface, table: Mapping[str, Any], options: Mapping[str, Any]) -> Any:
     """The settings of a target: an object of the interface's settings class.
 
-    table: of a target file; a text where a map belongs names a YAML file. given: flag to value, of
-    the command line. Raises BadOption naming the option or the key that cannot be used.
+    table: of a target file; a text where a map belongs names a YAML file. options: flag to value,
+    of the command line. Raises BadOption naming the option or the key that cannot be used.
     """
     chosen = dict(table)
     for option in interface.options:
         if option.reads in _SHAPES and isinstance(chosen.get(option.field), str):
             chosen[option.field] = _file(option.field, chosen[option.field], option.reads)
     known = {option.flag: option for option in interface.options}
-    for flag, value in given.items():
+    for flag, value in options.items():
         if flag not in known:
             raise BadOption(_foreign(flag, interface))
         chosen[known[flag].field] = _value(known[flag], value)

@@ -85,8 +85,8 @@ class Supervised:
                         Event().wait(0.02)
                         continue
                     ended = "" if self.running() else f", which ended with {self.status()}"
-                    said = f"{self.command[0]}{ended}: {error}{self.last_words()}"
-                    raise Unreachable(said) from None
+                    complaint = f"{self.command[0]}{ended}: {error}{self.last_words()}"
+                    raise Unreachable(complaint) from None
 
     def wait_end(self, limit_s: float) -> None:
         """Gives a process that is going down the time to be gone."""

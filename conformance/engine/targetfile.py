@@ -31,13 +31,13 @@ def target_file(target: str, interface: str) -> TargetFile:
     if not (target.endswith(".toml") or ours.is_file()):
         return TargetFile()
     path = fixtures.locate(target, "targets")
-    found = _read(path, interface)
-    found.named = True
-    if found.endpoint and found.command:
+    file = _read(path, interface)
+    file.named = True
+    if file.endpoint and file.command:
         raise BadOption(f"{path}: endpoint and command exclude each other")
-    if not (found.endpoint or found.command):
+    if not (file.endpoint or file.command):
         raise BadOption(f"{target}: it names neither an endpoint nor a command")
-    return found
+    return file
 
 
 def _read(path: Path, interface: str) -> TargetFile:

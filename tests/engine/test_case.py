@@ -18,8 +18,8 @@ def test_a_function_becomes_a_case_and_stays_a_function() -> None:
         """
         return "ran"
 
-    made = case_of(test_a_repeated_create_returns_the_same_volume)
-    assert made == Case(
+    a_case = case_of(test_a_repeated_create_returns_the_same_volume)
+    assert a_case == Case(
         "CSI-CTRL-019",
         Level.MUST,
         "CSI 1.13 CreateVolume",
@@ -30,7 +30,7 @@ def test_a_function_becomes_a_case_and_stays_a_function() -> None:
         False,
     )
     assert test_a_repeated_create_returns_the_same_volume() == "ran"
-    assert made.interface == "csi"
+    assert a_case.interface == "csi"
 
 
 @pytest.mark.parametrize("id", ["CSI-CTRL-19", "csi-ctrl-019", "CSI", "CSI-CTRL-019 "])
@@ -62,5 +62,5 @@ def test_the_first_need_that_is_unmet_is_the_reason() -> None:
             return self.reason
 
     needs = (Need(None), Need("no wheels"), Need("no doors"))
-    made = Case("TOY-A-001", MUST, "x", needs, "t", "w", False, False)
-    assert made.unmet(object()) == "no wheels"
+    a_case = Case("TOY-A-001", MUST, "x", needs, "t", "w", False, False)
+    assert a_case.unmet(object()) == "no wheels"

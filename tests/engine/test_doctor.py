@@ -24,38 +24,40 @@ def check(name: str) -> Check:
 
 def test_every_check_says_what_it_allows_and_what_to_do() -> None:
     """What is missing comes with a way out; what is needed comes first."""
-    found = list(doctor.examine())
-    assert all(each.found and each.allows for each in found)
-    assert all(each.advice for each in found if not each.good)
-    assert [each.needed for each in found] == sorted((each.needed for each in found), reverse=True)
-    assert len({each.name for each in found}) == len(found)
+    checks = list(doctor.examine())
+    assert all(each.found and each.allows for each in checks)
+    assert all(each.advice for each in checks if not each.good)
+    assert [each.needed for each in checks] == sorted(
+        (each.needed for each in checks), reverse=True
+    )
+    assert len({each.name for each in checks}) == len(checks)
 
 
 def test_disk_space_is_that_of_the_temporary_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who follows the advice and sets TMPDIR has to see it work."""
-    asked: list[str] = []
+    paths: list[str] = []
 
     def usage(path: str) -> SimpleNamespace:
-        asked.append(path)
+        paths.append(path)
         return SimpleNamespace(free=1 << 20)
 
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(shutil, "disk_usage", usage)
-    found = check("disk")
-    assert asked == [str(tmp_path)]
-    assert not found.good
-    assert found.needed
-    assert str(tmp_path) in found.found
+    checks = check("disk")
+    assert paths == [str(tmp_path)]
+    assert not checks.good
+    assert checks.needed
+    assert str(tmp_path) in checks.found
 
 
 @pytest.mark.parametrize(("uid", "good"), [(0, True), (1000, False)])
 def test_root_is_asked_of_the_kernel(monkeypatch: pytest.MonkeyPatch, uid: int, good: bool) -> None:
     """Without it the cases that look at mounts are skipped; nothing else fails."""
     monkeypatch.setattr(os, "geteuid", lambda: uid)
-    found = check("root")
-    assert (found.good, found.needed) == (good, False)
+    checks = check("root")
+    assert (checks.good, checks.needed) == (good, False)
 
 
 def test_programs_are_looked_for_on_the_path(
@@ -85,7 +87,7 @@ def test_a_machine_without_unshare_makes_no_namespaces(
 
 def test_versions_are_told_for_a_bug_report() -> None:
     """Python's and those of the two libraries that matter."""
-    said = check("python").found
-    assert said.startswith(f"{sys.version_info.major}.{sys.version_info.minor}")
-    assert "grpcio" in said
-    assert "protobuf" in said
+    sentence = check("python").found
+    assert sentence.startswith(f"{sys.version_info.major}.{sys.version_info.minor}")
+    assert "grpcio" in sentence
+    assert "protobuf" in sentence

@@ -31,7 +31,7 @@ def test_entries_are_found_by_id(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "sentence"),
     [
         ("known = 1", "known"),
         ("[[known]]\nid = 'CSI-LV-006'", "reason"),
@@ -41,12 +41,12 @@ def test_entries_are_found_by_id(tmp_path: Path) -> None:
     ],
 )
 def test_a_file_that_says_too_little_or_too_much_is_refused(
-    tmp_path: Path, text: str, said: str
+    tmp_path: Path, text: str, sentence: str
 ) -> None:
     """The message names file and field."""
     with pytest.raises(BadOption, match=r"known\.toml") as bad:
         expectations.load([_file(tmp_path, text)])
-    assert said in str(bad.value).lower()
+    assert sentence in str(bad.value).lower()
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

@@ -154,8 +154,8 @@ def test_a_known_failure_that_passes_fails_the_run(toy: Toy, tmp_path: Path) -> 
 
 def test_what_a_policy_only_tells_is_a_warning(toy: Toy) -> None:
     """The user said that the field may part from the text there; the finding is told."""
-    told = {"toy-told": ["TOY-A-002"]}
-    assert toy.run(toy.ONE_OF_EACH, only=("TOY-A-002",), settings=told) == 0
+    settings = {"toy-told": ["TOY-A-002"]}
+    assert toy.run(toy.ONE_OF_EACH, only=("TOY-A-002",), settings=settings) == 0
     assert toy.outcomes == {"TOY-A-002": "warn"}
 
 

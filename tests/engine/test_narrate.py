@@ -41,19 +41,19 @@ def test_each_error_makes_a_sentence(error: BaseException, message: str) -> None
 
 def test_a_refusal_says_what_was_wanted_and_got() -> None:
     """As every other finding does."""
-    found = narrate.finding(TARGET, Refused(Code.NOT_FOUND, "no such toy"), [])
-    assert (found["wanted"], found["got"]) == ("OK", "NOT_FOUND: no such toy")
-    assert found["message"] == "a call has to succeed here"
-    assert "reproduce" not in found
+    finding = narrate.finding(TARGET, Refused(Code.NOT_FOUND, "no such toy"), [])
+    assert (finding["wanted"], finding["got"]) == ("OK", "NOT_FOUND: no such toy")
+    assert finding["message"] == "a call has to succeed here"
+    assert "reproduce" not in finding
 
 
 def test_only_the_last_calls_are_shown() -> None:
     """What came long before helps nobody; the last call is the one to repeat."""
     calls = [call(f"Play{number}") for number in range(30)]
-    found = narrate.finding(TARGET, AssertionError("x"), calls)
-    assert found["calls"][0]["method"] == "/toys.v1.Toys/Play18"
-    assert len(found["calls"]) == 12
-    assert found["reproduce"] == "again Play29"
+    finding = narrate.finding(TARGET, AssertionError("x"), calls)
+    assert finding["calls"][0]["method"] == "/toys.v1.Toys/Play18"
+    assert len(finding["calls"]) == 12
+    assert finding["reproduce"] == "again Play29"
     assert narrate.call_names(calls)[-1] == {"rpc": "Play29", "code": "OK"}
     assert len(narrate.call_names(calls)) == 12
 
@@ -76,8 +76,12 @@ def test_a_file_is_taken_as_given_or_from_our_own(tmp_path: Path, monkeypatch: A
 
 def test_what_must_not_be_told_is_masked_wherever_it_is_said() -> None:
     """A driver may quote what it was sent; numbers and names stay as they are."""
-    found = {"got": "bad token canary", "calls": [{"message": "canary?", "seq": 4}], "known": False}
-    assert narrate.masked(found, ["canary"]) == {
+    finding = {
+        "got": "bad token canary",
+        "calls": [{"message": "canary?", "seq": 4}],
+        "known": False,
+    }
+    assert narrate.masked(finding, ["canary"]) == {
         "got": "bad token ***",
         "calls": [{"message": "***?", "seq": 4}],
         "known": False,

@@ -18,17 +18,17 @@ def target(number: str = "1.12", **reasons: Any) -> Any:
 
 def test_a_feature_is_there_where_there_is_no_reason() -> None:
     """A reason is a text, or is found out when it is asked for."""
-    asked: list[str] = []
+    names: list[str] = []
 
     def why() -> str:
-        asked.append("mounts")
+        names.append("mounts")
         return "it makes no mounts"
 
     under_test = target(root="", mounts=why)
     assert Feature("root").unmet(under_test) is None
-    assert asked == []
+    assert names == []
     assert Feature("mounts").unmet(under_test) == "it makes no mounts"
-    assert asked == ["mounts"]
+    assert names == ["mounts"]
     with pytest.raises(KeyError):
         Feature("wheels").unmet(under_test)
     assert set(under_test.lacks) == {"root", "mounts"}

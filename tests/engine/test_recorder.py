@@ -30,11 +30,11 @@ def phase(when: str, outcome: str, **more: Any) -> Any:
 
 def recorded(*phases: Any) -> tuple[Recorder, list[Event]]:
     """A recorder that has seen these phases, and what it told."""
-    told: list[Event] = []
-    recorder = Recorder(Options(interface="toy"), EventStream(listeners=[told.append]), {})
+    events: list[Event] = []
+    recorder = Recorder(Options(interface="toy"), EventStream(listeners=[events.append]), {})
     for each in phases:
         recorder.pytest_runtest_logreport(each)
-    return recorder, told
+    return recorder, events
 
 
 @pytest.mark.parametrize(
@@ -55,9 +55,9 @@ def test_the_weightiest_phase_is_the_verdict(
 ) -> None:
     """A known failure may be one of cleaning up: then the call passes, and that is no surprise."""
     phases = [phase("setup", setup), *([phase("call", call)] if call else [])]
-    recorder, told = recorded(*phases, phase("teardown", teardown))
+    recorder, events = recorded(*phases, phase("teardown", teardown))
     assert [done.outcome for done in recorder.done] == [verdict]
-    assert [type(event) for event in told] == [Run, CaseDone]
+    assert [type(event) for event in events] == [Run, CaseDone]
 
 
 def test_a_case_is_told_when_its_last_phase_is_over() -> None:

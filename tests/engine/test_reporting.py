@@ -80,10 +80,10 @@ def test_a_folder_that_goes_away_does_not_hide_the_verdict(
     """
     assert toy.run(cases, report_dir=str(out)) == 0
     assert toy.outcomes == {"TOY-A-001": "pass"}
-    said = capsys.readouterr().err
-    assert f"--report-dir {out}" in said
-    assert "the reports are not complete" in said
-    assert "Traceback" not in said
+    stderr = capsys.readouterr().err
+    assert f"--report-dir {out}" in stderr
+    assert "the reports are not complete" in stderr
+    assert "Traceback" not in stderr
 
 
 def test_a_report_that_cannot_be_written_is_named(

@@ -20,7 +20,7 @@ Toy = Any  # the fixture of that name, in conftest.py
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "sentence"),
     [
         ({"interface": "csy"}, "csy"),
         ({"level": "musty"}, "use must, should or may"),
@@ -34,9 +34,9 @@ Toy = Any  # the fixture of that name, in conftest.py
         ({"revision": "csi-2.0"}, "csi-1.13"),
     ],
 )
-def test_what_cannot_be_used_is_said_before_anything_runs(wrong: Any, said: str) -> None:
+def test_what_cannot_be_used_is_said_before_anything_runs(wrong: Any, sentence: str) -> None:
     """One sentence for exit code 4."""
-    with pytest.raises(BadOption, match=said.replace("(", "[(]")):
+    with pytest.raises(BadOption, match=sentence.replace("(", "[(]")):
         run.run(Options(**{"interface": "csi"} | wrong))
 
 
@@ -55,9 +55,9 @@ def test_a_target_out_of_reach_leaves_reports(toy: Toy, tmp_path: Path) -> None:
 def test_every_run_has_an_id_of_its_own(toy: Toy) -> None:
     """Unless it was given one, which is how workers come to share it."""
     ids = []
-    for given in ("", "", "mine"):
+    for run_id in ("", "", "mine"):
         toy.events.clear()
-        toy.run(toy.ONE_OF_EACH, only=("TOY-A-001",), run_id=given)
+        toy.run(toy.ONE_OF_EACH, only=("TOY-A-001",), run_id=run_id)
         ids.append(toy.start.config["run_id"])
     assert len(set(ids)) == 3
     assert ids[2] == "mine"
@@ -116,9 +116,9 @@ def test_secrets_are_in_no_report(
             json=True,
         )
         assert run.run(options, plugins=[Listener(lambda event: heard.append(repr(event)))]) == 1
-    said = capfd.readouterr()
+    output = capfd.readouterr()
     texts = {path.name: path.read_text() for path in (tmp_path / "out").iterdir()}
     assert len(texts) == 5
     assert "***" in texts["events.jsonl"]
-    told = {**texts, "stdout": said.out, "stderr": said.err, "events": "".join(heard)}
-    assert [name for name, text in told.items() if CANARY in text] == []
+    texts_shown = {**texts, "stdout": output.out, "stderr": output.err, "events": "".join(heard)}
+    assert [name for name, text in texts_shown.items() if CANARY in text] == []

@@ -11,17 +11,17 @@ from conformance.engine import runid
 
 def test_run_ids_are_short_distinct_and_fit_into_names() -> None:
     """Ten characters that every driver takes in a name."""
-    made = {runid.new_run_id() for _ in range(50)}
-    assert len(made) == 50
-    assert all(re.fullmatch(r"[0-9a-f]{10}", each) for each in made)
+    ids = {runid.new_run_id() for _ in range(50)}
+    assert len(ids) == 50
+    assert all(re.fullmatch(r"[0-9a-f]{10}", each) for each in ids)
 
 
 def test_run_ids_sort_by_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ledgers are swept oldest first."""
     seconds = iter([1_760_000_000, 1_760_000_001, 1_760_000_300])
     monkeypatch.setattr(runid.time, "time", lambda: next(seconds))
-    made = [runid.new_run_id() for _ in range(3)]
-    assert made == sorted(made)
+    ids = [runid.new_run_id() for _ in range(3)]
+    assert ids == sorted(ids)
 
 
 def test_a_worker_is_named_as_xdist_names_it(monkeypatch: pytest.MonkeyPatch) -> None:

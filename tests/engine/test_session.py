@@ -65,7 +65,7 @@ def test_targets_are_closed_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "sentence"),
     [
         (("--refimpl-expect", "nowhere.toml"), "nowhere.toml"),
         (("--refimpl-expect", "{dir}/range.toml"), "write a range"),
@@ -75,7 +75,7 @@ def test_targets_are_closed_once() -> None:
     ],
 )
 def test_a_wrong_option_under_plain_pytest_is_a_usage_error(
-    tmp_path: Path, words: tuple[str, str], said: str
+    tmp_path: Path, words: tuple[str, str], sentence: str
 ) -> None:
     """Not an INTERNALERROR with a traceback of ours."""
     known = '[[known]]\nid = "CSI-LV-001"\nreason = "x"\nrule = "x"\nversions = "new"\n'
@@ -94,7 +94,7 @@ def test_a_wrong_option_under_plain_pytest_is_a_usage_error(
         check=False,
     )
     assert done.returncode == 4, done.stdout + done.stderr
-    assert said in done.stdout + done.stderr
+    assert sentence in done.stdout + done.stderr
     assert "Traceback" not in done.stdout + done.stderr
 
 

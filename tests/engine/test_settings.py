@@ -53,7 +53,7 @@ def test_what_is_not_known_is_refused(interface: Interface, table: dict[str, obj
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "sentence"),
     [
         ("CreateVolumeSecret: [canary]", "one map of text for each kind of call"),
         ("CreateVolumeSecret: canary", "one map of text for each kind of call"),
@@ -63,11 +63,13 @@ def test_what_is_not_known_is_refused(interface: Interface, table: dict[str, obj
         ("\x00canary", "not YAML"),
     ],
 )
-def test_a_wrong_file_is_named_without_its_content(tmp_path: Path, text: str, said: str) -> None:
+def test_a_wrong_file_is_named_without_its_content(
+    tmp_path: Path, text: str, sentence: str
+) -> None:
     """The message ends up in the log of a CI job, and the file holds secrets."""
     file = tmp_path / "s.yaml"
     file.write_text(text)
-    with pytest.raises(BadOption, match=said) as raised:
+    with pytest.raises(BadOption, match=sentence) as raised:
         read(CSI, {}, {"csi.secrets": str(file)})
     assert f"--csi.secrets {file}" in str(raised.value)
     assert "canary" not in str(raised.value)
@@ -75,7 +77,7 @@ def test_a_wrong_file_is_named_without_its_content(tmp_path: Path, text: str, sa
 
 
 @pytest.mark.parametrize(
-    ("table", "options", "said"),
+    ("table", "options", "sentence"),
     [
         ({"no_such_key": 1}, {}, "no_such_key"),
         ({"access_mode": "ANY"}, {}, "access_mode"),
@@ -86,9 +88,9 @@ def test_a_wrong_file_is_named_without_its_content(tmp_path: Path, text: str, sa
         ({}, {"csi.createpathcmdtimeout": "10"}, "write a duration"),
     ],
 )
-def test_what_cannot_be_used_is_named(table: Any, options: Any, said: str) -> None:
+def test_what_cannot_be_used_is_named(table: Any, options: Any, sentence: str) -> None:
     """The key of the file, or the option as it was typed."""
-    with pytest.raises(BadOption, match=said):
+    with pytest.raises(BadOption, match=sentence):
         read(CSI, table, options)
 
 

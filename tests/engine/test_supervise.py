@@ -65,5 +65,5 @@ def test_a_command_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:
 def test_an_interface_has_placeholders_of_its_own(tmp_path: Path) -> None:
     """They stand above those that every command has."""
     values = {"dir": "/elsewhere", "registry": "/r"}
-    made = Supervised(["x", "{dir}", "{registry}", "{node}"], folder=tmp_path, values=values)
-    assert made.command == ["x", "/elsewhere", "/r", "refimpl-node"]
+    process = Supervised(["x", "{dir}", "{registry}", "{node}"], folder=tmp_path, values=values)
+    assert process.command == ["x", "/elsewhere", "/r", "refimpl-node"]

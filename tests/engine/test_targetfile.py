@@ -14,9 +14,9 @@ def test_a_file_tells_where_the_target_is_and_what_its_interface_wants(tmp_path:
     """The table is the interface's own; the engine does not know its members."""
     path = tmp_path / "mine.toml"
     path.write_text('endpoint = "exec:/opt/cni/bin/x"\nrevision = "r"\n[cni]\nkind = "ipam"\n')
-    found = target_file(str(path), "cni")
-    assert (found.endpoint, found.revision, found.named) == ("exec:/opt/cni/bin/x", "r", True)
-    assert found.settings == {"kind": "ipam"}
+    file = target_file(str(path), "cni")
+    assert (file.endpoint, file.revision, file.named) == ("exec:/opt/cni/bin/x", "r", True)
+    assert file.settings == {"kind": "ipam"}
 
 
 def test_another_target_is_no_file() -> None:
@@ -30,7 +30,7 @@ def test_one_of_ours_is_found_by_its_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "sentence"),
     [
         ('endpoint = "a"\ncommand = ["b"]', "exclude each other"),
         ("", "neither an endpoint nor a command"),
@@ -39,11 +39,11 @@ def test_one_of_ours_is_found_by_its_name() -> None:
         ("endpoint = 'a'\n[csi]\n", "csi"),
     ],
 )
-def test_a_file_that_cannot_be_used_is_named(tmp_path: Path, text: str, said: str) -> None:
+def test_a_file_that_cannot_be_used_is_named(tmp_path: Path, text: str, sentence: str) -> None:
     """Exit code 4 and the file, before anything is started."""
     path = tmp_path / "bad.toml"
     path.write_text(text)
-    with pytest.raises(BadOption, match=said) as error:
+    with pytest.raises(BadOption, match=sentence) as error:
         target_file(str(path), "cni")
     assert "bad.toml" in str(error.value)
 

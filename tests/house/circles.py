@@ -42,12 +42,12 @@ KNOWN: tuple[Knot, ...] = (
 def knots(graph: grimp.ImportGraph) -> list[Knot]:
     """The knots of a graph of imports, each as large as it is; sorted, none without circles."""
     reached = {module: _reached(graph, module) for module in graph.modules}
-    found = {
+    knotted = {
         frozenset(other for other in reached[module] if module in reached[other])
         for module in graph.modules
         if module in reached[module]
     }
-    return sorted(found, key=sorted)
+    return sorted(knotted, key=sorted)
 
 
 def _reached(graph: grimp.ImportGraph, module: str) -> set[str]:
@@ -86,13 +86,13 @@ def describe(graph: grimp.ImportGraph, knot: Knot) -> Iterable[str]:
 
 def problems(graph: grimp.ImportGraph, known: Sequence[Knot]) -> list[str]:
     """Lines on knots that go beyond the known ones, and on known ones that are undone."""
-    found = knots(graph)
+    knotted = knots(graph)
     lines: list[str] = []
-    for knot in found:
+    for knot in knotted:
         if not any(knot <= allowed for allowed in known):
             lines += describe(graph, knot)
     for allowed in known:
-        if not any(knot <= allowed for knot in found):
+        if not any(knot <= allowed for knot in knotted):
             lines.append(f"undone, take it out of KNOWN: {', '.join(sorted(allowed))}")
     return lines
 

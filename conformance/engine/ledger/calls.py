@@ -85,15 +85,15 @@ class CallLedger:
 
     def perform(self, method: str, request: M, call: Callable[[M], Any]) -> Any:
         """Makes the call, with what it made or undid on record whatever happens in between."""
-        made = self._intend(method, request) if method in self.table else None
+        call_made = self._intend(method, request) if method in self.table else None
         try:
             reply = call(request)
         except Refused as refusal:
-            if made and refusal.code not in UNCERTAIN:
-                self.forget(made)
+            if call_made and refusal.code not in UNCERTAIN:
+                self.forget(call_made)
             raise
-        if made:
-            self._learn(made, reply)
+        if call_made:
+            self._learn(call_made, reply)
         if method in self._inverses:
             self._undone(method, request)
         return reply
@@ -104,14 +104,14 @@ class CallLedger:
         One refusal must not fail every case after it.
         """
         with self._lock:
-            made = [made for made in self._open.values() if left or not made.left]
-        return sorted(made, key=lambda made: -made.entry.number)
+            calls = [call for call in self._open.values() if left or not call.left]
+        return sorted(calls, key=lambda call: -call.entry.number)
 
-    def forget(self, made: Made) -> None:
+    def forget(self, call_made: Made) -> None:
         """The thing is gone, or was never made."""
         with self._lock:
-            self._open.pop(made.entry.number, None)
-        self.ledger.remove(made.entry)
+            self._open.pop(call_made.entry.number, None)
+        self.ledger.remove(call_made.entry)
 
     def read(self, entry: LedgerEntry) -> Made:
         """The call of a killed run; raises KeyError for one that only a newer release undoes."""
@@ -123,31 +123,31 @@ class CallLedger:
 
     def _intend(self, method: str, request: Message) -> Made:
         entry = self.ledger.add(CALL, method, {"request": _pack(request)})
-        made = Made(entry, request)
+        call_made = Made(entry, request)
         with self._lock:
-            self._open[entry.number] = made
-        return made
+            self._open[entry.number] = call_made
+        return call_made
 
-    def _learn(self, made: Made, reply: Message) -> None:
-        undo = self.table[made.method]
-        key = _key(undo.inverse, undo.build(made.request, reply))
+    def _learn(self, call_made: Made, reply: Message) -> None:
+        undo = self.table[call_made.method]
+        key = _key(undo.inverse, undo.build(call_made.request, reply))
         with self._lock:
-            made.reply = reply
+            call_made.reply = reply
             repeat = self._keys.get(key) in self._open
             if not repeat:
-                self._keys[key] = made.entry.number
+                self._keys[key] = call_made.entry.number
         if repeat:
             # One undo serves both, after that of all that was made in between.
-            self.forget(made)
+            self.forget(call_made)
         else:
-            self.ledger.learn(made.entry, {"reply": _pack(reply)})
+            self.ledger.learn(call_made.entry, {"reply": _pack(reply)})
 
     def _undone(self, method: str, request: Message) -> None:
         with self._lock:
             number = self._keys.pop(_key(method, request), None)
-            made = self._open.get(number) if number is not None else None
-        if made:
-            self.forget(made)
+            call_made = self._open.get(number) if number is not None else None
+        if call_made:
+            self.forget(call_made)
 
 
 def without_secrets(message: M) -> M:

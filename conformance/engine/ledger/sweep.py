@@ -56,22 +56,22 @@ def sweep(options: Options, *, dry_run: bool = False) -> tuple[list[str], bool]:
     if not paths:
         return [f"nothing to do: no killed run against {options.target} is on record"], False
     leftovers = resolved.leftovers()
-    said: list[str] = []
+    lines_done: list[str] = []
     failed = False
     try:
         for path in paths:
             with held(path) as ended:
                 if not ended:
-                    said.append(f"{path.name}: left alone, its run is still going")
+                    lines_done.append(f"{path.name}: left alone, its run is still going")
                     continue
                 lines, left = _swept(leftovers, path, dry_run)
-                said += [f"{path.name}: {line}" for line in lines]
+                lines_done += [f"{path.name}: {line}" for line in lines]
                 failed = failed or bool(left and not dry_run)
                 if not left and not dry_run:
                     path.unlink()
     finally:
         leftovers.close()
-    return said, failed
+    return lines_done, failed
 
 
 def _swept(leftovers: Leftovers, path: Path, dry_run: bool) -> tuple[list[str], int]:

@@ -15,13 +15,13 @@ def badge(stream: Iterable[Event]) -> str:
     digest = Digest.of(stream)
     message, colour = _shown(digest)
     interface = "" if digest.run.interface == "all" else f"{digest.run.interface} "
-    made = {
+    fields = {
         "schemaVersion": 1,
         "label": f"{interface}conformance".strip(),
         "message": message,
         "color": colour,
     }
-    return json.dumps(made) + "\n"
+    return json.dumps(fields) + "\n"
 
 
 def _shown(digest: Digest) -> tuple[str, str]:

@@ -39,11 +39,11 @@ class Call:
         """The call on one line of at most `width` characters, the status and message first kept."""
         took = f" ({self.took})" if self.took else ""
         room = max(width - len(f"{self.rpc}() -> {took}"), 24)
-        asked = "" if self.request is None else sketch(self.request, room)
-        told = self._told(max(room - len(asked), room * 2 // 3))
-        if len(asked) + len(told) > room:
-            asked = sketch(self.request, room - len(told))
-        return one_line(f"{self.rpc}({asked}) -> {told}{took}", width)
+        request = "" if self.request is None else sketch(self.request, room)
+        reply = self._told(max(room - len(request), room * 2 // 3))
+        if len(request) + len(reply) > room:
+            request = sketch(self.request, room - len(reply))
+        return one_line(f"{self.rpc}({request}) -> {reply}{took}", width)
 
     def _told(self, width: int) -> str:
         fault = f" [fault {self.fault}]" if self.fault else ""

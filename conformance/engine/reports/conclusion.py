@@ -53,7 +53,7 @@ def conclude(digest: Digest) -> Conclusion:
 def facts(digest: Digest) -> list[tuple[str, str]]:
     """What identifies the run, as name and value; empty values are left out."""
     run, end = digest.run, digest.end
-    found = {
+    rows = {
         "Target": run.target,
         "Revision": run.revision,
         "Started": _date(run.started),
@@ -65,14 +65,14 @@ def facts(digest: Digest) -> list[tuple[str, str]]:
         ),
         "Selection": digest.choices,
     }
-    return [(name, one_line(value)) for name, value in found.items() if value]
+    return [(name, one_line(value)) for name, value in rows.items() if value]
 
 
 def tally(digest: Digest) -> str:
     """`7 failed, 3 warnings, 221 passed`, what never happened left out."""
     counts = digest.counts
-    found = [f"{counts[name]} {plural(name, counts[name])}" for name in RANKED if counts[name]]
-    return ", ".join(found) or "no case"
+    parts = [f"{counts[name]} {plural(name, counts[name])}" for name in RANKED if counts[name]]
+    return ", ".join(parts) or "no case"
 
 
 def _good(digest: Digest, note: str) -> Conclusion:
@@ -125,11 +125,11 @@ def _failed(digest: Digest) -> str:
     failed = digest.having("fail")
     musts = sum(done.level == "MUST" for done in failed)
     verb = "fails" if musts == 1 else "fail"
-    found = [f"{musts} of {digest.musts[1]} MUST requirements {verb}"] if musts else []
+    parts = [f"{musts} of {digest.musts[1]} MUST requirements {verb}"] if musts else []
     if len(failed) > musts:
         softer = count(len(failed) - musts, "SHOULD or MAY requirement")
-        found.append(f"{softer} {'fails' if len(failed) - musts == 1 else 'fail'}")
-    return " and ".join(found)
+        parts.append(f"{softer} {'fails' if len(failed) - musts == 1 else 'fail'}")
+    return " and ".join(parts)
 
 
 def _so_far(digest: Digest) -> str:

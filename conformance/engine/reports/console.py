@@ -40,13 +40,13 @@ class Printer:
 
     def line(self, *parts: tuple[str, str], whole: bool = False) -> None:
         """One line of (text, style) parts, wrapped at the width unless it must stay `whole`."""
-        made = self._text()
+        words = self._text()
         for text, style in parts:
-            made.append(self._shown(text), style)
+            words.append(self._shown(text), style)
         if whole:
-            self._console.print(made, soft_wrap=True)
+            self._console.print(words, soft_wrap=True)
             return
-        for row in made.wrap(self._console, self.width, overflow="fold"):
+        for row in words.wrap(self._console, self.width, overflow="fold"):
             row.rstrip()
             self._console.print(row, soft_wrap=True)
 
@@ -87,8 +87,8 @@ def summary(digest: Digest, console: Console, *, verbose: int = 0, report_dir: s
 
 def verdict(digest: Digest, console: Console) -> None:
     """The last line, and the only one of a quiet run."""
-    found = conclude(digest)
-    Printer(console).line((f"{found.sentence}.", _SIGNS[found.sign]))
+    conclusion = conclude(digest)
+    Printer(console).line((f"{conclusion.sentence}.", _SIGNS[conclusion.sign]))
 
 
 def _block(out: Printer, done: CaseDone, verbose: int) -> None:
@@ -143,6 +143,6 @@ def _skips(out: Printer, digest: Digest, verbose: int) -> None:
     out.line()
 
 
-def _brief(out: Printer, done: CaseDone, told: str) -> None:
+def _brief(out: Printer, done: CaseDone, message: str) -> None:
     head = f"  {done.id} {done.level} "
-    out.line((head, STYLES[done.outcome]), (one_line(told, max(out.width - len(head), 20)), ""))
+    out.line((head, STYLES[done.outcome]), (one_line(message, max(out.width - len(head), 20)), ""))

@@ -73,8 +73,8 @@ class Digest:
 
     def skips(self) -> Groups:
         """Skipped cases by reason, the reason that costs most first."""
-        found = _grouped(self.having("skip"), lambda done: one_line(done.message) or "no reason")
-        return dict(sorted(found.items(), key=lambda group: -len(group[1])))
+        groups = _grouped(self.having("skip"), lambda done: one_line(done.message) or "no reason")
+        return dict(sorted(groups.items(), key=lambda group: -len(group[1])))
 
     def interface(self, done: CaseDone) -> str:
         """The interface of a case: the run's, or by its id where a run judged them all."""

@@ -33,28 +33,28 @@ def html(stream: Iterable[Event]) -> str:
     counts = digest.counts
     text = resources.files(__package__).joinpath("report.html.j2").read_text(encoding="utf-8")
     page = _environment().from_string(text)
-    made = page.render(
+    document = page.render(
         digest=digest,
         conclusion=conclude(digest),
         facts=facts(digest),
         counts=[(name, plural(name, counts[name]), counts[name]) for name in RANKED],
         words=WORDS,
     )
-    return made.strip() + "\n"
+    return document.strip() + "\n"
 
 
 def _environment() -> Environment:
     # Imported late: only a run that leaves reports pays for it.
     from jinja2 import Environment, StrictUndefined
 
-    made = Environment(
+    environment = Environment(
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         finalize=_safe,
     )
-    made.filters |= {
+    environment.filters |= {
         "calls": _calls,
         "duration": duration,
         "brief": lambda value: sketch(value, _SHORT),
@@ -62,8 +62,8 @@ def _environment() -> Environment:
         "pretty": _pretty,
         "sought": _sought,
     }
-    made.globals["count"] = count
-    return made
+    environment.globals["count"] = count
+    return environment
 
 
 def _safe(value: Any) -> Any:

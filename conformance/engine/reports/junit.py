@@ -53,21 +53,21 @@ def _lacking(digest: Digest) -> str:
     shown = digest.having(*RED) and code == NOT_CONFORMANT
     if code == CONFORMANT or shown:
         return ""
-    found = conclude(digest)
-    return f"{found.sentence}. {found.note}".strip()
+    conclusion = conclude(digest)
+    return f"{conclusion.sentence}. {conclusion.note}".strip()
 
 
 def _suite(
     digest: Digest, interface: str, cases: list[CaseDone], number: int, lacking: str
 ) -> ET.Element:
     suite = ET.Element("testsuite", name=interface, package=interface, id=str(number))
-    found = [_ELEMENTS[done.outcome][0] for done in cases if done.outcome != "pass"]
+    elements = [_ELEMENTS[done.outcome][0] for done in cases if done.outcome != "pass"]
     suite.set("timestamp", _timestamp(digest.run.started))
     suite.set("hostname", "localhost")
     suite.set("tests", str(len(cases) + bool(lacking)))
-    suite.set("failures", str(found.count("failure")))
-    suite.set("errors", str(found.count("error") + bool(lacking)))
-    suite.set("skipped", str(found.count("skipped")))
+    suite.set("failures", str(elements.count("failure")))
+    suite.set("errors", str(elements.count("error") + bool(lacking)))
+    suite.set("skipped", str(elements.count("skipped")))
     suite.set("time", f"{sum(done.duration_s for done in cases):.3f}")
     _properties(suite, digest, cases)
     for done in cases:
@@ -101,8 +101,8 @@ def _testcase(done: CaseDone, interface: str) -> ET.Element:
     )
     if done.outcome != "pass":
         name, kind = _ELEMENTS[done.outcome]
-        told = (done.message or done.title).removeprefix("known: ")
-        message = told if done.outcome in ("fail", "skip") else f"{kind}: {told}"
+        shown = (done.message or done.title).removeprefix("known: ")
+        message = shown if done.outcome in ("fail", "skip") else f"{kind}: {shown}"
         result = ET.SubElement(case, name, message=_message(message))
         if name != "skipped":  # Ant's schema has no type there
             result.set("type", kind)

@@ -21,15 +21,15 @@ _SPECIAL = re.compile(r"([\\`*_\[\]#|~$]|:(?=//))")
 def markdown(stream: Iterable[Event]) -> str:
     """The report: verdict, counts, a line a failure, and the rest in collapsible parts."""
     digest = Digest.of(stream)
-    found = conclude(digest)
+    conclusion = conclude(digest)
     lines = [
         f"## {_text(digest.subject)} conformance",
         "",
-        f"{_SIGNS[found.sign]} **{_text(found.sentence)}.**",
+        f"{_SIGNS[conclusion.sign]} **{_text(conclusion.sentence)}.**",
         "",
     ]
-    if found.note:
-        lines += [f"> {_text(found.note)}", ""]
+    if conclusion.note:
+        lines += [f"> {_text(conclusion.note)}", ""]
     lines += _facts(digest)
     lines += _counts(digest)
     lines += _listed(digest, ("fail",), "Failures")
@@ -73,9 +73,9 @@ def _listed(digest: Digest, outcomes: tuple[str, ...], title: str) -> list[str]:
 
 
 def _line(done: CaseDone) -> str:
-    said = one_line(done.message, 200)
-    told = f": {_text(said)}" if said and said != done.title else ""
-    return f"**{_text(done.id)}** ({_text(done.level)}) {_text(done.title)}{told}"
+    message = one_line(done.message, 200)
+    text = f": {_text(message)}" if message and message != done.title else ""
+    return f"**{_text(done.id)}** ({_text(done.level)}) {_text(done.title)}{text}"
 
 
 def _details(digest: Digest) -> list[str]:

@@ -19,7 +19,7 @@ _ASIDE = re.compile(r" [(—]|: ")
 def printable(text: str) -> str:
     r"""The text with every character no report may hold spelled out, an escape as `\x1b`."""
     return _UNPRINTABLE.sub(
-        lambda found: found[0].encode("unicode_escape").decode(), text.replace("\r\n", "\n")
+        lambda match: match[0].encode("unicode_escape").decode(), text.replace("\r\n", "\n")
     )
 
 

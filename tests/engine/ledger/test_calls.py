@@ -47,7 +47,7 @@ def test_what_was_made_is_open_until_it_is_undone() -> None:
     """The delete may come from the case itself."""
     book = opened()
     _create(book)
-    assert [made.method for made in book.open_calls()] == [CREATE]
+    assert [call.method for call in book.open_calls()] == [CREATE]
     book.perform(DELETE, pb.DeleteVolumeRequest(volume_id="1"), lambda _: None)
     assert not book.open_calls()
 
@@ -83,7 +83,7 @@ def test_a_call_without_an_answer_may_have_made_something() -> None:
     book = opened()
     with pytest.raises(Refused):
         book.perform(CREATE, pb.CreateVolumeRequest(name="a"), _refuse(Code.DEADLINE_EXCEEDED))
-    assert [made.reply for made in book.open_calls()] == [None]
+    assert [call.reply for call in book.open_calls()] == [None]
 
 
 def test_the_newest_is_undone_first() -> None:
@@ -92,7 +92,7 @@ def test_the_newest_is_undone_first() -> None:
     _create(book)
     request = pb.NodePublishVolumeRequest(volume_id="1", target_path="/t")
     book.perform(PUBLISH, request, lambda _: pb.NodePublishVolumeResponse())
-    assert [made.method for made in book.open_calls()] == [PUBLISH, CREATE]
+    assert [call.method for call in book.open_calls()] == [PUBLISH, CREATE]
 
 
 def test_a_repeat_keeps_the_place_of_the_first_call() -> None:
@@ -102,7 +102,7 @@ def test_a_repeat_keeps_the_place_of_the_first_call() -> None:
     request = pb.NodePublishVolumeRequest(volume_id="1", target_path="/t")
     book.perform(PUBLISH, request, lambda _: pb.NodePublishVolumeResponse())
     _create(book)
-    assert [made.method for made in book.open_calls()] == [PUBLISH, CREATE]
+    assert [call.method for call in book.open_calls()] == [PUBLISH, CREATE]
 
 
 def test_the_file_of_a_killed_run_tells_what_is_left(tmp_path: Path) -> None:
@@ -114,8 +114,8 @@ def test_the_file_of_a_killed_run_tells_what_is_left(tmp_path: Path) -> None:
     book.perform(DELETE, pb.DeleteVolumeRequest(volume_id="1"), lambda _: None)
     made_calls = recorded(path)
     book.ledger.close()
-    assert [made.request for made in made_calls] == [pb.CreateVolumeRequest(name="b")]
-    assert [made.reply for made in made_calls] == [_created("2")]
+    assert [call.request for call in made_calls] == [pb.CreateVolumeRequest(name="b")]
+    assert [call.reply for call in made_calls] == [_created("2")]
     assert "hidden" not in path.read_text()
 
 

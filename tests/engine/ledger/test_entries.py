@@ -70,8 +70,8 @@ def test_what_cannot_be_removed_stays_on_record(tmp_path: Path) -> None:
     record.discard(tmp_path / "file" / "inner")
     record.close()
     (thing,) = left(tmp_path / "record")
-    said, done = Leftovers().undo(thing)
-    assert "could not be removed" in said
+    line, done = Leftovers().undo(thing)
+    assert "could not be removed" in line
     assert not done
 
 

@@ -26,8 +26,8 @@ from tests.targets import resolved
 @pytest.fixture
 def driver(tmp_path: Path) -> Iterator[FakeDriver]:
     """A driver that is on no ledger yet."""
-    with FakeDriver(tmp_path / "c.sock", storage="memory") as made:
-        yield made
+    with FakeDriver(tmp_path / "c.sock", storage="memory") as fake:
+        yield fake
 
 
 def options(driver: FakeDriver, run_id: str = "1") -> Options:
@@ -68,8 +68,8 @@ def test_what_a_killed_run_made_is_removed_and_forgotten(driver: FakeDriver) -> 
     """Of several runs, the oldest first; a second sweep has nothing to do."""
     killed(driver, "1", "a")
     killed(driver, "2", "b")
-    said, failed = sweep.sweep(options(driver, "sweep"))
-    assert [line.partition(": ")[2] for line in said] == ["CreateVolume undone"] * 2
+    lines, failed = sweep.sweep(options(driver, "sweep"))
+    assert [line.partition(": ")[2] for line in lines] == ["CreateVolume undone"] * 2
     assert not failed
     assert left(driver) == 0
     assert "nothing to do" in sweep.sweep(options(driver, "sweep"))[0][0]
@@ -78,8 +78,8 @@ def test_what_a_killed_run_made_is_removed_and_forgotten(driver: FakeDriver) -> 
 def test_a_dry_run_only_says(driver: FakeDriver) -> None:
     """Look before you leap."""
     killed(driver)
-    said, failed = sweep.sweep(options(driver, "sweep"), dry_run=True)
-    assert "would undo CreateVolume" in said[0]
+    lines, failed = sweep.sweep(options(driver, "sweep"), dry_run=True)
+    assert "would undo CreateVolume" in lines[0]
     assert not failed
     assert left(driver) == 1
     assert len(sweep.ledgers("csi", str(driver.endpoint))) == 1
@@ -92,8 +92,8 @@ def test_a_create_whose_answer_was_lost_is_learned_by_repeating_it(driver: FakeD
     assert left(driver) == 1
     driver.faults.clear()
     (ledger,) = sweep.ledgers("csi", str(driver.endpoint))
-    said, failed = sweep.sweep(options(driver, "sweep"))
-    assert (said, failed) == ([f"{ledger.name}: CreateVolume undone"], False)
+    lines, failed = sweep.sweep(options(driver, "sweep"))
+    assert (lines, failed) == ([f"{ledger.name}: CreateVolume undone"], False)
     assert left(driver) == 0
 
 
@@ -102,8 +102,8 @@ def test_a_driver_that_does_not_answer_keeps_its_ledger(driver: FakeDriver) -> N
     fault(driver, "drop_reply: {}")
     killed(driver)
     fault(driver, "status: UNAVAILABLE")
-    said, failed = sweep.sweep(options(driver, "sweep"))
-    assert "could not be undone: UNAVAILABLE" in said[0]
+    lines, failed = sweep.sweep(options(driver, "sweep"))
+    assert "could not be undone: UNAVAILABLE" in lines[0]
     assert failed
     driver.faults.clear()
     assert sweep.sweep(options(driver, "sweep"))[1] is False
@@ -162,9 +162,9 @@ def test_a_home_that_cannot_be_written_is_told_and_replaced(
     spare = sweep.home()
     assert spare == tmp_path / f"refimpl-{os.getuid()}-ledgers"
     assert stat.S_IMODE(spare.stat().st_mode) == 0o700
-    said = capsys.readouterr().err
-    assert "Not a directory" in said
-    assert str(spare) in said
+    lines = capsys.readouterr().err
+    assert "Not a directory" in lines
+    assert str(spare) in lines
     monkeypatch.setenv("XDG_STATE_HOME", "")
     monkeypatch.setenv("HOME", str(tmp_path / "me"))
     assert sweep.home() == tmp_path / "me" / ".local" / "state" / "refimpl" / "ledgers"

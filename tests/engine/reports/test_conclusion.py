@@ -74,8 +74,8 @@ def test_every_ending_has_its_sentence(
 ) -> None:
     """Only exit code 0 with something judged may read as conformant."""
     cases = [case(number, outcome) for number, outcome in enumerate(outcomes)]
-    found = conclude(Digest.of(sample(end=code, only=cases)))
-    assert (found.sign, found.sentence) == (sign, sentence)
+    conclusion = conclude(Digest.of(sample(end=code, only=cases)))
+    assert (conclusion.sign, conclusion.sentence) == (sign, sentence)
 
 
 def test_softer_requirements_fail_under_their_own_name(sample: Any, case: Any) -> None:
@@ -99,16 +99,18 @@ def test_a_verdict_on_a_selection_says_so(sample: Any, case: Any, code: int, sta
 
 def test_the_message_of_the_end_is_told(sample: Any, case: Any) -> None:
     """It says which expectation matched nothing, or why the target is gone."""
-    found = conclude(Digest.of(sample(end=1, only=[case(1)], message="CSI-X-001 matched nothing")))
-    assert found.note == "CSI-X-001 matched nothing"
+    conclusion = conclude(
+        Digest.of(sample(end=1, only=[case(1)], message="CSI-X-001 matched nothing"))
+    )
+    assert conclusion.note == "CSI-X-001 matched nothing"
     lost = sample(end=6, only=[], message="the run ended early: nobody listens")
     assert conclude(Digest.of(lost)).sentence.endswith("out of reach: nobody listens")
 
 
 def test_facts_identify_the_run(sample: Any) -> None:
     """A report without target, revision and seed cannot be repeated."""
-    found = dict(facts(Digest.of(sample(config={"level": "must", "focus": "snapshot"}))))
-    assert found == {
+    conclusion = dict(facts(Digest.of(sample(config={"level": "must", "focus": "snapshot"}))))
+    assert conclusion == {
         "Target": "hostpath 1.17.0 at unix:///run/csi/csi.sock",
         "Revision": "csi-1.13",
         "Started": "2025-10-09 08:53:20 UTC",

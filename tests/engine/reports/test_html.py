@@ -42,7 +42,11 @@ class Page(HTMLParser):
         ]
 
     def ids(self, tag: str) -> list[str]:
-        return [found["id"] for name, found, _ in self.elements if name == tag and "id" in found]
+        return [
+            attributes["id"]
+            for name, attributes, _ in self.elements
+            if name == tag and "id" in attributes
+        ]
 
 
 @pytest.mark.parametrize("end", [0, 1, 2, 3, 6, None])
@@ -84,7 +88,7 @@ def test_a_failure_shows_why_wanted_got_calls_and_how_to_reproduce(sample: Any, 
     """Nobody should need the event stream to mend a driver."""
     page = Page(html(sample(end=1, only=[case(1, "fail")])))
     (shown,) = page.texts("details", id="CSI-LV-001")
-    for told in (
+    for text in (
         "✗ FAIL MUST CSI-LV-001 a name longer than 128 bytes",
         "the same name and parameters give the volume that is there",
         "Wanted volume_id vol-1",
@@ -94,7 +98,7 @@ def test_a_failure_shows_why_wanted_got_calls_and_how_to_reproduce(sample: Any, 
         "INVALID_ARGUMENT volume id is empty 12 ms",
         "Reproduce grpcurl -plaintext",
     ):
-        assert told in shown
+        assert text in shown
 
 
 def test_failures_are_open_and_passes_folded(sample: Any, case: Any) -> None:

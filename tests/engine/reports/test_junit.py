@@ -51,9 +51,9 @@ def test_every_report_fits_the_schemas(sample: Any, end: int | None) -> None:
 def test_numbers_are_those_of_the_cases(sample: Any) -> None:
     """CI systems show the attributes, not what they count themselves."""
     suite = ET.fromstring(junit(sample(end=1, passed=10)))[0]
-    found = {name: len(list(suite.iter(name))) for name in ("failure", "error", "skipped")}
+    numbers = {name: len(list(suite.iter(name))) for name in ("failure", "error", "skipped")}
     assert (suite.get("failures"), suite.get("errors")) == ("5", "1")
-    assert (found["failure"], found["error"], found["skipped"]) == (5, 1, 6)
+    assert (numbers["failure"], numbers["error"], numbers["skipped"]) == (5, 1, 6)
     assert int(suite.get("tests", "0")) == len(list(suite.iter("testcase"))) == 28
     assert suite.get("timestamp") == "2025-10-09T08:53:20"
 
@@ -99,10 +99,10 @@ def test_warnings_and_known_failures_are_skips_that_say_what_they_are(sample: An
 def test_level_and_source_are_properties_of_the_suite(sample: Any, case: Any) -> None:
     """No schema allows properties on a testcase."""
     root = ET.fromstring(junit(sample(end=0, only=[case(1, level="SHOULD")])))
-    found = {p.get("name"): p.get("value") for p in root.iter("property")}
-    assert found["CSI-LV-001.level"] == "SHOULD"
-    assert found["CSI-LV-001.source"] == "CSI 1.13 ListVolumes"
-    assert found["revision"] == "csi-1.13"
+    numbers = {p.get("name"): p.get("value") for p in root.iter("property")}
+    assert numbers["CSI-LV-001.level"] == "SHOULD"
+    assert numbers["CSI-LV-001.source"] == "CSI 1.13 ListVolumes"
+    assert numbers["revision"] == "csi-1.13"
 
 
 def test_a_run_without_a_verdict_is_an_error(sample: Any, case: Any) -> None:

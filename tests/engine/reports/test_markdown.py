@@ -63,10 +63,10 @@ def test_hostile_text_stays_text(sample: Any) -> None:
     assert "\u202e" not in text
 
 
-@pytest.mark.parametrize(("end", "told"), [(None, "the run was cut short"), (2, "Interrupted")])
-def test_a_run_that_did_not_end_says_so(sample: Any, end: int | None, told: str) -> None:
+@pytest.mark.parametrize(("end", "sentence"), [(None, "the run was cut short"), (2, "Interrupted")])
+def test_a_run_that_did_not_end_says_so(sample: Any, end: int | None, sentence: str) -> None:
     """Its counts are no verdict."""
-    assert f"⚠️ **{'Unfinished: ' if end is None else ''}{told}" in markdown(sample(end=end))
+    assert f"⚠️ **{'Unfinished: ' if end is None else ''}{sentence}" in markdown(sample(end=end))
 
 
 def test_the_page_stays_below_what_a_ci_system_takes(sample: Any, case: Any) -> None:
