@@ -16,7 +16,7 @@ from conformance.engine.process import Measures
 from conformance.engine.verdict import Broken, eventually, stays
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 from refimpl.deviceplugin.api import deviceplugin_pb2_grpc as stubs
-from refimpl.deviceplugin.devicemanager.links import Link
+from refimpl.deviceplugin.devicemanager.links import PluginLink
 from refimpl.deviceplugin.kubelet import Device
 from refimpl.wire.client import Channel, Unreachable
 from refimpl.wire.endpoint import Endpoint, EndpointError
@@ -127,11 +127,11 @@ class Plugin(Conduct):
             if getattr(entry.requests[0], "resource_name", None) == wanted
         ]
 
-    def links(self) -> list[Link]:
+    def links(self) -> list[PluginLink]:
         """Kubelet's connections to the plugin, oldest first; those that are over have `.ended`."""
         return [link for link in self.life.links if link.connection.resource == self.resource]
 
-    def living(self) -> list[Link]:
+    def living(self) -> list[PluginLink]:
         """Those of the running kubelet whose stream is open and has brought a list."""
         if not self.life.kubelet_runs:
             return []
@@ -139,15 +139,15 @@ class Plugin(Conduct):
         return [link for link in self.links() if link in here and link.lists and not link.ended]
 
     def link(
-        self, after: Link | None = None, what: str = "", deadline_s: float = REGISTER_S
-    ) -> Link:
+        self, after: PluginLink | None = None, what: str = "", deadline_s: float = REGISTER_S
+    ) -> PluginLink:
         """The newest connection with a list, waited for; one that was made after `after`."""
         said = what or f"{self.resource} is registered and its first list has come"
         found = self.target.awaited(lambda: self.until(lambda: self.later(after), said, deadline_s))
         assert found is not None
         return found
 
-    def later(self, after: Link | None) -> Link | None:
+    def later(self, after: PluginLink | None) -> PluginLink | None:
         """What `link` waits for, None if it is not there yet."""
         order, found = self.links(), self.living()
         if after in order:

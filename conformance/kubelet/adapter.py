@@ -18,7 +18,7 @@ from conformance.engine.lines import Message
 from conformance.engine.options import BadOption
 from conformance.kubelet.ours import OurKubelet
 from refimpl.node.choices import KubeletChoices
-from refimpl.node.pods import Amounts, ContainerSpec, PodSpec, PodState
+from refimpl.node.pods import Amounts, ContainerSpec, PodSpec, PodStatus
 from refimpl.wire.client import Unreachable
 
 __all__ = ["pod_spec", "serve", "v1_pod"]
@@ -119,7 +119,7 @@ def _amounts(limits: Mapping[str, str]) -> Amounts:
     return Amounts(int(limits.get("cpu", "0")), int(memory))
 
 
-def v1_pod(state: PodState) -> Message:
+def v1_pod(state: PodStatus) -> Message:
     """As a v1.Pod with nothing but its status."""
     statuses = [
         {

@@ -8,16 +8,16 @@ from typing import Protocol, TypeVar
 
 from conformance.engine.verdict import expect
 from conformance.kubelet.client import Client
-from refimpl.node.pods import Amounts, ContainerSpec, ContainerState, PodSpec, PodState
+from refimpl.node.pods import Amounts, ContainerSpec, ContainerStatus, PodSpec, PodStatus
 
-__all__ = ["CasePods", "Until"]
+__all__ = ["CasePods", "WaitUntil"]
 
 T = TypeVar("T")
 
 _BUSY = ("", "ContainerCreating", "PodInitializing")
 
 
-class Until(Protocol):
+class WaitUntil(Protocol):
     """Waits for something, while the client lives."""
 
     def __call__(self, predicate: Callable[[], T], what: str) -> T:
@@ -28,7 +28,7 @@ class CasePods:
     """Pods of their own names, `stem` and a number, on the client, which runs when it is first
     asked for."""
 
-    def __init__(self, client: Callable[[], Client], stem: str, until: Until) -> None:
+    def __init__(self, client: Callable[[], Client], stem: str, until: WaitUntil) -> None:
         self._client, self._stem, self._until = client, stem, until
         self._numbers = itertools.count(1)
         self._pods: list[PodSpec] = []
@@ -58,15 +58,15 @@ class CasePods:
         self._client().run(pod)
         return pod
 
-    def state(self, pod: PodSpec) -> PodState:
+    def state(self, pod: PodSpec) -> PodStatus:
         """What the client says of the pod, an empty state before it says anything."""
-        return self._client().state(pod.uid) or PodState()
+        return self._client().state(pod.uid) or PodStatus()
 
-    def container(self, pod: PodSpec, name: str = "main") -> ContainerState:
+    def container(self, pod: PodSpec, name: str = "main") -> ContainerStatus:
         """What the client says of a container; it waits before the client says anything."""
-        return self.state(pod).containers.get(name, ContainerState(name))
+        return self.state(pod).containers.get(name, ContainerStatus(name))
 
-    def settled(self, pod: PodSpec) -> PodState:
+    def settled(self, pod: PodSpec) -> PodStatus:
         """Waits until the pod runs, has ended, or a container of it waits for a reason."""
         state = self._until(lambda: _settled(self.state(pod)), f"pod {pod.name} gets somewhere")
         assert state is not None
@@ -87,7 +87,7 @@ class CasePods:
         )
         return pod
 
-    def refused(self, pod: PodSpec, reason: str = "UnexpectedAdmissionError") -> PodState:
+    def refused(self, pod: PodSpec, reason: str = "UnexpectedAdmissionError") -> PodStatus:
         """Waits until the pod has been refused for that reason; raises Broken."""
         state = self.settled(pod)
         expect(
@@ -110,7 +110,7 @@ class CasePods:
         self._pods.clear()
 
 
-def _settled(state: PodState) -> PodState | None:
+def _settled(state: PodStatus) -> PodStatus | None:
     if state.phase in ("Failed", "Succeeded"):
         return state
     containers = state.containers.values()
@@ -120,7 +120,7 @@ def _settled(state: PodState) -> PodState | None:
     return state if runs else None
 
 
-def _waiting(state: PodState) -> str:
+def _waiting(state: PodStatus) -> str:
     return "; ".join(
         f"{each.name}: {each.reason} {each.message}"
         for each in state.containers.values()

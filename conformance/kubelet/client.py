@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol
 
 from refimpl.deviceplugin.kubelet import Capacity
 from refimpl.node.choices import KubeletChoices
-from refimpl.node.pods import PodSpec, PodState
+from refimpl.node.pods import PodSpec, PodStatus
 
 __all__ = ["ABILITIES", "DEADLINE_S", "Ability", "Client"]
 
@@ -83,7 +83,7 @@ class Client(Protocol):
     def forget(self, uid: str) -> None:
         """Takes a pod out of the API while the client does not run: it is an orphan afterwards."""
 
-    def state(self, uid: str) -> PodState | None:
+    def state(self, uid: str) -> PodStatus | None:
         """What is known of a pod; None for one that is gone."""
 
     def exit(self, uid: str, container: str, status: int = 0) -> None:

@@ -23,7 +23,7 @@ from conformance.kubelet.client import ABILITIES
 from conformance.kubelet.reading import pod_state
 from refimpl.deviceplugin.kubelet import Capacity
 from refimpl.node.choices import KubeletChoices
-from refimpl.node.pods import PodSpec, PodState
+from refimpl.node.pods import PodSpec, PodStatus
 from refimpl.wire.client import Unreachable
 
 __all__ = ["LinesClient"]
@@ -99,7 +99,7 @@ class LinesClient:
         """Takes a pod out of the API."""
         self._act("forget", uid=uid)
 
-    def state(self, uid: str) -> PodState | None:
+    def state(self, uid: str) -> PodStatus | None:
         """What is known of a pod; None for one that is gone."""
         pod = self._act("state", uid=uid).get("pod")
         return pod_state(pod) if pod else None

@@ -19,7 +19,7 @@ from refimpl.deviceplugin.kubelet import Capacity, FakeKubelet
 from refimpl.deviceplugin.profiles import Settings, settings_of
 from refimpl.node.choices import KubeletChoices
 from refimpl.node.kubelet import NodeKubelet
-from refimpl.node.pods import PodSpec, PodState
+from refimpl.node.pods import PodSpec, PodStatus
 
 __all__ = ["OurKubelet"]
 
@@ -113,7 +113,7 @@ class OurKubelet:
         """Takes a pod out of the API."""
         self.kubelet.forget(uid)
 
-    def state(self, uid: str) -> PodState | None:
+    def state(self, uid: str) -> PodStatus | None:
         """What is known of a pod; None for one that is gone."""
         return self.kubelet.state(uid)
 

@@ -10,7 +10,7 @@ from google.protobuf.json_format import MessageToDict
 
 from refimpl.cri.api.cri_pb2 import ContainerConfig
 from refimpl.deviceplugin.kubelet import Capacity
-from refimpl.node.pods import ContainerState, PodState
+from refimpl.node.pods import ContainerStatus, PodStatus
 
 __all__ = ["capacity_of", "container_config", "last_error", "metrics_of", "pod_state"]
 
@@ -21,11 +21,11 @@ _PREFIX = "extended-resource:"
 _ERROR = re.compile(r'^[EF].*?err="((?:[^"\\]|\\.)*)"', re.M)
 
 
-def pod_state(pod: Mapping[str, Any]) -> PodState:
+def pod_state(pod: Mapping[str, Any]) -> PodStatus:
     """From a v1.Pod."""
     status = pod.get("status") or {}
     statuses = [*status.get("initContainerStatuses", ()), *status.get("containerStatuses", ())]
-    return PodState(
+    return PodStatus(
         status.get("phase", ""),
         status.get("reason", ""),
         status.get("message", ""),
@@ -33,11 +33,11 @@ def pod_state(pod: Mapping[str, Any]) -> PodState:
     )
 
 
-def _container(status: Mapping[str, Any]) -> ContainerState:
+def _container(status: Mapping[str, Any]) -> ContainerStatus:
     states = status.get("state") or {}
     state = next((name for name in _STATES if name in states), "waiting")
     about = states.get(state) or {}
-    return ContainerState(
+    return ContainerStatus(
         status["name"],
         state,  # type: ignore[arg-type]
         about.get("reason", ""),

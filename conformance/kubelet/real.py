@@ -42,7 +42,7 @@ from refimpl.deviceplugin import illusion
 from refimpl.deviceplugin.devicemanager.layout import Layout
 from refimpl.deviceplugin.kubelet import Capacity
 from refimpl.node.choices import KubeletChoices
-from refimpl.node.pods import PodSpec, PodState
+from refimpl.node.pods import PodSpec, PodStatus
 from refimpl.wire.client import Unreachable
 from refimpl.wire.endpoint import Endpoint, probe
 
@@ -192,7 +192,7 @@ class RealKubelet:
         if self.state(uid) is not None:
             self.api.objects.remove(self._pods[uid], uid=uid, grace_s=0)
 
-    def state(self, uid: str) -> PodState | None:
+    def state(self, uid: str) -> PodStatus | None:
         """What is known of a pod; None for one that is gone."""
         place = self._pods.get(uid)
         pod = place and self.api.get(place.resource, place.name, place.namespace)

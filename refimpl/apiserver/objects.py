@@ -14,7 +14,7 @@ import attrs
 
 from refimpl.apiserver.manifests import Malformed, Object, checked
 
-__all__ = ["Change", "Conflict", "Missing", "Objects", "Place"]
+__all__ = ["Conflict", "Missing", "Objects", "Place", "WatchEvent"]
 
 _DONE = ("Succeeded", "Failed")
 
@@ -45,7 +45,7 @@ class Place:
 
 
 @attrs.frozen
-class Change:
+class WatchEvent:
     """One event of a watch. `kind`: ADDED, MODIFIED or DELETED."""
 
     version: int
@@ -64,7 +64,7 @@ class Objects:
         self._changed = threading.Condition()
         self._objects: dict[Place, Object] = {}
         # The version of the first change is 2: 0 and 1 are "whatever there is" and the empty store.
-        self._log: list[Change] = []
+        self._log: list[WatchEvent] = []
         self._watchers = 0  # a generation: raised to end all watches
 
     @property
@@ -140,7 +140,7 @@ class Objects:
 
     def watch(
         self, within: Place, since: int, fields: Mapping[str, str], limit_s: float
-    ) -> Iterator[Change]:
+    ) -> Iterator[WatchEvent]:
         """The changes after a version as they come, until the time is over or all ends."""
         end, mine = monotonic() + limit_s, self._watchers
         while self._watchers == mine:
@@ -180,7 +180,7 @@ class Objects:
         object["metadata"]["resourceVersion"] = str(version)
         if kind != "DELETED":
             self._objects[place] = object
-        self._log.append(Change(version, kind, place, object))
+        self._log.append(WatchEvent(version, kind, place, object))
         self._changed.notify_all()
         return object
 

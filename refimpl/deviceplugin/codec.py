@@ -5,7 +5,13 @@ from __future__ import annotations
 from google.protobuf.message import DecodeError
 
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
-from refimpl.deviceplugin.state.models import ContainerResponse, Device, DeviceNode, Mount, Options
+from refimpl.deviceplugin.state.models import (
+    ContainerResponse,
+    Device,
+    DeviceNode,
+    Mount,
+    PluginOptions,
+)
 
 __all__ = ["Lists", "from_bytes", "options", "response", "to_bytes", "to_message"]
 
@@ -37,9 +43,9 @@ def _device(sent: pb.Device) -> Device:
     return Device(sent.ID, sent.health, nodes)
 
 
-def options(message: pb.DevicePluginOptions) -> Options:
+def options(message: pb.DevicePluginOptions) -> PluginOptions:
     """What a plugin says of itself."""
-    return Options(message.pre_start_required, message.get_preferred_allocation_available)
+    return PluginOptions(message.pre_start_required, message.get_preferred_allocation_available)
 
 
 def response(message: pb.ContainerAllocateResponse) -> ContainerResponse:

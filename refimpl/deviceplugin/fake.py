@@ -19,7 +19,7 @@ from refimpl.deviceplugin.plugin.inventory import HEALTHY, UNHEALTHY, Device, In
 from refimpl.deviceplugin.plugin.personas import Persona, devices_of, persona_of
 from refimpl.deviceplugin.plugin.push import VERSION, Push
 from refimpl.deviceplugin.plugin.registrar import Launch, Pace, Registrar
-from refimpl.deviceplugin.plugin.serving import DevicePluginService, Record, options_of
+from refimpl.deviceplugin.plugin.serving import AllocationLog, DevicePluginService, options_of
 from refimpl.registration.plugin import RegistrationService
 from refimpl.wire.control import Control, Route
 from refimpl.wire.endpoint import Endpoint
@@ -69,7 +69,7 @@ class FakePlugin:
         self.resource, self.version = resource, version
         self.persona = persona_of(persona) if isinstance(persona, str) else persona
         self.inventory = Inventory(devices_of(self.persona, resource, devices))
-        self.record = Record()
+        self.record = AllocationLog()
         layout = Layout(Path(folder).absolute())
         if layout.root.name == layout.plugins.name:
             layout = Layout(layout.root.parent)

@@ -17,10 +17,10 @@ from refimpl.deviceplugin.devicemanager import podresources
 from refimpl.deviceplugin.devicemanager.control_routes import ControlRoutes
 from refimpl.deviceplugin.devicemanager.hosting import Hosting
 from refimpl.deviceplugin.devicemanager.layout import Layout
-from refimpl.deviceplugin.devicemanager.links import Link
+from refimpl.deviceplugin.devicemanager.links import PluginLink
 from refimpl.deviceplugin.devicemanager.node import NodeRecord
-from refimpl.deviceplugin.devicemanager.process import Process
-from refimpl.deviceplugin.devicemanager.processes import Processes
+from refimpl.deviceplugin.devicemanager.process import KubeletProcess
+from refimpl.deviceplugin.devicemanager.processes import KubeletProcesses
 from refimpl.deviceplugin.devicemanager.setup import Nodes, Setup, policy_on
 from refimpl.deviceplugin.devicemanager.workload import Workload
 from refimpl.deviceplugin.profiles import settings_of
@@ -118,7 +118,7 @@ class FakeKubelet:
         self.layout = Layout(Path(folder).absolute(), moved)
         self._sockets = self.layout.socket, self.layout.pod_resources, self.layout.pods_api
         self._node = NodeRecord(self.journal, self.faults)
-        self._processes = Processes(self.layout, setup, self._node)
+        self._processes = KubeletProcesses(self.layout, setup, self._node)
         self._pods = Hosting(self._processes)
         self._life = threading.RLock()
 
@@ -145,7 +145,7 @@ class FakeKubelet:
         return self._instruments.control
 
     @property
-    def process(self) -> Process:
+    def process(self) -> KubeletProcess:
         """The running process; RuntimeError while none runs."""
         return self._processes.living()
 
@@ -155,7 +155,7 @@ class FakeKubelet:
         return self.process.state
 
     @property
-    def links(self) -> tuple[Link, ...]:
+    def links(self) -> tuple[PluginLink, ...]:
         """The plugins that the running process connected to, ended ones included."""
         return self.process.links.all
 

@@ -22,7 +22,7 @@ import grpc
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 from refimpl.deviceplugin.api import deviceplugin_pb2_grpc as stubs
 from refimpl.deviceplugin.devicemanager.layout import KUBELET_SOCKET
-from refimpl.deviceplugin.devicemanager.listener import Listener
+from refimpl.deviceplugin.devicemanager.listener import SocketListener
 from refimpl.deviceplugin.plugin.push import VERSION
 from refimpl.registration.api import registration_pb2 as rpb
 from refimpl.registration.plugin import RegistrationService
@@ -85,7 +85,7 @@ class ScriptedPlugin:
         self._streams: list[queue.SimpleQueue[Sent]] = []
         self._gone = threading.Event()
         self._server: Server | None = None
-        self._listener: Listener | None = None
+        self._listener: SocketListener | None = None
         self._stack = contextlib.ExitStack()
 
     # -- its life -------------------------------------------------------------------------------
@@ -108,7 +108,7 @@ class ScriptedPlugin:
         self._stack.callback(shutil.rmtree, folder, ignore_errors=True)
         self._stack.callback(self.path.unlink, missing_ok=True)
         back = Endpoint.parse(folder / "plugin.sock")
-        self._listener = Listener(front, back)
+        self._listener = SocketListener(front, back)
         self._stack.callback(self._listener.close)
         return back
 

@@ -16,7 +16,7 @@ from typing import Any
 from refimpl.deviceplugin.kubelet import Capacity, FakeKubelet
 from refimpl.deviceplugin.state.settings import Settings
 from refimpl.node.choices import KubeletChoices
-from refimpl.node.pods import PodSpec, PodState
+from refimpl.node.pods import PodSpec, PodStatus
 from refimpl.node.shares import Shares
 from refimpl.node.worker import PodWorker
 
@@ -76,7 +76,7 @@ class NodeKubelet:
         self._lives = False
         self._workers: dict[str, PodWorker] = {}
         self._configs: dict[tuple[str, str], list[dict[str, Any]]] = {}
-        self._states: dict[str, PodState] = {}
+        self._states: dict[str, PodStatus] = {}
         self._capacity = Capacity()
         self._lock = threading.RLock()
 
@@ -165,7 +165,7 @@ class NodeKubelet:
                 self._shares.take_back(uid)
         self._states.pop(uid, None)
 
-    def state(self, uid: str) -> PodState | None:
+    def state(self, uid: str) -> PodStatus | None:
         """What the API server knows of a pod; None for one that is gone."""
         self._look(uid)
         return self._states.get(uid)

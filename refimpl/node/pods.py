@@ -13,9 +13,9 @@ __all__ = [
     "Amounts",
     "Claim",
     "ContainerSpec",
-    "ContainerState",
+    "ContainerStatus",
     "PodSpec",
-    "PodState",
+    "PodStatus",
     "device_pod",
 ]
 
@@ -133,7 +133,7 @@ class PodSpec:
 
 
 @attrs.frozen
-class ContainerState:
+class ContainerStatus:
     """`health`: resource -> device -> health, as the status tells it. `restarts`: how often it was
     started again."""
 
@@ -146,13 +146,13 @@ class ContainerState:
 
 
 @attrs.frozen
-class PodState:
+class PodStatus:
     """The status of a pod; `containers` has init containers, too."""
 
     phase: str = ""
     reason: str = ""
     message: str = ""
-    containers: Mapping[str, ContainerState] = attrs.field(factory=dict)
+    containers: Mapping[str, ContainerStatus] = attrs.field(factory=dict)
 
 
 def device_pod(spec: PodSpec) -> Pod:

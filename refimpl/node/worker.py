@@ -10,9 +10,9 @@ import attrs
 
 from refimpl.deviceplugin.devicemanager.workload import PodRun
 from refimpl.deviceplugin.kubelet import Died, FakeKubelet, NotStarted
-from refimpl.node.pods import ContainerSpec, ContainerState, PodSpec, PodState, device_pod
+from refimpl.node.pods import ContainerSpec, ContainerStatus, PodSpec, PodStatus, device_pod
 
-__all__ = ["Host", "PodWorker"]
+__all__ = ["PodHost", "PodWorker"]
 
 # A real kubelet tries again after about a second.
 _AGAIN_S = 0.02
@@ -21,7 +21,7 @@ Health = Mapping[str, Mapping[str, str]]
 """Resource -> device -> health."""
 
 
-class Host(Protocol):
+class PodHost(Protocol):
     """The kubelet that a pod is on. `starts` counts its processes."""
 
     starts: int
@@ -55,7 +55,7 @@ class _Container:
 class PodWorker:
     """A thread that does what kubelet does for a pod."""
 
-    def __init__(self, host: Host, pod: PodSpec) -> None:
+    def __init__(self, host: PodHost, pod: PodSpec) -> None:
         self._host, self._pod, self._model = host, pod, device_pod(pod)
         regular = [each.name for each in pod.init if not each.restartable]
         self._containers = {
@@ -98,7 +98,7 @@ class PodWorker:
                 container.runs = False
             self._changed.notify_all()
 
-    def state(self) -> PodState | None:
+    def state(self) -> PodStatus | None:
         """As the API server has it; None before kubelet has taken it in."""
         kubelet, uid = self._host.devices, self._pod.uid
         try:
@@ -112,11 +112,11 @@ class PodWorker:
             self._seen = seen
             self._health = {each["name"]: _health(each) for each in status["containerStatuses"]}
         states = {name: self._container_state(name, run) for name in self._containers}
-        return PodState(status["phase"], run.reason, run.message, states)
+        return PodStatus(status["phase"], run.reason, run.message, states)
 
-    def _container_state(self, name: str, run: PodRun) -> ContainerState:
+    def _container_state(self, name: str, run: PodRun) -> ContainerStatus:
         container = self._containers[name]
-        state = ContainerState(
+        state = ContainerStatus(
             name, restarts=max(container.starts - 1, 0), health=self._health.get(name, {})
         )
         if name in run.running:

@@ -13,7 +13,7 @@ from conformance.kubelet.reading import (
 )
 from refimpl.cri.api.cri_pb2 import ContainerConfig, KeyValue
 from refimpl.deviceplugin.kubelet import Capacity
-from refimpl.node.pods import ContainerState, PodState
+from refimpl.node.pods import ContainerStatus, PodStatus
 
 
 def test_a_pod_tells_its_containers_and_their_devices() -> None:
@@ -25,14 +25,14 @@ def test_a_pod_tells_its_containers_and_their_devices() -> None:
         "initContainerStatuses": [{"name": "first", "state": {"terminated": {"reason": "Done"}}}],
         "containerStatuses": [waits | {"restartCount": 2, "allocatedResourcesStatus": health}],
     }
-    first = ContainerState("first", "terminated", "Done")
-    app = ContainerState(
+    first = ContainerStatus("first", "terminated", "Done")
+    app = ContainerStatus(
         "app", "waiting", "CrashLoopBackOff", "m", 2, {"a.b/c": {"d": "Unhealthy"}}
     )
-    assert pod_state({"status": status}) == PodState(
+    assert pod_state({"status": status}) == PodStatus(
         "Running", "", "", {"first": first, "app": app}
     )
-    assert pod_state({}) == PodState()
+    assert pod_state({}) == PodStatus()
 
 
 def test_variables_of_a_container_are_text() -> None:

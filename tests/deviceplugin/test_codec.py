@@ -6,7 +6,13 @@ import pytest
 
 from refimpl.deviceplugin import codec
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
-from refimpl.deviceplugin.state.models import ContainerResponse, Device, DeviceNode, Mount, Options
+from refimpl.deviceplugin.state.models import (
+    ContainerResponse,
+    Device,
+    DeviceNode,
+    Mount,
+    PluginOptions,
+)
 
 FULL = ContainerResponse(
     envs={"A": "1"},
@@ -58,4 +64,4 @@ def test_bytes_that_are_no_answer_are_refused() -> None:
 def test_options_have_their_own_names() -> None:
     """Both of them."""
     message = pb.DevicePluginOptions(pre_start_required=True)
-    assert codec.options(message) == Options(pre_start=True, preferred=False)
+    assert codec.options(message) == PluginOptions(pre_start=True, preferred=False)

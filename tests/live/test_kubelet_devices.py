@@ -13,7 +13,7 @@ import pytest
 from refimpl.deviceplugin.fake import FakePlugin, Register
 from refimpl.deviceplugin.plugin.inventory import HEALTHY, UNHEALTHY
 from refimpl.deviceplugin.plugin.personas import persona_of
-from refimpl.node.pods import ContainerState, PodState
+from refimpl.node.pods import ContainerStatus, PodStatus
 from tests.live.peers import Containerd
 from tests.live.rigs.containerd_rig import ContainerdRig
 from tests.live.rigs.kubelet_rig import KubeletRig
@@ -38,7 +38,7 @@ class Node:
         kubelet = self.kubelet
         kubelet.until(lambda: kubelet.allocatable(resource) == sorted(ids), f"{resource}: {ids}")
 
-    def phase(self, name: str, phase: str) -> PodState:
+    def phase(self, name: str, phase: str) -> PodStatus:
         """Waits for the phase of a pod and returns its state."""
         kubelet = self.kubelet
         kubelet.until(lambda: kubelet.pod(name).phase == phase, f"pod {name} is {phase}")
@@ -46,7 +46,7 @@ class Node:
 
     def health(self, name: str, resource: str) -> Mapping[str, str]:
         """Device and health as the status of the pod has them."""
-        container = self.kubelet.pod(name).containers.get("main", ContainerState("main"))
+        container = self.kubelet.pod(name).containers.get("main", ContainerStatus("main"))
         return container.health.get(resource, {})
 
 

@@ -25,7 +25,7 @@ from refimpl.deviceplugin.fake import FakePlugin
 from refimpl.deviceplugin.plugin.inventory import HEALTHY, UNHEALTHY, Device
 from refimpl.deviceplugin.scripted import ScriptedPlugin
 from refimpl.node.choices import KubeletChoices
-from refimpl.node.pods import Amounts, ContainerSpec, PodSpec, PodState
+from refimpl.node.pods import Amounts, ContainerSpec, PodSpec, PodStatus
 from refimpl.wire.client import Channel
 from refimpl.wire.endpoint import Endpoint
 from tests.live.peers import kubelet_command
@@ -93,7 +93,7 @@ class Case:
         until(lambda: self.state(uid).phase == phase, f"{uid} is {phase}")
         return uid
 
-    def state(self, uid: str) -> PodState:
+    def state(self, uid: str) -> PodStatus:
         """Of a pod that is there."""
         found = self.client.state(uid)
         assert found is not None

@@ -15,7 +15,7 @@ from conformance.deviceplugin.plugins.process import Place, PluginProcess
 from conformance.deviceplugin.plugins.rules import REGISTER
 from refimpl.deviceplugin import names
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
-from refimpl.deviceplugin.devicemanager.links import Link
+from refimpl.deviceplugin.devicemanager.links import PluginLink
 from refimpl.deviceplugin.kubelet import FakeKubelet
 from refimpl.wire.endpoint import Endpoint
 from refimpl.wire.faults import Faults
@@ -81,12 +81,12 @@ class Life:
         self.arrivals: list[Arrival] = []
         self.at_arrival: Callable[[Arrival], object] | None = None
         self._lock = threading.Lock()
-        self._earlier: list[Link] = []
+        self._earlier: list[PluginLink] = []
 
     # -- what has come --------------------------------------------------------------------------
 
     @property
-    def links(self) -> list[Link]:
+    def links(self) -> list[PluginLink]:
         """Connections to plugins, oldest first, those of earlier kubelet processes included."""
         return [*self._earlier, *(self.kubelet.links if self.kubelet_runs else ())]
 

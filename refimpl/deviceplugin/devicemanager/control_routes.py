@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import attrs
 
 from refimpl.deviceplugin.devicemanager.hosting import Hosting
-from refimpl.deviceplugin.devicemanager.processes import Processes
+from refimpl.deviceplugin.devicemanager.processes import KubeletProcesses
 from refimpl.deviceplugin.state.admission import NotStarted
 from refimpl.deviceplugin.state.capacity import Capacity
 from refimpl.deviceplugin.state.models import Admission, Container, Device, Pod
@@ -41,7 +41,7 @@ class SteeredKubelet(Protocol):
 class ControlRoutes:
     """The routes of a fake kubelet, to its `pods` and to itself."""
 
-    def __init__(self, kubelet: SteeredKubelet, pods: Hosting, processes: Processes) -> None:
+    def __init__(self, kubelet: SteeredKubelet, pods: Hosting, processes: KubeletProcesses) -> None:
         self._kubelet, self._pods, self._processes = kubelet, pods, processes
 
     def routes(self) -> Mapping[str, Route]:

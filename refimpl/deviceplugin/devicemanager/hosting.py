@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import attrs
 
-from refimpl.deviceplugin.devicemanager.process import Process
-from refimpl.deviceplugin.devicemanager.processes import Processes
+from refimpl.deviceplugin.devicemanager.process import KubeletProcess
+from refimpl.deviceplugin.devicemanager.processes import KubeletProcesses
 from refimpl.deviceplugin.devicemanager.workload import PodRun, base_config
 from refimpl.deviceplugin.state.admission import CONFIG_ERROR, NotStarted
 from refimpl.deviceplugin.state.containers import merge
@@ -20,7 +20,7 @@ __all__ = ["Hosting"]
 class Hosting:
     """Does with pods of the node what the running process of kubelet would. They outlive it."""
 
-    def __init__(self, processes: Processes) -> None:
+    def __init__(self, processes: KubeletProcesses) -> None:
         self._processes, self._node = processes, processes.node
         self._gates = processes.setup.settings.gates
         self.workload = processes.node.workload
@@ -115,7 +115,7 @@ class Hosting:
             record = tables.records.get(uid, container, resource)
         return record.ids if record else frozenset()
 
-    def _judge(self, process: Process, run: PodRun) -> Admission:
+    def _judge(self, process: KubeletProcess, run: PodRun) -> Admission:
         with self._processes.mortal():
             outcome = process.run(process.state.admissions.admit(run.pod))
         if self._processes.current not in (process, None) or process.ended:
@@ -126,7 +126,7 @@ class Hosting:
             return outcome
         return attrs.evolve(outcome, configs=self._configs(process, run))
 
-    def _configs(self, process: Process, run: PodRun) -> Mapping[str, Config]:
+    def _configs(self, process: KubeletProcess, run: PodRun) -> Mapping[str, Config]:
         tables, answers = process.state.tables, dict[str, list[ContainerResponse]]()
         with tables.lock:
             for container in run.pod.containers:

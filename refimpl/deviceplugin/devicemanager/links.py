@@ -21,7 +21,7 @@ from refimpl.deviceplugin.state.effects import (
     PreStartContainer,
 )
 from refimpl.deviceplugin.state.endpoints import Clock, Connection
-from refimpl.deviceplugin.state.models import Options
+from refimpl.deviceplugin.state.models import PluginOptions
 from refimpl.deviceplugin.state.settings import DIAL_S
 from refimpl.wire.client import Channel, Replies, Unreachable, timeout_factor
 from refimpl.wire.endpoint import Endpoint, EndpointError
@@ -29,7 +29,7 @@ from refimpl.wire.journal import Journal
 from refimpl.wire.reach import obstacle
 from refimpl.wire.status import Code, Refused
 
-__all__ = ["RECEIVE_BYTES", "Link", "Links"]
+__all__ = ["RECEIVE_BYTES", "Links", "PluginLink"]
 
 RECEIVE_BYTES = 4 * 1024 * 1024
 """The longest message that kubelet takes from a plugin: gRPC's default (1.3)."""
@@ -38,7 +38,7 @@ _POLL_S = 0.02
 
 
 @attrs.define(eq=False)
-class Link:
+class PluginLink:
     """A plugin that was dialled. `lists` counts its ListAndWatch messages; `ended` says why its
     stream is over, and is empty while it is open."""
 
@@ -84,7 +84,7 @@ class Links:
         self._clock = clock
         self._listed, self._note, self._changed = listed, note, changed
         self._lock = state.tables.lock
-        self._links: dict[int, Link] = {}
+        self._links: dict[int, PluginLink] = {}
         self._dialling: set[Channel] = set()
         self._awake = threading.Event()
         self._awake.set()
@@ -97,7 +97,7 @@ class Links:
         resource: str,
         socket: str,
         *,
-        options: Options | None = None,
+        options: PluginOptions | None = None,
         deadline_s: float | None = None,
     ) -> None:
         """Dial, ask for the options, connect, and follow the lists. `options` given: not asked for
@@ -122,7 +122,7 @@ class Links:
                 f"{resource}: the plugin at {socket} cannot be registered: {error}; serve before"
                 " calling Register, and answer while it is open",
             ) from error
-        self._connect(Link(connection, channel), answer)
+        self._connect(PluginLink(connection, channel), answer)
 
     def leave(self, resource: str, socket: str) -> None:
         """The watched socket of a plugin is gone."""
@@ -132,7 +132,7 @@ class Links:
         self._changed()
 
     @property
-    def all(self) -> tuple[Link, ...]:
+    def all(self) -> tuple[PluginLink, ...]:
         """Every plugin that was connected, oldest first."""
         with self._lock:
             return tuple(self._links.values())
@@ -218,12 +218,12 @@ class Links:
             threading.Event().wait(_POLL_S)
         channel.wait_ready(DIAL_S)
 
-    def _options(self, channel: Channel, until: float) -> Options:
+    def _options(self, channel: Channel, until: float) -> PluginOptions:
         left = max(until - time.monotonic(), 0.001)
         ask = stubs.DevicePluginStub(cast("grpc.Channel", channel)).GetDevicePluginOptions
         return codec.options(_guarded(ask, pb.Empty(), min(left, self._patience_s)))
 
-    def _connect(self, link: Link, options: Options) -> None:
+    def _connect(self, link: PluginLink, options: PluginOptions) -> None:
         try:
             with self._lock:
                 if self._closed:
@@ -254,7 +254,7 @@ class Links:
 
     # -- lists ----------------------------------------------------------------------------------
 
-    def _follow(self, link: Link) -> None:
+    def _follow(self, link: PluginLink) -> None:
         reason = "the plugin ended its ListAndWatch"
         try:
             link.replies = _guarded(link.stub.ListAndWatch, pb.Empty(), math.inf)
@@ -267,7 +267,7 @@ class Links:
             self._awake.wait()
             self._ended(link, reason)
 
-    def _take(self, link: Link, message: pb.ListAndWatchResponse) -> None:
+    def _take(self, link: PluginLink, message: pb.ListAndWatchResponse) -> None:
         if (size := message.ByteSize()) > RECEIVE_BYTES:
             raise Refused(Code.RESOURCE_EXHAUSTED, f"a list of {size} bytes, above {RECEIVE_BYTES}")
         resource = link.connection.resource
@@ -280,7 +280,7 @@ class Links:
         self._listed(pods)
         self._changed()
 
-    def _ended(self, link: Link, reason: str) -> None:
+    def _ended(self, link: PluginLink, reason: str) -> None:
         if link.replies is not None:
             link.replies.cancel()
         with self._lock:

@@ -12,13 +12,13 @@ import threading
 
 from refimpl.wire.endpoint import Endpoint, EndpointError, bound
 
-__all__ = ["Listener"]
+__all__ = ["SocketListener"]
 
 _BACKLOG = 128
 _CHUNK = 64 * 1024
 
 
-class Listener:
+class SocketListener:
     """Listens at `front` between `open` and `close`, and hands on to whatever serves at `back`."""
 
     def __init__(self, front: Endpoint, back: Endpoint) -> None:

@@ -208,7 +208,7 @@ def services(
     }
 
 
-def _devices(entry: listing.Entry) -> v1.ContainerDevices:
+def _devices(entry: listing.DeviceEntry) -> v1.ContainerDevices:
     message = v1.ContainerDevices(resource_name=entry.resource, device_ids=[entry.id])
     if entry.node is not None:
         message.topology.nodes.add(ID=entry.node)

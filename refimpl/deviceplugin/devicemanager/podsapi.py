@@ -16,7 +16,7 @@ from refimpl.deviceplugin.devicemanager.workload import PodRun
 from refimpl.wire.server import Call
 from refimpl.wire.status import Code, Refused
 
-__all__ = ["GATE", "Pods", "services"]
+__all__ = ["GATE", "PodsService", "services"]
 
 GATE = "PodsAPI"
 _LONG_S = 3600.0
@@ -24,7 +24,7 @@ _LONG_S = 3600.0
 Notes = Mapping[str, PodNote]
 
 
-class Pods:
+class PodsService:
     """v1alpha1. `ready`: whether kubelet has heard of all its pods since it started; before that
     every call is FAILED_PRECONDITION. The watch has no limit, unary calls have that of pod
     resources."""
@@ -76,7 +76,7 @@ def services(
     node: NodeRecord, limiter: Limiter, ready: Callable[[], bool]
 ) -> Mapping[ServiceDescriptor, object]:
     """For the server at pods-api."""
-    return {pb.DESCRIPTOR.services_by_name["Pods"]: Pods(node, limiter, ready)}
+    return {pb.DESCRIPTOR.services_by_name["Pods"]: PodsService(node, limiter, ready)}
 
 
 def _note(run: PodRun) -> PodNote:

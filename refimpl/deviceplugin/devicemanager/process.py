@@ -15,7 +15,7 @@ from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 from refimpl.deviceplugin.devicemanager import checkpoint_file, podresources, podsapi
 from refimpl.deviceplugin.devicemanager.layout import Layout
 from refimpl.deviceplugin.devicemanager.links import Links
-from refimpl.deviceplugin.devicemanager.listener import Listener
+from refimpl.deviceplugin.devicemanager.listener import SocketListener
 from refimpl.deviceplugin.devicemanager.node import NodeRecord
 from refimpl.deviceplugin.devicemanager.registration_service import (
     DevicePluginRegistration,
@@ -31,7 +31,7 @@ from refimpl.registration.watcher import PluginWatcher
 from refimpl.wire.endpoint import Endpoint, EndpointError, probe
 from refimpl.wire.server import Server
 
-__all__ = ["Process"]
+__all__ = ["KubeletProcess"]
 
 LISTEN_AGAIN_S = 1.0
 """Between two attempts to listen anew, where a profile makes them."""
@@ -39,7 +39,7 @@ LISTEN_AGAIN_S = 1.0
 _REGISTRATION = pb.DESCRIPTOR.services_by_name["Registration"]
 
 
-class Process:
+class KubeletProcess:
     """A kubelet process over a folder; begins with `begin` and ends with `end`."""
 
     def __init__(self, layout: Layout, setup: Setup, node: NodeRecord) -> None:
@@ -69,7 +69,7 @@ class Process:
             clock=setup.clock,
             journal=node.journal,
         )
-        self.listeners: list[Listener] = []
+        self.listeners: list[SocketListener] = []
         self.healthy = True
         self._flows = threading.Lock()
         self._checkpoint: checkpoint_file.CheckpointFile | None = None
@@ -200,7 +200,7 @@ class Process:
         server = Server(services, journal=self.node.journal, faults=self.node.faults)
         server.start(back)
         self._stack.callback(server.stop, 0)
-        listener = Listener(front, back)
+        listener = SocketListener(front, back)
         self._stack.callback(listener.close)
         listener.open(accepting=accepting)
         self.listeners.append(listener)

@@ -7,32 +7,32 @@ from collections.abc import Iterator
 
 from refimpl.deviceplugin.devicemanager.layout import Layout
 from refimpl.deviceplugin.devicemanager.node import NodeRecord
-from refimpl.deviceplugin.devicemanager.process import Process
+from refimpl.deviceplugin.devicemanager.process import KubeletProcess
 from refimpl.deviceplugin.devicemanager.setup import Setup
 from refimpl.deviceplugin.state.allocate import Died
 
-__all__ = ["Processes"]
+__all__ = ["KubeletProcesses"]
 
 
-class Processes:
+class KubeletProcesses:
     """At most one of them runs, the `current` one. All have the layout, the setup and the node."""
 
     def __init__(self, layout: Layout, setup: Setup, node: NodeRecord) -> None:
         self.layout, self.setup, self.node = layout, setup, node
-        self.current: Process | None = None
+        self.current: KubeletProcess | None = None
 
-    def living(self) -> Process:
+    def living(self) -> KubeletProcess:
         """The one that runs; RuntimeError while none does."""
         if self.current is None:
             raise RuntimeError("no kubelet runs; call start() or use it in a with block")
         return self.current
 
-    def make(self) -> Process:
+    def make(self) -> KubeletProcess:
         """Another one, which does not run yet."""
-        return Process(self.layout, self.setup, self.node)
+        return KubeletProcess(self.layout, self.setup, self.node)
 
     def begin(self, *, unlink: bool = True, gap_s: float = 0.0, accepting: bool = True) -> None:
-        """Starts the next one as `Process.begin` does; raises EndpointError."""
+        """Starts the next one as `KubeletProcess.begin` does; raises EndpointError."""
         process = self.make()
         process.begin(unlink=unlink, gap_s=gap_s, accepting=accepting)
         self.current = process

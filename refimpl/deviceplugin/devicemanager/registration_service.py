@@ -13,7 +13,7 @@ from refimpl.deviceplugin import codec, names
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 from refimpl.deviceplugin.devicemanager.layout import Layout
 from refimpl.deviceplugin.devicemanager.links import Links
-from refimpl.deviceplugin.state.models import Options
+from refimpl.deviceplugin.state.models import PluginOptions
 from refimpl.deviceplugin.state.settings import Settings
 from refimpl.wire.server import Call
 from refimpl.wire.status import Refused
@@ -56,7 +56,7 @@ class DevicePluginRegistration:
             raise
         return pb.Empty()
 
-    def _later(self, resource: str, socket: str, options: Options) -> None:
+    def _later(self, resource: str, socket: str, options: PluginOptions) -> None:
         """Kubelet 1.24 and older: the plugin hears nothing of a dial that fails."""
 
         def dial() -> None:

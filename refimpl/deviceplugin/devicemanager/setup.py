@@ -9,7 +9,7 @@ from attrs import field, frozen
 
 from refimpl.deviceplugin.profiles import policy_options
 from refimpl.deviceplugin.state.endpoints import Clock
-from refimpl.deviceplugin.state.merge import Policy, policy_of
+from refimpl.deviceplugin.state.merge import TopologyPolicy, policy_of
 from refimpl.deviceplugin.state.order import Order
 from refimpl.deviceplugin.state.scopes import ScopeName, Wishes
 from refimpl.deviceplugin.state.settings import Settings
@@ -27,7 +27,7 @@ class Setup:
 
     settings: Settings
     clock: Clock
-    policy: Policy
+    policy: TopologyPolicy
     scope: ScopeName
     wishes: Wishes
     order: Order
@@ -36,7 +36,9 @@ class Setup:
     seen_at: str = ""
 
 
-def policy_on(nodes: Nodes, name: str, options: Mapping[str, str] | None, release: str) -> Policy:
+def policy_on(
+    nodes: Nodes, name: str, options: Mapping[str, str] | None, release: str
+) -> TopologyPolicy:
     """The topology policy of a kubelet of that release on a machine with these NUMA nodes.
 
     Raises ValueError for what kubelet would refuse to start with.

@@ -23,8 +23,8 @@ from refimpl.wire.status import Code, Refused
 
 __all__ = [
     "HOST_DEVICE",
+    "AllocationLog",
     "DevicePluginService",
-    "Record",
     "container_path",
     "options_of",
     "preferred",
@@ -36,7 +36,7 @@ HOST_DEVICE, HOST_FOLDER = "/dev/null", "/usr/share"
 
 
 @define
-class Record:
+class AllocationLog:
     """The ids of each container that Allocate and PreStartContainer were about, in order."""
 
     allocated: list[tuple[str, ...]] = field(factory=list)
@@ -55,7 +55,7 @@ class DevicePluginService:
         resource: str,
         persona: Persona,
         inventory: Inventory,
-        record: Record,
+        record: AllocationLog,
         *,
         point: Callable[[str], object] = lambda _: None,
         streaming: Callable[[int], object] = lambda _: None,

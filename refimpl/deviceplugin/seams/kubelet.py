@@ -6,8 +6,8 @@ from refimpl.deviceplugin import codec, names
 from refimpl.deviceplugin.devicemanager import checkpoint_file, hosting
 from refimpl.deviceplugin.devicemanager.layout import Layout
 from refimpl.deviceplugin.devicemanager.links import Links
-from refimpl.deviceplugin.devicemanager.listener import Listener
-from refimpl.deviceplugin.devicemanager.process import Process
+from refimpl.deviceplugin.devicemanager.listener import SocketListener
+from refimpl.deviceplugin.devicemanager.process import KubeletProcess
 from refimpl.deviceplugin.devicemanager.registration_service import PluginHandler
 from refimpl.deviceplugin.kubelet import FakeKubelet
 from refimpl.deviceplugin.state import DeviceState, admission, checkpoint, containers, scopes
@@ -36,10 +36,10 @@ ALLOCATE = Seam.of(Links.allocate)
 PRE_START = Seam.of(Links.pre_start)
 PREFERRED = Seam.of(Links.preferred)
 REGISTER = Seam.of(Links.register)
-OPEN_SOCKET = Seam.of(Listener.open)
-BEGIN = Seam.of(Process.begin)
-DEAFEN = Seam.of(Process.deafen)
-SAVE_CHECKPOINT = Seam.of(Process.save)
+OPEN_SOCKET = Seam.of(SocketListener.open)
+BEGIN = Seam.of(KubeletProcess.begin)
+DEAFEN = Seam.of(KubeletProcess.deafen)
+SAVE_CHECKPOINT = Seam.of(KubeletProcess.save)
 TAKE_FOUND = Seam.of(PluginHandler.register)
 LOSE_FOUND = Seam.of(PluginHandler.deregister)
 START = Seam.of(FakeKubelet._begin)

@@ -9,7 +9,7 @@ from refimpl.deviceplugin.devicemanager.podresources import (
     PodResourcesAlpha,
     RequestCounts,
 )
-from refimpl.deviceplugin.devicemanager.podsapi import Pods
+from refimpl.deviceplugin.devicemanager.podsapi import PodsService
 from refimpl.deviceplugin.state import listing
 from refimpl.wire.seam import Seam
 
@@ -22,8 +22,8 @@ POD = Seam.of(PodResources._pod)
 LIST_ALPHA = Seam.of(PodResourcesAlpha.List)
 COUNT = Seam.of(RequestCounts.request)
 DEVICES = Seam.of(podresources._devices)
-GET_POD = Seam.of(Pods.GetPod)
-WATCH_PODS = Seam.of(Pods.WatchPods)
+GET_POD = Seam.of(PodsService.GetPod)
+WATCH_PODS = Seam.of(PodsService.WatchPods)
 NODES = Seam.of(listing._nodes)
 ALLOCATABLE = Seam.of(listing.allocatable)
 ASSIGNED = Seam.of(listing.assigned)

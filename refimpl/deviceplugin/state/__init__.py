@@ -15,7 +15,7 @@ from refimpl.deviceplugin.state.admission import Admissions
 from refimpl.deviceplugin.state.capacity import NodeStatus, ResourceCount
 from refimpl.deviceplugin.state.checkpoint import Saved
 from refimpl.deviceplugin.state.endpoints import Clock
-from refimpl.deviceplugin.state.merge import Policy
+from refimpl.deviceplugin.state.merge import TopologyPolicy
 from refimpl.deviceplugin.state.order import Order, in_order
 from refimpl.deviceplugin.state.scopes import Scope, ScopeName, Wishes, no_wishes
 from refimpl.deviceplugin.state.settings import Settings
@@ -34,7 +34,7 @@ class DeviceState:
         settings: Settings,
         *,
         clock: Clock,
-        policy: Policy | None = None,
+        policy: TopologyPolicy | None = None,
         scope: ScopeName = "container",
         wishes: Wishes = no_wishes,
         order: Order = in_order,
@@ -42,7 +42,7 @@ class DeviceState:
     ) -> None:
         self.settings = settings
         self.node = NodeStatus()
-        topology = Scope(policy or Policy(), scope, wishes)
+        topology = Scope(policy or TopologyPolicy(), scope, wishes)
         self.tables = Tables(settings, clock=clock, scope=topology, order=order, note=note)
         self.admissions = Admissions(self.tables)
 

@@ -13,7 +13,7 @@ from refimpl.deviceplugin.state.effects import (
 )
 from refimpl.deviceplugin.state.endpoints import Connection
 from refimpl.deviceplugin.state.models import Container, ContainerResponse, Pod
-from refimpl.deviceplugin.state.records import Record, by_node
+from refimpl.deviceplugin.state.records import DeviceRecord, by_node
 from refimpl.deviceplugin.state.tables import Tables
 from refimpl.wire.status import Refused
 
@@ -66,7 +66,7 @@ class Allocator:
 
     def _resource(
         self, pod: Pod, container: Container, resource: str, reusable: dict[str, set[str]]
-    ) -> Flow[Record | None]:
+    ) -> Flow[DeviceRecord | None]:
         if self._settled(pod, container, resource):
             return None
         ids = yield from self._select(pod, container, resource, reusable.get(resource, ()))
@@ -93,7 +93,7 @@ class Allocator:
         # Checked after the health of the resource: even a request for none needs a healthy device.
         return wanted - len(held) == 0
 
-    def _believed(self, pod: Pod, container: Container, record: Record | None) -> bool:
+    def _believed(self, pod: Pod, container: Container, record: DeviceRecord | None) -> bool:
         """After a restart, whoever runs already has his devices: the plugin may still be silent."""
         tables = self._tables
         if tables.settings.trusts_checkpoint and tables.same_boot and record:
@@ -198,7 +198,7 @@ class Allocator:
         resource: str,
         ids: list[str],
         response: ContainerResponse,
-    ) -> Record:
+    ) -> DeviceRecord:
         tables = self._tables
         vanished = [name for name in ids if name not in tables.devices.of(resource)]
         if vanished:
@@ -210,7 +210,7 @@ class Allocator:
             if tables.settings.vanished_device_kills:
                 raise Died(sentence)
         places = by_node(tables.devices, resource, ids)
-        return Record(pod.uid, container.name, resource, places, response)
+        return DeviceRecord(pod.uid, container.name, resource, places, response)
 
     def _write(self) -> Flow[None]:
         try:

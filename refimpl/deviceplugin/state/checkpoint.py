@@ -14,7 +14,7 @@ from typing import Any
 import attrs
 
 from refimpl.deviceplugin.state.models import NO_NODE, ContainerResponse
-from refimpl.deviceplugin.state.records import Record
+from refimpl.deviceplugin.state.records import DeviceRecord
 
 Encode = Callable[[ContainerResponse], bytes]
 Decode = Callable[[bytes], ContainerResponse]
@@ -32,7 +32,7 @@ class Unreadable(ValueError):
 class Saved:
     """What a checkpoint holds: records, registered resources with the ids healthy then, boot id."""
 
-    records: tuple[Record, ...] = ()
+    records: tuple[DeviceRecord, ...] = ()
     registered: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict)
     boot_id: str = ""
 
@@ -126,7 +126,7 @@ def _flat(entry: object) -> bool:
     return isinstance(entry, dict) and isinstance(entry.get("DeviceIDs"), list)
 
 
-def _entry(record: Record, encode: Encode) -> dict[str, Any]:
+def _entry(record: DeviceRecord, encode: Encode) -> dict[str, Any]:
     return {
         "PodUID": record.pod,
         "ContainerName": record.container,
@@ -136,7 +136,7 @@ def _entry(record: Record, encode: Encode) -> dict[str, Any]:
     }
 
 
-def _record(entry: object, decode: Decode, flat_ids: bool) -> Record:
+def _record(entry: object, decode: Decode, flat_ids: bool) -> DeviceRecord:
     fields = _mapping(entry, "an entry of PodDeviceEntries")
     words = [fields.get(name) for name in ("PodUID", "ContainerName", "ResourceName")]
     if not all(isinstance(word, str) for word in words):
@@ -144,7 +144,9 @@ def _record(entry: object, decode: Decode, flat_ids: bool) -> Record:
     pod, container, resource = map(str, words)
     where = f"DeviceIDs of {resource} in {container} of {pod}"
     ids = _ids_by_node(fields.get("DeviceIDs"), where, flat_ids)
-    return Record(pod, container, resource, ids, _response(fields.get("AllocResp"), where, decode))
+    return DeviceRecord(
+        pod, container, resource, ids, _response(fields.get("AllocResp"), where, decode)
+    )
 
 
 def _ids_by_node(ids: object, where: str, flat_ids: bool) -> dict[int, tuple[str, ...]]:

@@ -12,7 +12,7 @@ from itertools import count
 
 import attrs
 
-from refimpl.deviceplugin.state.models import Options
+from refimpl.deviceplugin.state.models import PluginOptions
 from refimpl.deviceplugin.state.settings import GRACE_S, Settings
 from refimpl.wire.status import Code, Refused
 
@@ -29,7 +29,7 @@ class Connection:
     number: int
     resource: str
     socket: str
-    options: Options = attrs.field(factory=Options)
+    options: PluginOptions = attrs.field(factory=PluginOptions)
     stopped: float | None = None
 
 
@@ -59,7 +59,7 @@ class Endpoints:
         self._clients[slot] = [*others, connection]
         return connection
 
-    def connect(self, connection: Connection, options: Options) -> None:
+    def connect(self, connection: Connection, options: PluginOptions) -> None:
         """The plugin answered with its options. Refused(UNKNOWN) if another connection holds the
         socket; the damage of `fail` is done then."""
         slot = self._slot_of(connection)

@@ -8,11 +8,11 @@ import attrs
 
 from refimpl.deviceplugin.state.devices import Devices
 from refimpl.deviceplugin.state.models import NO_NODE, Container, Pod
-from refimpl.deviceplugin.state.records import Record
+from refimpl.deviceplugin.state.records import DeviceRecord
 
 
 @attrs.frozen
-class Entry:
+class DeviceEntry:
     """A ContainerDevices message with one id; `node` None: topology stays unset."""
 
     resource: str
@@ -20,21 +20,21 @@ class Entry:
     node: int | None
 
 
-def assigned(records: Iterable[Record]) -> tuple[Entry, ...]:
+def assigned(records: Iterable[DeviceRecord]) -> tuple[DeviceEntry, ...]:
     """Devices of a container, as List and Get show them: on two nodes, two entries."""
     return tuple(
-        Entry(record.resource, name, None if node == NO_NODE else node)
+        DeviceEntry(record.resource, name, None if node == NO_NODE else node)
         for record in records
         for node, names in record.ids_by_node.items()
         for name in names
     )
 
 
-def allocatable(devices: Devices) -> tuple[Entry, ...]:
+def allocatable(devices: Devices) -> tuple[DeviceEntry, ...]:
     """All healthy devices, in use or not. One with a topology of no nodes is left out."""
     healthy: Mapping[str, set[str]] = devices.healthy
     return tuple(
-        Entry(resource, name, node)
+        DeviceEntry(resource, name, node)
         for resource, names in sorted(healthy.items())
         for name in sorted(names)
         for node in _nodes(devices, resource, name)

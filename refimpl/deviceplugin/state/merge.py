@@ -31,7 +31,7 @@ class Merged:
 
 
 @attrs.frozen
-class Policy:
+class TopologyPolicy:
     """A topology policy on a machine. `distances`: node -> distance to node 0, 1, ... as the kernel
     tells them; only with `closest`. `policy_of` checks what a kubelet does at its start."""
 
@@ -134,7 +134,7 @@ def policy_of(
     distances: Mapping[int, Sequence[int]] | None = None,
     options: Mapping[str, str] | None = None,
     known: Iterable[str] = ("prefer-closest-numa-nodes", "max-allowable-numa-nodes"),
-) -> Policy:
+) -> TopologyPolicy:
     """The policy of a kubelet's configuration; ValueError where kubelet would refuse to start.
 
     `options` as in topologyManagerPolicyOptions, `known` those of the release.
@@ -149,7 +149,7 @@ def policy_of(
     _check_nodes(policy, nodes, given.get("max-allowable-numa-nodes", str(MAX_NODES)))
     if closest and any(node not in (distances or {}) for node in nodes):
         raise ValueError("prefer-closest-numa-nodes needs the distances of all NUMA nodes")
-    return Policy(policy, tuple(sorted(nodes)), dict(distances or {}), closest)
+    return TopologyPolicy(policy, tuple(sorted(nodes)), dict(distances or {}), closest)
 
 
 def _boolean(text: str) -> bool:

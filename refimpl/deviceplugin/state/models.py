@@ -32,7 +32,7 @@ class Device:
 
 
 @attrs.frozen
-class Options:
+class PluginOptions:
     """What GetDevicePluginOptions answered."""
 
     pre_start: bool = False

@@ -11,7 +11,7 @@ from refimpl.deviceplugin.state.models import NO_NODE, ContainerResponse
 
 
 @attrs.frozen
-class Record:
+class DeviceRecord:
     """Devices of one resource in one container, by NUMA node, and what Allocate answered.
 
     A device of two nodes is named under both; one of none under `NO_NODE`.
@@ -42,25 +42,25 @@ class Records:
     """Records by pod, container, resource; those of a pod are found without looking at others."""
 
     def __init__(self) -> None:
-        self._pods: dict[str, dict[tuple[str, str], Record]] = {}
+        self._pods: dict[str, dict[tuple[str, str], DeviceRecord]] = {}
 
-    def __iter__(self) -> Iterator[Record]:
+    def __iter__(self) -> Iterator[DeviceRecord]:
         return (record for held in self._pods.values() for record in held.values())
 
-    def put(self, record: Record) -> None:
+    def put(self, record: DeviceRecord) -> None:
         """Add a record, or replace the one of the same pod, container and resource."""
         held = self._pods.setdefault(record.pod, {})
         held[record.container, record.resource] = record
 
-    def get(self, pod: str, container: str, resource: str) -> Record | None:
+    def get(self, pod: str, container: str, resource: str) -> DeviceRecord | None:
         """One record."""
         return self._pods.get(pod, {}).get((container, resource))
 
-    def of_container(self, pod: str, container: str) -> tuple[Record, ...]:
+    def of_container(self, pod: str, container: str) -> tuple[DeviceRecord, ...]:
         """Records of a container, in the order in which they were made."""
         return tuple(record for record in self.of_pod(pod) if record.container == container)
 
-    def of_pod(self, pod: str) -> tuple[Record, ...]:
+    def of_pod(self, pod: str) -> tuple[DeviceRecord, ...]:
         """Records of a pod."""
         return tuple(self._pods.get(pod, {}).values())
 

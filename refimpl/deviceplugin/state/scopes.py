@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Literal
 
 from refimpl.deviceplugin.state.hints import Hint
-from refimpl.deviceplugin.state.merge import Merged, Policy, Provider
+from refimpl.deviceplugin.state.merge import Merged, Provider, TopologyPolicy
 from refimpl.deviceplugin.state.models import Container, Pod
 
 ScopeName = Literal["container", "pod"]
@@ -52,7 +52,7 @@ class Scope:
     """The topology manager: a policy, and the placement decided for each container."""
 
     def __init__(
-        self, policy: Policy, name: ScopeName = "container", wishes: Wishes = no_wishes
+        self, policy: TopologyPolicy, name: ScopeName = "container", wishes: Wishes = no_wishes
     ) -> None:
         self.policy = policy
         self.name = name

@@ -21,7 +21,7 @@ class Question:
 
 
 @attrs.frozen
-class Buckets:
+class DeviceBuckets:
     """Devices on the nodes of the placement, on others, and on none."""
 
     aligned: frozenset[str]
@@ -40,15 +40,15 @@ class TooFew(Exception):
         self.available = available
 
 
-def split(known: Mapping[str, Device], names: Iterable[str], affinity: int | None) -> Buckets:
+def split(known: Mapping[str, Device], names: Iterable[str], affinity: int | None) -> DeviceBuckets:
     """Sort devices by placement. Without affinity, or if no device of the resource has a node at
     all, nothing is aligned and all are unplaced."""
     if affinity is None or not any(device.nodes for device in known.values()):
-        return Buckets(frozenset(), frozenset(), frozenset(names))
+        return DeviceBuckets(frozenset(), frozenset(), frozenset(names))
     buckets: dict[str, set[str]] = {"aligned": set(), "unaligned": set(), "unplaced": set()}
     for name in names:
         buckets[_bucket(known.get(name), affinity)].add(name)
-    return Buckets(*map(frozenset, buckets.values()))
+    return DeviceBuckets(*map(frozenset, buckets.values()))
 
 
 def _bucket(device: Device | None, affinity: int) -> str:

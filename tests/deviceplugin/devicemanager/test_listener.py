@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from refimpl.deviceplugin.devicemanager.listener import Listener
+from refimpl.deviceplugin.devicemanager.listener import SocketListener
 from refimpl.wire.endpoint import Endpoint, EndpointError, probe
 from tests.deviceplugin.scripted_kubelet import until
 
@@ -51,20 +51,20 @@ def echo(folder: Path) -> Iterator[Echo]:
 
 
 @pytest.fixture
-def listener(folder: Path, echo: Echo) -> Iterator[Listener]:
-    listener = Listener(Endpoint.parse(folder / "front"), echo.endpoint)
+def listener(folder: Path, echo: Echo) -> Iterator[SocketListener]:
+    listener = SocketListener(Endpoint.parse(folder / "front"), echo.endpoint)
     yield listener
     listener.close()
 
 
-def caller(listener: Listener) -> socket.socket:
+def caller(listener: SocketListener) -> socket.socket:
     peer = socket.socket(socket.AF_UNIX)
     peer.settimeout(30)
     peer.connect(listener.front.path)
     return peer
 
 
-def test_bytes_go_through_in_both_directions(listener: Listener) -> None:
+def test_bytes_go_through_in_both_directions(listener: SocketListener) -> None:
     """And so does the end of one of them."""
     listener.open()
     with caller(listener) as peer:
@@ -74,7 +74,7 @@ def test_bytes_go_through_in_both_directions(listener: Listener) -> None:
     assert got == sent
 
 
-def test_before_it_accepts_callers_connect_and_wait(listener: Listener) -> None:
+def test_before_it_accepts_callers_connect_and_wait(listener: SocketListener) -> None:
     """What they said is not lost."""
     listener.open(accepting=False)
     with caller(listener) as peer:
@@ -95,7 +95,7 @@ def test_before_it_accepts_callers_connect_and_wait(listener: Listener) -> None:
         assert peer.recv(5) == b"again"
 
 
-def test_closing_cuts_connections_and_leaves_the_file(listener: Listener) -> None:
+def test_closing_cuts_connections_and_leaves_the_file(listener: SocketListener) -> None:
     """As the kernel does for a process that dies."""
     listener.open()
     with caller(listener) as peer:
@@ -107,7 +107,7 @@ def test_closing_cuts_connections_and_leaves_the_file(listener: Listener) -> Non
     assert probe(listener.front) == "stale"
 
 
-def test_connections_are_counted_while_they_are_open(listener: Listener) -> None:
+def test_connections_are_counted_while_they_are_open(listener: SocketListener) -> None:
     """From when they are let in until both ends are gone."""
     listener.open()
     with caller(listener) as peer:
@@ -117,7 +117,7 @@ def test_connections_are_counted_while_they_are_open(listener: Listener) -> None
     until(lambda: not listener.connections)
 
 
-def test_closing_ends_a_listener_that_never_accepted(listener: Listener) -> None:
+def test_closing_ends_a_listener_that_never_accepted(listener: SocketListener) -> None:
     """Nobody waits for it."""
     listener.open(accepting=False)
     with caller(listener):
@@ -127,7 +127,7 @@ def test_closing_ends_a_listener_that_never_accepted(listener: Listener) -> None
 
 def test_a_caller_is_cut_off_where_nobody_serves_behind(folder: Path) -> None:
     """Rather than left waiting."""
-    listener = Listener(Endpoint.parse(folder / "front"), Endpoint.parse(folder / "nobody"))
+    listener = SocketListener(Endpoint.parse(folder / "front"), Endpoint.parse(folder / "nobody"))
     listener.open()
     try:
         with caller(listener) as peer:
@@ -136,10 +136,10 @@ def test_a_caller_is_cut_off_where_nobody_serves_behind(folder: Path) -> None:
         listener.close()
 
 
-def test_a_live_socket_is_not_taken_over(listener: Listener, echo: Echo) -> None:
+def test_a_live_socket_is_not_taken_over(listener: SocketListener, echo: Echo) -> None:
     """A stale one is."""
     listener.open()
-    second = Listener(listener.front, echo.endpoint)
+    second = SocketListener(listener.front, echo.endpoint)
     with pytest.raises(EndpointError, match="live"):
         second.open()
     listener.close()
@@ -151,12 +151,12 @@ def test_a_live_socket_is_not_taken_over(listener: Listener, echo: Echo) -> None
 def test_a_place_that_cannot_be_bound_is_named(folder: Path, echo: Echo) -> None:
     """For instance below a file."""
     (folder / "file").touch()
-    listener = Listener(Endpoint.parse(folder / "file" / "front"), echo.endpoint)
+    listener = SocketListener(Endpoint.parse(folder / "file" / "front"), echo.endpoint)
     with pytest.raises(EndpointError, match="front"):
         listener.open()
 
 
-def test_a_deaf_listener_lets_nobody_in_and_keeps_who_is_in(listener: Listener) -> None:
+def test_a_deaf_listener_lets_nobody_in_and_keeps_who_is_in(listener: SocketListener) -> None:
     """Until it is opened again, over its own socket."""
     listener.open()
     with caller(listener) as peer:

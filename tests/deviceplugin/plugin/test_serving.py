@@ -16,7 +16,7 @@ from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 from refimpl.deviceplugin.api import deviceplugin_pb2_grpc as stubs
 from refimpl.deviceplugin.plugin.inventory import UNHEALTHY, Inventory
 from refimpl.deviceplugin.plugin.personas import PERSONAS, devices_of, persona_of
-from refimpl.deviceplugin.plugin.serving import DevicePluginService, Record, preferred
+from refimpl.deviceplugin.plugin.serving import AllocationLog, DevicePluginService, preferred
 from refimpl.wire.client import Channel
 from refimpl.wire.endpoint import Endpoint
 from refimpl.wire.server import Server
@@ -35,7 +35,7 @@ class Served:
     def __call__(self, persona: str = "healthy") -> stubs.DevicePluginStub:
         chosen = persona_of(persona)
         self.inventory = Inventory(devices_of(chosen, "example.com/gpu", 4))
-        self.record = Record()
+        self.record = AllocationLog()
         service = DevicePluginService("example.com/gpu", chosen, self.inventory, self.record)
         server = Server({SERVICE: service})
         endpoint = server.start(Endpoint.parse(self._folder / f"{next(self._names)}.sock"))

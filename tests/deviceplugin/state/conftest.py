@@ -18,13 +18,13 @@ from refimpl.deviceplugin.state.effects import (
     WriteCheckpoint,
 )
 from refimpl.deviceplugin.state.endpoints import Connection
-from refimpl.deviceplugin.state.merge import Policy
+from refimpl.deviceplugin.state.merge import TopologyPolicy
 from refimpl.deviceplugin.state.models import (
     Admission,
     Container,
     ContainerResponse,
     Device,
-    Options,
+    PluginOptions,
     Pod,
 )
 from refimpl.wire.status import Code, Refused
@@ -49,7 +49,7 @@ class StateRig:
     def __init__(
         self,
         profile: str = "1.37",
-        policy: Policy | None = None,
+        policy: TopologyPolicy | None = None,
         gates: dict[str, bool] | None = None,
         settings: dict[str, Any] | None = None,
         **more: Any,
@@ -80,7 +80,7 @@ class StateRig:
         """Register a plugin and take its first list."""
         connection = self.tables.endpoints.register(resource, socket)
         assert connection is not None
-        self.tables.endpoints.connect(connection, Options(pre_start, preferred))
+        self.tables.endpoints.connect(connection, PluginOptions(pre_start, preferred))
         self.lists(devices, resource=resource)
         return connection
 

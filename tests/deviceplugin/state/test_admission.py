@@ -8,9 +8,9 @@ import pytest
 
 from refimpl.deviceplugin.state.admission import NotStarted
 from refimpl.deviceplugin.state.effects import Allocate, PreStartContainer
-from refimpl.deviceplugin.state.merge import Policy
+from refimpl.deviceplugin.state.merge import TopologyPolicy
 from refimpl.deviceplugin.state.models import Container, ContainerResponse, Device, Pod
-from refimpl.deviceplugin.state.records import Record
+from refimpl.deviceplugin.state.records import DeviceRecord
 
 R = "example.com/gpu"
 
@@ -77,7 +77,7 @@ def test_a_start_without_a_record_allocates_late(rig: Any, pod_of: Any) -> None:
 def level(kubelet: Any, **more: Any) -> tuple[Any, Pod]:
     """A kubelet that leaves pods with resources of their own to the start."""
     gates = {"PodLevelResourceManagers": True}
-    rig = kubelet(gates=gates, policy=Policy("best-effort", (0, 1)), scope="pod")
+    rig = kubelet(gates=gates, policy=TopologyPolicy("best-effort", (0, 1)), scope="pod")
     rig.plugin(["a"], **more)
     return rig, Pod("u1", (Container("c", {R: 1}),), pod_level=True)
 
@@ -106,7 +106,7 @@ def test_pod_level_resources_and_prestart_never_get_going(kubelet: Any) -> None:
 
 def test_without_the_gate_pod_level_resources_change_nothing(kubelet: Any) -> None:
     """Off by default in 1.37."""
-    rig = kubelet(policy=Policy("best-effort", (0, 1)), scope="pod")
+    rig = kubelet(policy=TopologyPolicy("best-effort", (0, 1)), scope="pod")
     rig.plugin(["a"])
     rig.admit(Pod("u1", (Container("c", {R: 1}),), pod_level=True))
     assert len(rig.effects(Allocate)) == 1
@@ -234,7 +234,7 @@ def test_an_id_of_two_resources_refreshes_the_right_pod(
     """DP-KUB-069: older kubelets took the first that holds an id of that name."""
     rig = kubelet(profile)
     for uid, resource in (("u1", "x.io/one"), ("u2", "x.io/two")):
-        rig.tables.records.put(Record(uid, "c", resource, {-1: ("a",)}))
+        rig.tables.records.put(DeviceRecord(uid, "c", resource, {-1: ("a",)}))
     assert rig.lists(["a"], resource="x.io/two") == refreshed
 
 

@@ -9,7 +9,7 @@ import pytest
 from refimpl.deviceplugin.state.allocate import Died
 from refimpl.deviceplugin.state.effects import Allocate, GetPreferredAllocation, WriteCheckpoint
 from refimpl.deviceplugin.state.hints import Hint
-from refimpl.deviceplugin.state.merge import Policy
+from refimpl.deviceplugin.state.merge import TopologyPolicy
 from refimpl.deviceplugin.state.models import Container, ContainerResponse, Device, Pod
 
 R, S = "example.com/gpu", "example.com/nic"
@@ -106,7 +106,7 @@ def test_what_was_picked_before_a_failed_preference_leaks(
 ) -> None:
     """The aligned devices were marked before the plugin was asked for the rest."""
     wish = {"cpu": [Hint(0b1, True)]}
-    rig = kubelet(profile, policy=Policy("best-effort", (0, 1)), wishes=lambda *_: [wish])
+    rig = kubelet(profile, policy=TopologyPolicy("best-effort", (0, 1)), wishes=lambda *_: [wish])
     devices = [Device("a", nodes=(0,)), Device("b", nodes=(1,)), Device("c", nodes=(1,))]
     rig.plugin(devices, preferred=True)
     rig.preferred = [broken]
@@ -253,7 +253,7 @@ def test_a_plugin_forgotten_while_it_was_asked_gets_no_allocate(rig: Any, pod_of
 
 def test_ten_thousand_devices_take_one_call_each(kubelet: Any, pod_of: Any) -> None:
     """DP-KUB-018: all of them available, and named once."""
-    rig = kubelet(policy=Policy("restricted", (0, 1)))
+    rig = kubelet(policy=TopologyPolicy("restricted", (0, 1)))
     rig.plugin((Device(f"d{n}", nodes=(n % 2,)) for n in range(10_000)), preferred=True)
     assert rig.admit(pod_of("u1", 4000)).accepted
     (question,) = rig.effects(GetPreferredAllocation)

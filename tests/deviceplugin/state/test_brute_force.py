@@ -17,7 +17,7 @@ import pytest
 
 from refimpl.deviceplugin.state import bitmask
 from refimpl.deviceplugin.state.hints import Hint, generate
-from refimpl.deviceplugin.state.merge import JUDGED, Policy
+from refimpl.deviceplugin.state.merge import JUDGED, TopologyPolicy
 from refimpl.deviceplugin.state.models import Device
 
 Place = frozenset[int]
@@ -161,7 +161,7 @@ def test_merging_agrees_with_a_walk_over_all_combinations(closest: bool) -> None
         providers = _providers(layout, source.choice(("bearing", "machine")), source)
         lists = [[_plain(hint) for hint in hints] for hints in _lists(providers)]
         for name in JUDGED:
-            policy = Policy(name, tuple(layout.nodes), layout.distances, closest)
+            policy = TopologyPolicy(name, tuple(layout.nodes), layout.distances, closest)
             merged = policy.merge(providers)
             expected = _expected_merge(layout, lists, name, closest)
             assert _plain(merged.hint) == expected, f"seed {seed}, {name}"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from refimpl.deviceplugin.state.checkpoint import Saved, Unreadable, checksum, dump, load
 from refimpl.deviceplugin.state.models import ContainerResponse
-from refimpl.deviceplugin.state.records import Record
+from refimpl.deviceplugin.state.records import DeviceRecord
 
 R = "example.com/gpu"
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
@@ -21,7 +21,12 @@ RESPONSES = st.builds(
     ContainerResponse, envs=st.dictionaries(WORDS, WORDS, max_size=2), cdi_devices=IDS
 )
 RECORDS = st.builds(
-    Record, WORDS, WORDS, WORDS, st.dictionaries(st.integers(-1, 3), IDS, max_size=3), RESPONSES
+    DeviceRecord,
+    WORDS,
+    WORDS,
+    WORDS,
+    st.dictionaries(st.integers(-1, 3), IDS, max_size=3),
+    RESPONSES,
 )
 REGISTERED = st.dictionaries(WORDS, IDS.map(sorted).map(tuple), max_size=3)
 SAVED = st.builds(Saved, st.lists(RECORDS, max_size=3).map(tuple), REGISTERED, WORDS)
@@ -60,7 +65,7 @@ def test_what_is_written_is_read_again(saved: Saved) -> None:
 
 def test_the_file_has_the_fields_that_others_read() -> None:
     """Programs beside kubelet take ids of pods out of it."""
-    record = Record("u1", "c", R, {0: ("a",)})
+    record = DeviceRecord("u1", "c", R, {0: ("a",)})
     content = dump(Saved((record,), {R: ("b", "a")}), encode)
     data = content["Data"]
     assert data["RegisteredDevices"] == {R: ["a", "b"]}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from refimpl.deviceplugin.state.models import Options
+from refimpl.deviceplugin.state.models import PluginOptions
 from refimpl.wire.status import Code, Refused
 
 R = "example.com/gpu"
@@ -14,7 +14,7 @@ R = "example.com/gpu"
 
 def register(rig: Any, socket: str) -> Any:
     connection = rig.tables.endpoints.register(R, socket)
-    rig.tables.endpoints.connect(connection, Options())
+    rig.tables.endpoints.connect(connection, PluginOptions())
     return connection
 
 
@@ -65,7 +65,7 @@ def test_a_pair_in_use_is_refused_after_the_dial(rig: Any) -> None:
     rig.plugin(["a"])
     again = rig.tables.endpoints.register(R, "a.sock")
     with pytest.raises(Refused, match=r"already connected: a.sock") as refused:
-        rig.tables.endpoints.connect(again, Options())
+        rig.tables.endpoints.connect(again, PluginOptions())
     assert refused.value.code == Code.UNKNOWN
 
 
@@ -74,7 +74,7 @@ def damaged(rig: Any) -> Any:
     connection = rig.plugin(["a"])
     again = rig.tables.endpoints.register(R, "a.sock")
     with pytest.raises(Refused):
-        rig.tables.endpoints.connect(again, Options())
+        rig.tables.endpoints.connect(again, PluginOptions())
     return connection
 
 
@@ -87,7 +87,7 @@ def test_after_a_refusal_the_end_of_the_older_stream_goes_unseen(rig: Any) -> No
     assert rig.counts() == (1, 1)
     again = rig.tables.endpoints.register(R, "a.sock")
     with pytest.raises(Refused, match="already connected"):
-        rig.tables.endpoints.connect(again, Options())
+        rig.tables.endpoints.connect(again, PluginOptions())
 
 
 def test_after_a_refusal_other_sockets_work_but_their_end_frees_nothing(rig: Any) -> None:
@@ -158,7 +158,7 @@ def test_a_watched_socket_that_goes_counts_as_the_end(rig: Any) -> None:
 def test_options_are_those_that_the_plugin_answered(rig: Any) -> None:
     """DP-KUB-009: RegisterRequest.options plays no part."""
     connection = rig.plugin(["a"], pre_start=True)
-    assert connection.options == Options(pre_start=True)
+    assert connection.options == PluginOptions(pre_start=True)
 
 
 def test_a_watched_socket_that_goes_during_the_dial_is_not_counted(rig: Any) -> None:

@@ -13,8 +13,14 @@ from refimpl.deviceplugin.state import DeviceState
 from refimpl.deviceplugin.state.devices import Devices
 from refimpl.deviceplugin.state.effects import Allocate, Effect
 from refimpl.deviceplugin.state.hints import Hint, generate
-from refimpl.deviceplugin.state.merge import Policy
-from refimpl.deviceplugin.state.models import Container, ContainerResponse, Device, Options, Pod
+from refimpl.deviceplugin.state.merge import TopologyPolicy
+from refimpl.deviceplugin.state.models import (
+    Container,
+    ContainerResponse,
+    Device,
+    PluginOptions,
+    Pod,
+)
 from refimpl.deviceplugin.state.order import order_of
 from refimpl.deviceplugin.state.scopes import pod_request
 from refimpl.deviceplugin.state.select import TooFew, select
@@ -42,7 +48,7 @@ def test_the_order_of_providers_resources_and_hints_does_not_matter(
     providers: list[Any], source: Any, name: Any
 ) -> None:
     """kubelet walks maps; an outcome that hung on it would differ between two admissions."""
-    policy = Policy(name, NODES)
+    policy = TopologyPolicy(name, NODES)
     mixed = []
     for provider in source.sample(providers, len(providers)):
         items = source.sample([*(provider or {}).items()], len(provider or {}))
@@ -54,7 +60,7 @@ def test_the_order_of_providers_resources_and_hints_does_not_matter(
 def test_the_strict_policies_admit_no_more_than_the_lenient_ones(providers: list[Any]) -> None:
     """What fits on one node is restricted's choice as well, and best-effort admits all."""
     best, restricted, single = (
-        Policy(name, NODES).merge(providers)
+        TopologyPolicy(name, NODES).merge(providers)
         for name in ("best-effort", "restricted", "single-numa-node")
     )
     assert best.admitted
@@ -146,7 +152,7 @@ class Kubelet(RuleBasedStateMachine):
         self.tables = self.state.tables
         connection = self.tables.endpoints.register(R, "a.sock")
         assert connection is not None
-        self.tables.endpoints.connect(connection, Options())
+        self.tables.endpoints.connect(connection, PluginOptions())
         self.tables.listed(R, [Device(name) for name in "abcdef"])
 
     def call(self, effect: Effect) -> object:

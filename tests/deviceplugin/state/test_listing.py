@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from refimpl.deviceplugin.state.listing import Entry, allocatable, assigned, shown
+from refimpl.deviceplugin.state.listing import DeviceEntry, allocatable, assigned, shown
 from refimpl.deviceplugin.state.models import Container, Device, Pod
 
 R = "example.com/gpu"
@@ -22,10 +22,10 @@ def test_a_device_is_shown_once_for_each_of_its_nodes(rig: Any, pod_of: Any) -> 
     assert rig.admit(pod_of("u1", 3)).accepted
     entries = assigned(rig.tables.records.of_container("u1", "c0"))
     assert {*entries} == {
-        Entry(R, "both", 0),
-        Entry(R, "both", 1),
-        Entry(R, "empty", None),
-        Entry(R, "none", None),
+        DeviceEntry(R, "both", 0),
+        DeviceEntry(R, "both", 1),
+        DeviceEntry(R, "empty", None),
+        DeviceEntry(R, "none", None),
     }
 
 
@@ -33,9 +33,9 @@ def test_allocatable_are_the_healthy_ones_but_for_those_of_no_nodes(rig: Any) ->
     """An empty topology is left out there, an unset one is not."""
     rig.plugin(MIXED)
     assert allocatable(rig.tables.devices) == (
-        Entry(R, "both", 0),
-        Entry(R, "both", 1),
-        Entry(R, "none", None),
+        DeviceEntry(R, "both", 0),
+        DeviceEntry(R, "both", 1),
+        DeviceEntry(R, "none", None),
     )
 
 

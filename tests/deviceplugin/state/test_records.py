@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from refimpl.deviceplugin.state.records import Record, Records
+from refimpl.deviceplugin.state.records import DeviceRecord, Records
 
 
-def record(pod: str, container: str, resource: str, *ids: str) -> Record:
-    return Record(pod, container, resource, {0: ids})
+def record(pod: str, container: str, resource: str, *ids: str) -> DeviceRecord:
+    return DeviceRecord(pod, container, resource, {0: ids})
 
 
 def test_records_are_found_by_pod_and_container() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from refimpl.deviceplugin.state.models import Device
 from refimpl.deviceplugin.state.order import adversarial, in_order
-from refimpl.deviceplugin.state.select import Buckets, select, split
+from refimpl.deviceplugin.state.select import DeviceBuckets, select, split
 
 
 def test_node_minus_one_means_no_node() -> None:
@@ -17,7 +17,7 @@ def test_node_minus_one_means_no_node() -> None:
         "c": Device("c", nodes=(-1, 1)),
     }
     buckets = split(known, known, 0b1)
-    assert buckets == Buckets(frozenset("a"), frozenset("c"), frozenset("b"))
+    assert buckets == DeviceBuckets(frozenset("a"), frozenset("c"), frozenset("b"))
 
 
 def test_a_device_that_is_not_known_is_unplaced() -> None:

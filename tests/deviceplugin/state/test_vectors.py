@@ -19,13 +19,14 @@ from conformance.deviceplugin.vectors.vectors import (
     Start,
     Vector,
 )
+from conformance.engine.revision import Revision
 from refimpl.deviceplugin import topology
 from refimpl.deviceplugin.profiles import settings_of
 from refimpl.deviceplugin.state.effects import Allocate, GetPreferredAllocation, WriteCheckpoint
 from refimpl.deviceplugin.state.hints import Hint
-from refimpl.deviceplugin.state.merge import Policy, policy_of
+from refimpl.deviceplugin.state.merge import TopologyPolicy, policy_of
 from refimpl.deviceplugin.state.models import Container, Pod
-from refimpl.deviceplugin.state.records import Record
+from refimpl.deviceplugin.state.records import DeviceRecord
 from refimpl.deviceplugin.state.scopes import pod_request
 from refimpl.wire.status import Code, Refused
 
@@ -42,9 +43,9 @@ def test_a_vector_comes_out_as_written(vector: Vector, kubelet: Any) -> None:
     """Placement decides which pods a node takes; these numbers are what real kubelets decide."""
     match vector:
         case Hints() | Merge() | Buckets():
-            for minor in (35, 37):
-                ask = partial(topology.answer, settings=settings_of(f"1.{minor}"))
-                judge_answers(vector, ask, minor)
+            for release in ("1.35", "1.37"):
+                ask = partial(topology.answer, settings=settings_of(release))
+                judge_answers(vector, ask, Revision("kubernetes", release))
         case Start():
             _judge_start(vector)
         case Selection():
@@ -82,7 +83,7 @@ def _judge_start(vector: Start) -> None:
 
 def _judge_selection(vector: Selection, kubelet: Any) -> None:
     from_cpu = {"cpu": [_hint(word) for word in vector.cpu.split()] or None}
-    policy = Policy("best-effort" if vector.cpu else "none", tuple(vector.nodes))
+    policy = TopologyPolicy("best-effort" if vector.cpu else "none", tuple(vector.nodes))
     rig = kubelet(policy=policy, wishes=lambda *_: [from_cpu])
     rig.plugin(topology.device_list(vector.devices, vector.unhealthy.split()), preferred=True)
     _hold(rig, "other", vector.held)
@@ -103,7 +104,7 @@ def _hint(text: str) -> Hint:
 
 def _hold(rig: Any, uid: str, ids: str) -> None:
     if ids:
-        rig.tables.records.put(Record(uid, "app", R, {-1: tuple(ids.split())}))
+        rig.tables.records.put(DeviceRecord(uid, "app", R, {-1: tuple(ids.split())}))
         rig.tables.rebuild()
         rig.tables.pods[uid] = Pod(uid)
 

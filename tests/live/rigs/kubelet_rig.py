@@ -11,7 +11,7 @@ from refimpl.cri.api.cri_pb2 import CONTAINER_RUNNING
 from refimpl.cri.kubelet import info_of
 from refimpl.deviceplugin import illusion
 from refimpl.deviceplugin.lister import PodResourcesClient, devices_of
-from refimpl.node.pods import ContainerSpec, PodSpec, PodState
+from refimpl.node.pods import ContainerSpec, PodSpec, PodStatus
 from refimpl.wire.endpoint import Endpoint
 from tests.live.peers import kubelet_command
 from tests.live.rigs.containerd_rig import ContainerdRig
@@ -73,9 +73,9 @@ class KubeletRig(Rig):
         """Removes it and waits until kubelet has ended it."""
         self._kubelet.delete(name)
 
-    def pod(self, name: str) -> PodState:
+    def pod(self, name: str) -> PodStatus:
         """The pod as kubelet tells it; one that is unknown has no phase."""
-        return self._kubelet.state(name) or PodState()
+        return self._kubelet.state(name) or PodStatus()
 
     def run_in(self, name: str, *words: str) -> str:
         """What a program in the pod's container prints."""

@@ -11,7 +11,7 @@ from conformance.kubelet.needs import since
 from conformance.kubelet.node import NodeUnderTest
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 from refimpl.deviceplugin.scripted import ScriptedPlugin
-from refimpl.node.pods import ContainerSpec, PodState
+from refimpl.node.pods import ContainerSpec, PodStatus
 from refimpl.wire.status import Code
 
 _PODS = [Feature("pods")]
@@ -219,7 +219,7 @@ def test_a_resource_that_a_claim_backs_is_not_asked_of_a_plugin(node: NodeUnderT
     )
 
 
-def _expect_unexpected(state: PodState) -> None:
+def _expect_unexpected(state: PodStatus) -> None:
     expect(
         state.reason == "UnexpectedAdmissionError",
         "a pod whose devices cannot be had is refused for that",

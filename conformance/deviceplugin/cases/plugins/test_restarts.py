@@ -8,7 +8,7 @@ from conformance.deviceplugin.plugin import REGISTER_S, Plugin
 from conformance.deviceplugin.plugins.needs import PUSHES
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
-from refimpl.deviceplugin.devicemanager.links import Link
+from refimpl.deviceplugin.devicemanager.links import PluginLink
 from refimpl.deviceplugin.kubelet import RestartMode
 
 FILES = 1000
@@ -110,7 +110,7 @@ def test_other_files_are_none_of_its_business(plugin: Plugin) -> None:
     plugin.options()
 
 
-def _comes_back(plugin: Plugin, mode: RestartMode, gap_s: float | None = None) -> Link:
+def _comes_back(plugin: Plugin, mode: RestartMode, gap_s: float | None = None) -> PluginLink:
     """Restarts kubelet in that way; the registration that follows."""
     first = plugin.link()
     plugin.restart_kubelet(mode, gap_s=gap_s)

@@ -10,7 +10,7 @@ from conformance.deviceplugin.plugins.answers import kept
 from conformance.deviceplugin.plugins.needs import ONE_DEVICE, SEVERAL_ENDPOINTS, SEVERAL_RESOURCES
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
-from refimpl.deviceplugin.devicemanager.links import Link
+from refimpl.deviceplugin.devicemanager.links import PluginLink
 from refimpl.wire.endpoint import Endpoint
 
 SURGE = "Kubernetes 1.37 kubelet, several endpoints of a resource"
@@ -96,7 +96,7 @@ def test_resources_of_one_process_fail_each_for_itself(plugin: Plugin) -> None:
     )
 
 
-def _serving(plugin: Plugin, resource: str) -> list[Link]:
+def _serving(plugin: Plugin, resource: str) -> list[PluginLink]:
     return [
         link
         for link in plugin.kubelet.links
