@@ -23,8 +23,8 @@ __all__ = ["Call"]
 class Call:
     """A call that is being answered. `container_id` and `ifname` are the key of the attachment,
     `netns` is "" when the namespace is gone; `config` is the decoded stdin, `version` the one it
-    asks for; `log` goes to stderr. `execute` runs delegates, None those of CNI_PATH; `wrappers` are
-    what breaches have put in front of steps."""
+    asks for; `log` goes to stderr. `execute` runs delegates, None those of CNI_PATH. `knobs` are
+    the faults to be committed with their arguments, `wrappers` what they put in front of steps."""
 
     def __init__(
         self,
@@ -43,6 +43,7 @@ class Call:
         self.config: dict[str, Any] = {}
         self.version = _asked_version(stdin) or LATEST
         self.log: list[bytes] = []
+        self.knobs: dict[str, dict[str, Any]] = {}
         self.wrappers: dict[Step, list[Wrapper]] = {}
 
     @property

@@ -5,7 +5,16 @@ from __future__ import annotations
 from refimpl.cni.format.errors import INVALID_CONFIG, CniError
 from refimpl.cni.plugins import kernel, spaces
 from refimpl.cni.plugins.breaches.shared import find_out_late, only_read_the_list
-from refimpl.cni.plugins.breaches.wrapping import dies, excused, first, on, skipped, then, where
+from refimpl.cni.plugins.breaches.wrapping import (
+    dies,
+    excused,
+    first,
+    gives,
+    on,
+    skipped,
+    then,
+    where,
+)
 from refimpl.cni.plugins.checks import previous
 from refimpl.cni.plugins.errors import CHANGED
 from refimpl.cni.plugins.kinds import chained, rules
@@ -14,7 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from refimpl.cni.plugins.breaches.wrapping import Act, Breaches, Knob
+    from refimpl.cni.plugins.breaches.wrapping import Act, Breaches
     from refimpl.cni.plugins.call import Call
 
     Document = dict[str, Any]
@@ -30,28 +39,28 @@ _MEMBERS = {
 }
 
 
-def _do_without(_fault: Knob, proceed: Act, call: Call) -> Any:
+def _do_without(proceed: Act, call: Call) -> Any:
     if call.config.get("prevResult") is None:
         return {"cniVersion": call.version}
     return proceed(call)
 
 
-def _relabel(_fault: Knob, _proceed: Act, call: Call) -> Document:
+def _relabel(_proceed: Act, call: Call) -> Document:
     previous(call)
     return {**call.config["prevResult"], "cniVersion": call.version}
 
 
-def _own_interface_only(_fault: Knob, call: Call, document: Document) -> Document:
+def _own_interface_only(call: Call, document: Document) -> Document:
     own = [each for each in document.get("interfaces", ()) if each["name"] == call.ifname]
     return {"cniVersion": call.version, "interfaces": own}
 
 
-def _another_address(_fault: Knob, _call: Call, document: Document) -> None:
+def _another_address(_call: Call, document: Document) -> None:
     for ip in document.get("ips", ())[:1]:
         ip["address"] = "fd99::99/64" if ":" in ip["address"] else "203.0.113.99/24"
 
 
-def _known_only(_fault: Knob, _call: Call, document: Document) -> Document:
+def _known_only(_call: Call, document: Document) -> Document:
     known: Document = {}
     for key in (key for key in document if key in _MEMBERS[""]):
         value, names = document[key], _MEMBERS.get(key)
@@ -64,7 +73,6 @@ def _known_only(_fault: Knob, _call: Call, document: Document) -> Document:
 
 
 def _update_all(
-    _fault: Knob,
     proceed: Act,
     call: Call,
     document: Document,
@@ -74,23 +82,23 @@ def _update_all(
     proceed(call, document, document.get("interfaces", ()), shown)
 
 
-def _need_runtime_config(_fault: Knob, call: Call) -> None:
+def _need_runtime_config(call: Call) -> None:
     if call.config.get("runtimeConfig") is None:
         raise CniError(INVALID_CONFIG, "runtimeConfig is missing")
 
 
-def _validate_late(_fault: Knob, call: Call, _document: Document) -> None:
+def _validate_late(call: Call, _document: Document) -> None:
     for step in (rules.validate, rules.mappings, rules.bandwidth):
         del call.wrappers[step]
     rules.validate(call)
 
 
-def _need_prev_result(_fault: Knob, call: Call) -> None:
+def _need_prev_result(call: Call) -> None:
     if not call.config.get("prevResult"):
         raise CniError(INVALID_CONFIG, "DEL needs prevResult")
 
 
-def _need_netns(_fault: Knob, call: Call) -> None:
+def _need_netns(call: Call) -> None:
     if kernel.state_of(spaces.look(call), call.netns) in ("missing", "not a namespace"):
         raise CniError(CHANGED, f"{call.netns} is gone")
 
@@ -109,12 +117,12 @@ BREACHES: Breaches = {
     "late-validation": {
         chained.add: then(_validate_late),
         rules.validate: skipped,
-        rules.mappings: excused(lambda _call: []),
-        rules.bandwidth: excused(lambda _call: []),
+        rules.mappings: excused(list),
+        rules.bandwidth: excused(list),
     },
     "del-needs-prev-result": {chained.drop_rules: first(_need_prev_result)},
     "del-needs-netns": {chained.drop_rules: first(_need_netns)},
     "check-nothing": {chained.check: skipped},
-    "check-misses-rules": {rules.demanded: where(on("CHECK"), lambda *_: [])},
+    "check-misses-rules": {rules.demanded: where(on("CHECK"), gives(()))},
     "gc-nothing": {chained.gc: only_read_the_list},
 }

@@ -8,7 +8,7 @@ import time
 from refimpl.cni.format.addresses import address
 from refimpl.cni.format.errors import IO, CniError
 from refimpl.cni.plugins.breaches.shared import only_read_the_list
-from refimpl.cni.plugins.breaches.wrapping import dies, excused, first, skipped, then
+from refimpl.cni.plugins.breaches.wrapping import dies, excused, first, gives, skipped, then
 from refimpl.cni.plugins.kinds import hostlocal, requested
 from refimpl.cni.plugins.kinds.ranges import parse
 from refimpl.cni.plugins.kinds.store import Store
@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from refimpl.cni.plugins.breaches.wrapping import Act, Breaches, Knob
+    from refimpl.cni.plugins.breaches.wrapping import Act, Breaches
     from refimpl.cni.plugins.call import Call
     from refimpl.cni.plugins.kinds.ranges import RangeSet
     from refimpl.cni.plugins.kinds.store import Address, Key
@@ -81,15 +81,14 @@ class Strict(Store):
 
 def _kept_by(kind: type[Store]) -> Act:
     """The store is one of another kind."""
-    return then(lambda _fault, _call, store: kind(store.folder))
+    return then(lambda _call, store: kind(store.folder))
 
 
-def _ask_elsewhere(_fault: Knob, call: Call, texts: list[Any]) -> list[Any]:
+def _ask_elsewhere(call: Call, texts: list[Any]) -> list[Any]:
     return requested.in_variable(call) or texts
 
 
 def _choose_another(
-    _fault: Knob,
     proceed: Act,
     call: Call,
     store: Store,
@@ -104,53 +103,47 @@ def _choose_another(
         return proceed(call, store, number, ranges, None, used)
 
 
-def _any_place(_fault: Knob, proceed: Act, call: Call, sets: list[RangeSet]) -> Any:
+def _any_place(proceed: Act, call: Call, sets: list[RangeSet]) -> Any:
     try:
         return proceed(call, sets)
     except CniError:
         return [None] * len(sets)
 
 
-def _name_an_interface(_fault: Knob, call: Call, document: dict[str, Any]) -> None:
+def _name_an_interface(call: Call, document: dict[str, Any]) -> None:
     if "ips" in document:
         document["interfaces"] = [{"name": call.ifname}]
         for ip in document["ips"]:
             ip["interface"] = 0
 
 
-def _same_but_for_case(_fault: Knob, _proceed: Act, _call: Call, owner: Key, key: Key) -> bool:
+def _same_but_for_case(_proceed: Act, _call: Call, owner: Key, key: Key) -> bool:
     return owner[0].lower() == key[0].lower()
 
 
-def _same_id(_fault: Knob, _proceed: Act, _call: Call, owner: Key, key: Key) -> bool:
+def _same_id(_proceed: Act, _call: Call, owner: Key, key: Key) -> bool:
     return owner[0] == key[0]
 
 
-def _valid_id(_fault: Knob, _proceed: Act, _call: Call, owner: Key | None, pairs: set[Key]) -> bool:
+def _valid_id(_proceed: Act, _call: Call, owner: Key | None, pairs: set[Key]) -> bool:
     return owner is not None and owner[0] in {container for container, _ in pairs}
 
 
-def _valid_prefix(
-    _fault: Knob, _proceed: Act, _call: Call, owner: Key | None, pairs: set[Key]
-) -> bool:
+def _valid_prefix(_proceed: Act, _call: Call, owner: Key | None, pairs: set[Key]) -> bool:
     return owner is not None and any(owner[0].startswith(container) for container, _ in pairs)
 
 
-def _and_own_files(
-    _fault: Knob, proceed: Act, call: Call, store: Store, pairs: set[Key]
-) -> list[str]:
+def _and_own_files(proceed: Act, call: Call, store: Store, pairs: set[Key]) -> list[str]:
     names: list[str] = proceed(call, store, pairs)
     return names + [name for name in store.names() if name.startswith(_OWN_FILES)]
 
 
-def _other_networks(_fault: Knob, _call: Call, stores: list[Store]) -> list[Store]:
+def _other_networks(_call: Call, stores: list[Store]) -> list[Store]:
     above = os.path.dirname(stores[0].folder)
     return [*stores, *(Store(os.path.join(above, name)) for name in os.listdir(above))]
 
 
-def _until_the_first(
-    _fault: Knob, proceed: Act, call: Call, store: Store, names: list[str]
-) -> None:
+def _until_the_first(proceed: Act, call: Call, store: Store, names: list[str]) -> None:
     for name in names:
         proceed(call, store, [name])
 
@@ -164,25 +157,25 @@ BREACHES: Breaches = {
     "no-lock": {hostlocal.store_of: _kept_by(Unlocked)},
     "lock-file": {hostlocal.store_of: _kept_by(LockedByFile)},
     "store-strict": {hostlocal.store_of: _kept_by(Strict)},
-    "any-range": {hostlocal.range_sets: lambda _f, _p, call: parse(call.config, unchecked=True)},
+    "any-range": {hostlocal.range_sets: lambda _p, call: parse(call.config, unchecked=True)},
     "env-over-args": {requested.asked: then(_ask_elsewhere)},
     "ignore-request": {requested.by_set: _any_place, hostlocal.choose: _choose_another},
     "dual-leak": {hostlocal.give_back: skipped},
     "ipam-interfaces": {hostlocal.add: then(_name_an_interface)},
-    "del-parses-ranges": {hostlocal.delete: first(lambda _fault, call: parse(call.config))},
-    "del-makes-store": {hostlocal.delete: first(lambda _f, call: hostlocal.store_of(call).make())},
+    "del-parses-ranges": {hostlocal.delete: first(lambda call: parse(call.config))},
+    "del-makes-store": {hostlocal.delete: first(lambda call: hostlocal.store_of(call).make())},
     "no-release": {hostlocal.delete: skipped},
     "del-by-case": {hostlocal.is_owner: _same_but_for_case},
     "del-by-id": {hostlocal.is_owner: _same_id, hostlocal.is_valid: _valid_id},
     "check-nothing": {hostlocal.check: skipped},
     "check-by-id": {hostlocal.check_same: skipped},
-    "gc-makes-store": {hostlocal.gc: first(lambda _fault, call: hostlocal.store_of(call).make())},
+    "gc-makes-store": {hostlocal.gc: first(lambda call: hostlocal.store_of(call).make())},
     "gc-nothing": {hostlocal.gc: only_read_the_list},
     "gc-other-networks": {hostlocal.stores: then(_other_networks)},
-    "gc-everything": {hostlocal.is_valid: lambda *_: False},
+    "gc-everything": {hostlocal.is_valid: gives(False)},
     "gc-by-prefix": {hostlocal.is_valid: _valid_prefix},
     "gc-internals": {hostlocal.stale: _and_own_files},
     "gc-stops": {hostlocal.free_all: _until_the_first},
-    "gc-silent": {hostlocal.free_all: excused(lambda _call: None)},
+    "gc-silent": {hostlocal.free_all: excused(lambda: None)},
     "status-always": {hostlocal.status: skipped},
 }

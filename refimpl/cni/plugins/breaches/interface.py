@@ -5,7 +5,7 @@ from __future__ import annotations
 from refimpl.cni.format.errors import CniError
 from refimpl.cni.plugins import delegate, kernel, spaces
 from refimpl.cni.plugins.breaches.shared import find_out_late, only_read_the_list
-from refimpl.cni.plugins.breaches.wrapping import dies, excused, first, skipped, then, where
+from refimpl.cni.plugins.breaches.wrapping import dies, excused, first, gives, skipped, then, where
 from refimpl.cni.plugins.errors import DELEGATE
 from refimpl.cni.plugins.kinds import attachment, interface, links
 
@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from refimpl.cni.plugins.breaches.wrapping import Act, Breaches, Knob
+    from refimpl.cni.plugins.breaches.wrapping import Act, Breaches
     from refimpl.cni.plugins.call import Call, Wrapper
 
     State = dict[str, Any]
@@ -25,7 +25,7 @@ __all__ = ["BREACHES"]
 def _on_clash(act: Act) -> Wrapper:
     """`act(call)` where an ADD meets the names of its links taken."""
 
-    def wrapper(_fault: Knob, proceed: Act, call: Call, state: State) -> None:
+    def wrapper(proceed: Act, call: Call, state: State) -> None:
         try:
             proceed(call, state)
         except CniError:
@@ -44,7 +44,7 @@ def _remove_what_is_there(call: Call) -> None:
         kernel.remove_link(state, spaces.inside(call, state) or kernel.new_namespace(), call.ifname)
 
 
-def _overwrite(_fault: Knob, call: Call, state: State) -> None:
+def _overwrite(call: Call, state: State) -> None:
     space = spaces.inside(call, state)
     if space is not None and call.ifname in space["links"]:
         kernel.remove_link(state, space, call.ifname)
@@ -53,7 +53,7 @@ def _overwrite(_fault: Knob, call: Call, state: State) -> None:
 def _on_link(change: Act) -> Wrapper:
     """`change(link)` on the link in the container, once it is made."""
 
-    def wrapper(_fault: Knob, proceed: Act, call: Call, state: State, given: Inner) -> Inner:
+    def wrapper(proceed: Act, call: Call, state: State, given: Inner) -> Inner:
         result: Inner = proceed(call, state, given)
         change(spaces.inside(call, state)["links"][call.ifname])
         return result
@@ -63,7 +63,7 @@ def _on_link(change: Act) -> Wrapper:
 
 def _in_result(change: Act) -> Wrapper:
     """`change(call, interfaces)` on the entries of the result."""
-    return then(lambda _fault, call, result: change(call, result["interfaces"]))
+    return then(lambda call, result: change(call, result["interfaces"]))
 
 
 def _name_another_mac(_call: Call, entries: list[Inner]) -> None:
@@ -79,13 +79,13 @@ def _name_the_sandbox(call: Call, entries: list[Inner]) -> None:
         entry["sandbox"] = call.netns
 
 
-def _without_routes(_fault: Knob, proceed: Act, call: Call, state: State, given: Inner) -> Inner:
+def _without_routes(proceed: Act, call: Call, state: State, given: Inner) -> Inner:
     kept = {key: value for key, value in given.items() if key != "routes"}
     result: Inner = proceed(call, state, kept)
     return {**result, "routes": given["routes"]} if "routes" in given else result
 
 
-def _leave_a_stray(_fault: Knob, proceed: Act, call: Call, state: State, given: Inner) -> Inner:
+def _leave_a_stray(proceed: Act, call: Call, state: State, given: Inner) -> Inner:
     result: Inner = proceed(call, state, given)
     host: Any = kernel.namespace(state, kernel.HOST)
     stray = "stray" + links.host_name(call)[4:]
@@ -94,71 +94,69 @@ def _leave_a_stray(_fault: Knob, proceed: Act, call: Call, state: State, given: 
     return result
 
 
-def _is_gone(_fault: Knob, call: Call) -> bool:
+def _is_gone(call: Call) -> bool:
     kind = kernel.state_of(spaces.look(call), call.netns)
     return kind in ("missing", "not a namespace")
 
 
-def _is_detached(_fault: Knob, call: Call) -> bool:
+def _is_detached(call: Call) -> bool:
     space = spaces.inside(call, spaces.look(call))
     return space is None or call.ifname not in space["links"]
 
 
-def _is_no_namespace(_fault: Knob, call: Call) -> bool:
+def _is_no_namespace(call: Call) -> bool:
     return kernel.state_of(spaces.look(call), call.netns) == "not a namespace"
 
 
-def _has_no_path(_fault: Knob, call: Call) -> bool:
+def _has_no_path(call: Call) -> bool:
     return kernel.state_of(spaces.look(call), call.netns) == "missing"
 
 
-def _has_no_prev_result(_fault: Knob, call: Call) -> bool:
+def _has_no_prev_result(call: Call) -> bool:
     return not call.config.get("prevResult")
 
 
-def _has_no_bridge(_fault: Knob, call: Call) -> bool:
+def _has_no_bridge(call: Call) -> bool:
     bridge = call.config.get("bridge") or "cni0"
     return bridge not in spaces.look(call)["namespaces"][kernel.HOST]["links"]
 
 
-def _fail(_fault: Knob, _proceed: Act, call: Call) -> None:
+def _fail(_proceed: Act, call: Call) -> None:
     raise CniError(DELEGATE, f"cannot remove {call.ifname}: something is gone")
 
 
-def _make_the_path(_fault: Knob, call: Call) -> None:
-    if call.netns and _has_no_path(_fault, call):
+def _make_the_path(call: Call) -> None:
+    if call.netns and _has_no_path(call):
         with open(call.netns, "wb"):
             pass
 
 
-def _stop(_fault: Knob, _call: Call, failure: CniError | None) -> None:
+def _stop(_call: Call, failure: CniError | None) -> None:
     if failure:
         raise failure
 
 
-def _need_ipam(_fault: Knob, call: Call) -> None:
+def _need_ipam(call: Call) -> None:
     if not interface.ipam(call):
         raise CniError(DELEGATE, "no plugin name provided")
 
 
-def _look_at_the_link_alone(
-    _fault: Knob, _proceed: Act, call: Call, state: State, _: Inner
-) -> None:
+def _look_at_the_link_alone(_proceed: Act, call: Call, state: State, _: Inner) -> None:
     link = attachment.present(call, state)[1]
     attachment.check_up(call, link)
 
 
-def _want_the_born_mac(_fault: Knob, proceed: Act, call: Call, link: Inner, entry: Inner) -> None:
+def _want_the_born_mac(proceed: Act, call: Call, link: Inner, entry: Inner) -> None:
     proceed(call, link, {**entry, "mac": link.get("born", link["mac"])})
 
 
 def _passing_over(what: str) -> Wrapper:
-    """A check of CHECK is left out when the fault names it."""
-    return where(lambda fault, _call: fault.get("what") == what, skipped)
+    """A check of CHECK is left out when "skip" names it."""
+    return where(lambda call: call.knobs["skip"].get("what") == what, skipped)
 
 
-def _look_without_link(fault: Knob, proceed: Act, call: Call, state: State, result: Inner) -> None:
-    if fault.get("what") != "link" or not _is_detached(fault, call):
+def _look_without_link(proceed: Act, call: Call, state: State, result: Inner) -> None:
+    if call.knobs["skip"].get("what") != "link" or not _is_detached(call):
         proceed(call, state, result)
 
 
@@ -176,7 +174,7 @@ BREACHES: Breaches = {
     "rollback-frees-first": {interface.check_free: _on_clash(_free_the_first)},
     "drop-link-on-failure": {interface.check_free: _on_clash(_remove_what_is_there)},
     "overwrite-link": {links.check_free: first(_overwrite)},
-    "accept-junk-ipam": {interface.usable: excused(lambda _call: {})},
+    "accept-junk-ipam": {interface.usable: excused(dict)},
     "no-address-accepted": {interface.require_address: skipped},
     "down-link": {links.attach: _on_link(lambda link: link.update(up=False))},
     "missing-address": {links.attach: _on_link(lambda link: link["addresses"].clear())},
@@ -193,7 +191,7 @@ BREACHES: Breaches = {
     "del-once": {interface.release: where(_is_detached, _fail)},
     "del-stops-at-ipam": {interface.release: then(_stop)},
     "del-asks-ipam-once": {interface.release: where(_is_detached, skipped)},
-    "del-foreign-link": {links.is_ours: lambda *_: True},
+    "del-foreign-link": {links.is_ours: gives(True)},
     "forget-ipam": {interface.release: skipped},
     "forget-ipam-without-netns": {interface.release: where(_is_gone, skipped)},
     "forget-link": {links.remove_ends: skipped},

@@ -8,10 +8,9 @@ from refimpl.cni.plugins.json import Number, dumps, parse_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
-    from refimpl.cni.plugins.breaches.wrapping import Act, Breaches, Knob
+    from refimpl.cni.plugins.breaches.wrapping import Act, Breaches
     from refimpl.cni.plugins.call import Call, Executed, Wrapper
 
     Document = dict[str, Any]
@@ -19,64 +18,59 @@ if TYPE_CHECKING:
 __all__ = ["BREACHES", "print_first"]
 
 
-def _prints(change: Callable[[Knob, Call, Executed], Executed], *, failed: bool | None) -> Wrapper:
-    """Status, stdout and stderr are changed: of failures, of successes (`failed`), of both."""
+def _prints(change: Act, *, failed: bool | None = None) -> Wrapper:
+    """`change(call, status, stdout, stderr)` of failures, of successes (`failed`), or of both."""
 
-    def wrapper(fault: Knob, proceed: Act, call: Call, executed: Executed) -> Any:
+    def wrapper(proceed: Act, call: Call, executed: Executed) -> Any:
         if failed in (None, bool(executed[0])):
-            executed = change(fault, call, executed)
+            executed = change(call, *executed)
         return proceed(call, executed)
 
     return wrapper
 
 
-def _edits(
-    change: Callable[[Knob, Call, Document], Document | None], *, failed: bool | None = None
-) -> Wrapper:
-    """The document on stdout is changed, in its place or into what is returned."""
+def _edits(change: Act, *, failed: bool | None = None) -> Wrapper:
+    """`change(call, document)` of the object on stdout, in its place or into what is returned."""
 
-    def edit(fault: Knob, call: Call, executed: Executed) -> Executed:
-        status, out, err = executed
+    def edit(call: Call, status: int, out: bytes, err: bytes) -> Executed:
         try:
             document = parse_object(out)
         except ValueError:
-            return executed
-        other = change(fault, call, document)
+            return status, out, err
+        other = change(call, document)
         return status, dumps(document if other is None else other) + b"\n", err
 
     return _prints(edit, failed=failed)
 
 
-def _result(change: Callable[[Knob, Call, Document], None]) -> Wrapper:
-    """The result of an ADD is changed, or what is printed on CHECK."""
-    wrapper = _edits(change, failed=False)
+def _result(change: Act) -> Wrapper:
+    """`change(call, document)` of the result of an ADD, or of what is printed on CHECK."""
 
-    def only_results(fault: Knob, proceed: Act, call: Call, executed: Executed) -> Any:
+    def edit(call: Call, document: Document) -> None:
         if call.verb in ("ADD", "CHECK"):
-            return wrapper(fault, proceed, call, executed)
-        return proceed(call, executed)
+            change(call, document)
 
-    return only_results
+    return _edits(edit, failed=False)
 
 
-def _without_interfaces(_fault: Knob, _call: Call, document: Document) -> None:
+def _without_interfaces(_call: Call, document: Document) -> None:
     document.pop("interfaces", None)
     for ip in document.get("ips") or ():
         ip.pop("interface", None)
 
 
-def _without_sandbox(_fault: Knob, _call: Call, document: Document) -> None:
+def _without_sandbox(_call: Call, document: Document) -> None:
     for interface in document.get("interfaces") or ():
         interface.pop("sandbox", None)
 
 
-def _beyond_interfaces(fault: Knob, _call: Call, document: Document) -> None:
+def _beyond_interfaces(call: Call, document: Document) -> None:
     length = len(document.get("interfaces") or ())
     for ip in document.get("ips") or ():
-        ip["interface"] = fault.get("value", length)
+        ip["interface"] = call.knobs["index-out-of-range"].get("value", length)
 
 
-def _with_foreign_members(_fault: Knob, call: Call, document: Document) -> None:
+def _with_foreign_members(call: Call, document: Document) -> None:
     if not at_least(call.version, "0.3.0"):
         document["ips"] = []
     elif at_least(call.version, "1.0.0"):
@@ -87,12 +81,13 @@ def _with_foreign_members(_fault: Knob, call: Call, document: Document) -> None:
             interface["mtu"] = 1500
 
 
-def _with_nulls(_fault: Knob, _call: Call, document: Document) -> None:
+def _with_nulls(_call: Call, document: Document) -> None:
     for key in ("interfaces", "ips", "routes"):
         document[key] = document.get(key) or None
 
 
-def _edit(fault: Knob, _call: Call, document: Document) -> None:
+def _edit(call: Call, document: Document) -> None:
+    fault = call.knobs["edit"]
     *way, name = str(fault["pointer"]).split("/")[1:]
     place: Any = document
     for part in way:
@@ -115,24 +110,36 @@ def _floats(value: Any) -> Any:
     return Number(f"{float(value)!r}") if whole else value
 
 
-def _needless(_fault: Knob, call: Call, executed: Executed) -> Executed:
-    status, out, err = executed
+def _with_own_code(call: Call, document: Document) -> None:
+    document["code"] = call.knobs["code"].get("code", 9)
+
+
+def _needless(call: Call, status: int, out: bytes, err: bytes) -> Executed:
     return status, out or dumps({"cniVersion": call.version}) + b"\n", err
 
 
-def _result_first(fault: Knob, call: Call, executed: Executed) -> Executed:
-    status, out, err = executed
-    if call.verb == "ADD":
-        out = dumps(fault.get("result", {"cniVersion": call.version})) + b"\n" + out
-    return status, out, err
+def _result_first(call: Call, status: int, out: bytes, err: bytes) -> Executed:
+    result = call.knobs["result-then-error"].get("result", {"cniVersion": call.version})
+    return status, dumps(result) + b"\n" + out if call.verb == "ADD" else out, err
 
 
 def print_first(call: Call, document: Document) -> None:
     """Has the call print a result in front of the error that it ends with."""
-    wrapper = BREACHES["result-then-error"][printed]
-    call.wrappers.setdefault(printed, []).append(
-        lambda proceed, call, executed: wrapper({"result": document}, proceed, call, executed)
-    )
+    call.knobs["result-then-error"] = {"result": document}
+    call.wrappers.setdefault(printed, []).append(BREACHES["result-then-error"][printed])
+
+
+def _noise_before(call: Call, status: int, out: bytes, err: bytes) -> Executed:
+    return status, str(call.knobs["noise-before"].get("text", "starting up\n")).encode() + out, err
+
+
+def _noise_after(call: Call, status: int, out: bytes, err: bytes) -> Executed:
+    return status, out + str(call.knobs["noise-after"].get("text", "done\n")).encode(), err
+
+
+def _stdout(call: Call, status: int, _out: bytes, err: bytes) -> Executed:
+    fault = call.knobs["stdout"]
+    return int(fault.get("status", status)), str(fault.get("text", "")).encode(), err
 
 
 BREACHES: Breaches = {
@@ -144,25 +151,16 @@ BREACHES: Breaches = {
         "index-out-of-range": _result(_beyond_interfaces),
         "foreign-members": _result(_with_foreign_members),
         "null-arrays": _result(_with_nulls),
-        "code": _edits(lambda f, _c, document: {**document, "code": f.get("code", 9)}, failed=True),
-        "no-msg": _edits(lambda _f, _c, document: {**document, "msg": ""}, failed=True),
+        "code": _edits(_with_own_code, failed=True),
+        "no-msg": _edits(lambda _call, document: {**document, "msg": ""}, failed=True),
         "edit": _edits(_edit),
-        "float-numbers": _edits(lambda _f, _c, document: _floats(document)),
-        "error-on-stderr": _prints(lambda _f, _c, x: (x[0], b"", x[2] + x[1]), failed=True),
+        "float-numbers": _edits(lambda _call, document: _floats(document)),
+        "error-on-stderr": _prints(lambda _, code, out, err: (code, b"", err + out), failed=True),
         "result-then-error": _prints(_result_first, failed=True),
-        "noise-before": _prints(
-            lambda f, _c, x: (x[0], str(f.get("text", "starting up\n")).encode() + x[1], x[2]),
-            failed=None,
-        ),
-        "noise-after": _prints(
-            lambda f, _c, x: (x[0], x[1] + str(f.get("text", "done\n")).encode(), x[2]),
-            failed=None,
-        ),
-        "stdout": _prints(
-            lambda f, _c, x: (int(f.get("status", x[0])), str(f.get("text", "")).encode(), x[2]),
-            failed=None,
-        ),
-        "success-with-error": _prints(lambda _f, _c, x: (0, *x[1:]), failed=True),
-        "failure-with-result": _prints(lambda _f, _c, x: (1, *x[1:]), failed=False),
+        "noise-before": _prints(_noise_before),
+        "noise-after": _prints(_noise_after),
+        "stdout": _prints(_stdout),
+        "success-with-error": _prints(lambda _, _code, out, err: (0, out, err), failed=True),
+        "failure-with-result": _prints(lambda _, _code, out, err: (1, out, err), failed=False),
     }.items()
 }

@@ -13,7 +13,7 @@ from refimpl.cni.format.errors import (
 )
 from refimpl.cni.plugins import answer, request
 from refimpl.cni.plugins.breaches.streams import FOREVER_S
-from refimpl.cni.plugins.breaches.wrapping import dies, first, skipped, then
+from refimpl.cni.plugins.breaches.wrapping import dies, first, gives, skipped, then
 from refimpl.cni.plugins.errors import Died
 from refimpl.cni.plugins.json import parse_object
 
@@ -21,8 +21,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from refimpl.cni.plugins.breaches.wrapping import Act, Breaches, Knob
-    from refimpl.cni.plugins.call import Call, Executed
+    from refimpl.cni.plugins.breaches.wrapping import Act, Breaches
+    from refimpl.cni.plugins.call import Call, Executed, Wrapper
 
     Document = dict[str, Any]
 
@@ -52,61 +52,62 @@ _KNOWN = {
 }
 
 
-def _hang(fault: Knob, call: Call, *_rest: Any) -> None:
+def _hang(call: Call, *_rest: Any) -> None:
     if call.process is not None:
-        call.process.pause(fault.get("seconds", FOREVER_S))
+        call.process.pause(call.knobs["hang"].get("seconds", FOREVER_S))
 
 
-def _signal(fault: Knob, _call: Call, *_rest: Any) -> None:
-    raise Died(-int(fault.get("number", 11)))
+def _signal(call: Call, *_rest: Any) -> None:
+    raise Died(-int(call.knobs["signal"].get("number", 11)))
 
 
-def _exit(fault: Knob, _proceed: Act, _call: Call, *_rest: Any) -> Executed:
-    return int(fault.get("status", 1)), b"", b""
+def _exit(_proceed: Act, call: Call, *_rest: Any) -> Executed:
+    return int(call.knobs["exit"].get("status", 1)), b"", b""
 
 
-def _break_off(_fault: Knob, _proceed: Act, _call: Call, *_rest: Any) -> Executed:
+def _break_off(_proceed: Act, _call: Call, *_rest: Any) -> Executed:
     return 1, b"", _TRACEBACK
 
 
-def _refuse(fault: Knob, _proceed: Act, call: Call, *_rest: Any) -> Executed:
+def _refuse(_proceed: Act, call: Call, *_rest: Any) -> Executed:
+    fault = call.knobs["error"]
     texts = str(fault.get("msg", "told to fail")), str(fault.get("details", ""))
     return answer.refused(call, CniError(fault.get("code", INTERNAL), *texts))
 
 
-def _key_by_pod(_fault: Knob, call: Call, *_rest: Any) -> None:
+def _key_by_pod(call: Call, *_rest: Any) -> None:
     for part in call.environ.get("CNI_ARGS", "").split(";"):
         if part.startswith("K8S_POD_NAME="):
             call.container_id = part.partition("=")[2]
 
 
-def _say_what_it_is(_fault: Knob, proceed: Act, call: Call, failure: CniError) -> Any:
+def _say_what_it_is(proceed: Act, call: Call, failure: CniError) -> Any:
     if failure.code != INVALID_ENVIRONMENT or call.verb:
         return proceed(call, failure)
     call.say("this is a CNI plugin; it is run by a container runtime")
     return 0, b"", b"".join(call.log)
 
 
-def _fold_case(_fault: Knob, call: Call) -> None:
+def _fold_case(call: Call) -> None:
     call.verb = call.verb.strip().upper()
 
 
-def _ask_for_the_id(_fault: Knob, call: Call) -> None:
+def _ask_for_the_id(call: Call) -> None:
     if not call.environ.get("CNI_CONTAINERID"):
         raise CniError(UNKNOWN_CONTAINER, "missing container id")
 
 
-def _forget_a_verb(fault: Knob, call: Call) -> None:
-    if call.verb == fault.get("unknown"):
+def _forget_a_verb(call: Call) -> None:
+    if call.verb == call.knobs["unknown-verb"].get("unknown"):
         raise CniError(INVALID_ENVIRONMENT, f"CNI_COMMAND is {call.verb!r}, which is no verb")
 
 
-def _name_the_path(_fault: Knob, call: Call, names: list[str]) -> list[str]:
+def _name_the_path(call: Call, names: list[str]) -> list[str]:
     named = "CNI_PATH" in names or call.environ.get("CNI_PATH")
     return names if named else [*names, "CNI_PATH"]
 
 
-def _take_any_version(_fault: Knob, proceed: Act, call: Call, versions: tuple[str, ...]) -> None:
+def _take_any_version(proceed: Act, call: Call, versions: tuple[str, ...]) -> None:
     try:
         proceed(call, versions)
     except CniError as failure:
@@ -115,43 +116,48 @@ def _take_any_version(_fault: Knob, proceed: Act, call: Call, versions: tuple[st
         call.version = versions[-1]
 
 
-def _refuse_unknown_keys(_fault: Knob, call: Call, _checked: None) -> None:
+def _refuse_unknown_keys(call: Call, _checked: None) -> None:
     if set(call.config) - _KNOWN:
         raise CniError(INTERNAL, "json: unknown field")
 
 
-def _refuse_unknown_args(_fault: Knob, call: Call, _checked: None) -> None:
+def _refuse_unknown_args(call: Call, _checked: None) -> None:
     if set(call.config.get("args", {})) - {"cni"}:
         raise CniError(INVALID_CONFIG, "args holds what is not known")
 
 
-def _refuse_unknown_cni_args(_fault: Knob, call: Call, _checked: None) -> None:
+def _refuse_unknown_cni_args(call: Call, _checked: None) -> None:
     pieces = [piece for piece in call.environ.get("CNI_ARGS", "").split(";") if piece]
     for piece in pieces:
         if piece.partition("=")[0] not in ("IP", "IgnoreUnknown"):
             raise CniError(INVALID_ENVIRONMENT, f"CNI_ARGS holds {piece}")
 
 
-def _read_strictly(_fault: Knob, call: Call, *_rest: Any) -> None:
+def _read_strictly(call: Call, *_rest: Any) -> None:
     try:
         parse_object(call.stdin)
     except ValueError as error:
         raise CniError(DECODE, f"stdin is no JSON object: {error}") from None
 
 
-def _answer_in_own(_fault: Knob, call: Call, document: Document) -> Document:
+def _answer_in_own(call: Call, document: Document) -> Document:
     versions = call.settings.get("versions") or document["supportedVersions"]
     call.version = versions[-1]
     return {**document, "cniVersion": call.version}
 
 
-def _lists(versions: Act) -> Any:
-    """The reply to VERSION lists what `versions(fault, own)` gives."""
+def _lists(versions: Act) -> Wrapper:
+    """The reply to VERSION lists what `versions(call, own)` gives."""
+    return then(
+        lambda call, document: {
+            **document,
+            "supportedVersions": versions(call, document["supportedVersions"]),
+        }
+    )
 
-    def change(fault: Knob, _call: Call, document: Document) -> Document:
-        return {**document, "supportedVersions": versions(fault, document["supportedVersions"])}
 
-    return then(change)
+def _lie(call: Call, own: list[str]) -> Any:
+    return call.knobs["version-lies"].get("versions", [*own, "1.2.0"])
 
 
 BREACHES: Breaches = {
@@ -166,8 +172,8 @@ BREACHES: Breaches = {
     "any-case-verb": {answer.check_verb: first(_fold_case)},
     "id-before-verb": {answer.check_verb: first(_ask_for_the_id)},
     "unknown-verb": {answer.check_verb: first(_forget_a_verb)},
-    "no-variable-check": {request.missing: lambda *_: []},
-    "one-missing-variable": {request.missing: then(lambda _fault, _call, names: names[:1])},
+    "no-variable-check": {request.missing: gives(())},
+    "one-missing-variable": {request.missing: then(lambda _call, names: names[:1])},
     "needs-cni-path": {request.missing: then(_name_the_path)},
     "no-id-check": {request.check_id: skipped},
     "no-ifname-check": {request.check_ifname: skipped},
@@ -179,7 +185,7 @@ BREACHES: Breaches = {
     "strict-cni-args": {request.check: then(_refuse_unknown_cni_args)},
     "version-strict": {answer.version: first(_read_strictly)},
     "version-own": {answer.version: then(_answer_in_own)},
-    "version-lies": {answer.version: _lists(lambda f, own: f.get("versions", [*own, "1.2.0"]))},
-    "version-unsorted": {answer.version: _lists(lambda _f, own: [*reversed(own), own[-1]])},
-    "version-empty": {answer.version: _lists(lambda _f, _own: [])},
+    "version-lies": {answer.version: _lists(_lie)},
+    "version-unsorted": {answer.version: _lists(lambda _call, own: [*reversed(own), own[-1]])},
+    "version-empty": {answer.version: _lists(lambda *_: [])},
 }

@@ -9,8 +9,10 @@ from refimpl.cni.plugins.breaches import output, request, shared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from refimpl.cni.plugins.breaches.wrapping import Breaches, Knob
-    from refimpl.cni.plugins.call import Call, Wrapper
+    from typing import Any
+
+    from refimpl.cni.plugins.breaches.wrapping import Breaches
+    from refimpl.cni.plugins.call import Call
 
 __all__ = ["commit", "tables"]
 
@@ -30,15 +32,10 @@ def tables(kind: str) -> list[Breaches]:
     return [request.BREACHES, output.BREACHES, shared.BREACHES, own.BREACHES]
 
 
-def commit(call: Call, kind: str, knobs: dict[str, Knob]) -> None:
+def commit(call: Call, kind: str, knobs: dict[str, dict[str, Any]]) -> None:
     """Puts the breaches of this call, by knob with their arguments, around its steps."""
+    call.knobs = dict(knobs)
     for table in tables(kind):
-        for knob, wrappers in table.items():
-            if knob in knobs:
-                for step, wrapper in wrappers.items():
-                    bound = _bound(wrapper, knobs[knob])
-                    call.wrappers.setdefault(step, []).append(bound)
-
-
-def _bound(wrapper: Wrapper, fault: Knob) -> Wrapper:
-    return lambda proceed, call, *rest: wrapper(fault, proceed, call, *rest)
+        for knob in [knob for knob in table if knob in knobs]:
+            for step, wrapper in table[knob].items():
+                call.wrappers.setdefault(step, []).append(wrapper)

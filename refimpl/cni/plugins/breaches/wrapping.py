@@ -1,7 +1,8 @@
 """What a breach does around a step, in the few ways that most of them have.
 
-A wrapper is called with the arguments of the fault, `proceed` (the step, or the next wrapper in
-front of it), the call, and what else the step is given; what it returns, the step has returned.
+A wrapper is called with `proceed` (the step, or the next wrapper in front of it), the call, and
+what else the step is given; what it returns, the step has returned. The arguments of a fault are in
+`call.knobs`, by the name of the knob.
 """
 
 from __future__ import annotations
@@ -16,71 +17,71 @@ if TYPE_CHECKING:
 
     from refimpl.cni.plugins.call import Call, Step, Wrapper
 
-    Knob = dict[str, Any]
-    Breaches = Mapping[str, Mapping[Step, Wrapper]]
     Act = Callable[..., Any]
+    Breaches = Mapping[str, Mapping[Step, Wrapper]]
 
-__all__ = ["dies", "excused", "first", "on", "skipped", "then", "where"]
+__all__ = ["dies", "excused", "first", "gives", "on", "skipped", "then", "where"]
 
 
-def skipped(_fault: Knob, _proceed: Act, _call: Call, *_rest: Any) -> None:
+def skipped(_proceed: Act, _call: Call, *_rest: Any) -> None:
     """The step is left out; it returns None."""
 
 
-def first(act: Act) -> Wrapper:
-    """`act(fault, call, *rest)` before the step, which then goes on."""
+def gives(value: Any) -> Wrapper:
+    """The step is left out; it returns that."""
+    return lambda *_: value
 
-    def wrapper(fault: Knob, proceed: Act, call: Call, *rest: Any) -> Any:
-        act(fault, call, *rest)
+
+def first(act: Act) -> Wrapper:
+    """`act(call, *rest)` before the step, which then goes on."""
+
+    def wrapper(proceed: Act, call: Call, *rest: Any) -> Any:
+        act(call, *rest)
         return proceed(call, *rest)
 
     return wrapper
 
 
 def then(act: Act) -> Wrapper:
-    """`act(fault, call, value)` on what the step returned, or its own value in place of that."""
+    """`act(call, value)` on what the step returned, or its own value in place of that."""
 
-    def wrapper(fault: Knob, proceed: Act, call: Call, *rest: Any) -> Any:
+    def wrapper(proceed: Act, call: Call, *rest: Any) -> Any:
         value = proceed(call, *rest)
-        other = act(fault, call, value)
+        other = act(call, value)
         return value if other is None else other
 
     return wrapper
 
 
-def excused(value: Act) -> Wrapper:
-    """A refusal is taken as success, with what `value(call)` returns."""
+def excused(value: Callable[[], Any]) -> Wrapper:
+    """A refusal is taken as success, with what `value()` gives."""
 
-    def wrapper(_fault: Knob, proceed: Act, call: Call, *rest: Any) -> Any:
+    def wrapper(proceed: Act, call: Call, *rest: Any) -> Any:
         try:
             return proceed(call, *rest)
         except (CniError, ValueError):
-            return value(call)
+            return value()
 
     return wrapper
 
 
-def where(holds: Act, wrapper: Wrapper) -> Wrapper:
-    """The wrapper where `holds(fault, call)`, the step alone elsewhere."""
-
-    def chosen(fault: Knob, proceed: Act, call: Call, *rest: Any) -> Any:
-        if holds(fault, call):
-            return wrapper(fault, proceed, call, *rest)
-        return proceed(call, *rest)
-
-    return chosen
+def where(holds: Callable[[Call], bool], wrapper: Wrapper) -> Wrapper:
+    """The wrapper where something holds, the step alone elsewhere."""
+    return lambda proceed, call, *rest: (
+        wrapper(proceed, call, *rest) if holds(call) else proceed(call, *rest)
+    )
 
 
-def on(*verbs: str) -> Act:
+def on(*verbs: str) -> Callable[[Call], bool]:
     """Whether the call is one of these verbs, for `where`."""
-    return lambda _fault, call: call.verb in verbs
+    return lambda call: call.verb in verbs
 
 
 def dies(before: str = "", after: str = "") -> Wrapper:
-    """The plugin is killed at the point that the fault names, before or after the step."""
+    """The plugin is killed at the point that "crash-after" names, before or after the step."""
 
-    def wrapper(fault: Knob, proceed: Act, call: Call, *rest: Any) -> Any:
-        point = fault.get("point", "start")
+    def wrapper(proceed: Act, call: Call, *rest: Any) -> Any:
+        point = call.knobs["crash-after"].get("point", "start")
         if point == before:
             _die(call)
         value = proceed(call, *rest)
