@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+import socket
+import struct
 from pathlib import Path
 
 import attrs
 
-__all__ = ["Measures", "crash", "last_words", "measures_of", "resident", "visible"]
+__all__ = ["Measures", "crash", "last_words", "measures_of", "peer_of", "resident", "visible"]
 
 # Where a program says why it dies: Go's panic or signal, Python's traceback, a fatal line of a log.
 _DEATH = re.compile(
@@ -22,6 +24,7 @@ _RUNNING = re.compile(r"^goroutine \d+ .*\[running.*\]:\n((?:.+\n?)*)", re.M)
 _PANIC = re.compile(r"^panic\(", re.M)
 _FUNCTION = re.compile(r"^(?!runtime\.|panic\()([^\s(].*)\([^()]*\)$", re.M)
 _SHOWN = 300
+_CREDENTIALS = struct.Struct("3i")  # struct ucred: pid, uid, gid (unix(7))
 
 
 @attrs.frozen
@@ -53,6 +56,12 @@ def resident(pid: int) -> int:
     """The memory of a process in bytes; 0 where it cannot be seen."""
     measures = measures_of(pid)
     return measures.rss if measures else 0
+
+
+def peer_of(connection: socket.socket) -> int:
+    """The process that listens at a unix socket, as this process numbers it."""
+    options = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    return int(_CREDENTIALS.unpack(options)[0])
 
 
 def last_words(log: Path, lines: int = 3) -> str:

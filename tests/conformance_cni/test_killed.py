@@ -32,7 +32,7 @@ runtime.recorders.note(runtime.recorders.path("d")).mkdir()
 runtime.recorders.note(runtime.recorders.path("x"))
 runtime.recorders.install("x")
 runtime.tell("a", {"verb": "DEL", "do": "error"}, DEL={"error": {"code": 100, "msg": "no"}})
-runtime.write(b"{}")
+runtime.files.write(b"{}")
 assert runtime.attempt() == ""
 """
 

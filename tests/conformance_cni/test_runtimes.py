@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from conformance.cni.runtimes.bench import Bench
 from conformance.cni.runtimes.calls import RecorderJournal
 from conformance.cni.runtimes.checks import differences, undone
 from conformance.cni.runtimes.cri import CriRuntime
+from conformance.cni.runtimes.daemon import Daemon
 from conformance.cni.runtimes.ours import Ours
 from conformance.cni.runtimes.runtime import RuntimeUnderTest
 from conformance.cni.runtimes.subject import IDS
@@ -20,6 +22,7 @@ from conformance.engine.scope import CaseScope
 from conformance.engine.verdict import Broken
 from refimpl.cni.execute import Log
 from refimpl.wire.client import Unreachable
+from refimpl.wire.endpoint import Endpoint
 
 
 @pytest.fixture
@@ -77,7 +80,7 @@ def test_what_was_there_before_is_there_after_and_nothing_else() -> None:
     bench = Bench(subject, Log(), "run", CniSettings())
     scope = CaseScope()
     runtime = RuntimeUnderTest(bench, scope)
-    runtime.write(b"{}")
+    runtime.files.write(b"{}")
     runtime.tell("a", ADD={"error": {"code": 111, "msg": "no"}})
     scope.close()
     bench.recorders.remove()
@@ -91,8 +94,8 @@ def test_our_file_comes_first(bench: Bench, name: str) -> None:
     """Runtimes take the first by name."""
     (bench.subject.conf_dir / name).touch()
     runtime = RuntimeUnderTest(bench, CaseScope())
-    assert runtime.file().name < name
-    assert runtime.file(1).name < runtime.file(2).name < name
+    assert runtime.files.path().name < name
+    assert runtime.files.path(1).name < runtime.files.path(2).name < name
 
 
 def test_a_plugin_without_its_delete_is_told_with_all_that_happened(
@@ -167,3 +170,30 @@ def test_an_error_while_recording_is_the_finding_of_every_case(bench: Bench) -> 
     for _ in range(2):
         with pytest.raises(Broken, match="rule"):
             RuntimeUnderTest(bench, CaseScope()).once("session", record)
+
+
+def test_a_daemon_is_whoever_listens_and_its_paths_are_seen_through_its_root(
+    tmp_path: Path,
+) -> None:
+    """It may run in a mount namespace of its own; /var/run is a link there as here."""
+    daemon = Daemon(Endpoint.parse(f"unix://{tmp_path}/s"))
+    with pytest.raises(OSError, match="No such file"):
+        daemon.reach("/run")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "s"))
+        listener.listen()
+        root = f"/proc/{os.getpid()}/root"
+        assert daemon.reach("/var/run/netns/x") == Path(f"{root}/run/netns/x")
+        assert daemon.reach(str(tmp_path)).samefile(tmp_path)
+
+
+def test_files_of_a_case_go_with_it_though_it_made_them_by_itself(bench: Bench) -> None:
+    """A link, a file that was moved there."""
+    scope = CaseScope()
+    runtime = RuntimeUnderTest(bench, scope)
+    first = runtime.files.write(b"{}")
+    linked = runtime.files.path(2)
+    runtime.files.making(linked)
+    linked.symlink_to(first)
+    scope.close()
+    assert os.listdir(bench.subject.conf_dir) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from pathlib import Path
 
 import pytest
@@ -74,3 +75,12 @@ def test_a_crash_is_told_with_the_function(tmp_path: Path, text: str, line: str)
     assert process.crash(log) == line
     if line:
         assert process.last_words(log).startswith(f"\n  | {line}")
+
+
+def test_who_listens_at_a_socket_is_told_by_the_kernel(tmp_path: Path) -> None:
+    """Whoever connects sees the process that called listen."""
+    with socket.socket(socket.AF_UNIX) as listener, socket.socket(socket.AF_UNIX) as connection:
+        listener.bind(str(tmp_path / "s"))
+        listener.listen()
+        connection.connect(str(tmp_path / "s"))
+        assert process.peer_of(connection) == os.getpid()

@@ -6,9 +6,6 @@ import contextlib
 import os
 import shlex
 import shutil
-import socket
-import struct
-import subprocess
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -16,6 +13,7 @@ from typing import Any
 
 import attrs
 
+from conformance.cni.runtimes.daemon import Daemon
 from conformance.cni.runtimes.subject import (
     BIN_DIRS,
     CACHE,
@@ -31,7 +29,7 @@ from conformance.cni.runtimes.subject import (
     RuntimeRefusal,
 )
 from conformance.cni.settings import CniSettings
-from conformance.engine.hooks import run_hook
+from conformance.engine.hooks import Hooks
 from conformance.engine.ledger import pods
 from conformance.engine.ledger.entries import Ledger, discard
 from conformance.engine.options import BadOption
@@ -60,8 +58,9 @@ class CriRuntime:
     ) -> None:
         self.run_id, self._cgroup_parent = run_id, chosen.cgroup_parent
         self._logs, self._ledger = f"/tmp/refimpl-{run_id}", ledger or Ledger()
-        self._hooks = {str(name): words for name, words in chosen.hooks.items()}
+        self._hooks = Hooks(chosen.hooks)
         self.cri = pods.connect(endpoint, ready_s=2.0)
+        self._daemon = Daemon(self.cri.endpoint)
         self.name, self.version = self.cri.runtime_name, self.cri.runtime_version
         info = self._info()
         self.conf_dir = Path(chosen.conf_dir or info.get("PluginConfDir") or "/etc/cni/net.d")
@@ -86,7 +85,7 @@ class CriRuntime:
             GC: f"{self.name} is never asked for GC over CRI",
         }
         for name in (RESTART, KILL, REBOOT):
-            if name not in self._hooks:
+            if not self._hooks.has(name):
                 lacks[name] = f"[cni.hooks] of the target file has no command for {name}"
         if len(self.bin_dirs) == 1:
             lacks[BIN_DIRS] = f"{self.name} has one plugin directory"
@@ -180,7 +179,7 @@ class CriRuntime:
 
     def collect(self, _valid: Sequence[RequestedPod]) -> None:
         """Restarts it, if there is a hook: nothing in CRI collects, but a runtime may at start."""
-        if RESTART in self._hooks:
+        if self._hooks.has(RESTART):
             self.restart()
 
     # Its process
@@ -196,7 +195,7 @@ class CriRuntime:
     def revive(self) -> bool:
         """Whether it answers again, started by the hook, or by whoever looks after the daemon."""
         with contextlib.suppress(Unreachable, RuntimeRefusal):
-            if RESTART in self._hooks:
+            if self._hooks.has(RESTART):
                 self._hook(RESTART)
             self.cri.channel.wait_ready(10.0)
         return bool(soon(self.alive, 5.0))
@@ -228,33 +227,17 @@ class CriRuntime:
 
     def _hook(self, name: str) -> None:
         try:
-            run_hook(f"[cni.hooks] {name}", self._hooks[name])
+            self._hooks.run(name)
         except BadOption as error:
             raise RuntimeRefusal(str(error)) from error
 
     def reach(self, path: str) -> Path:
-        """A path as the daemon sees it, through its own root. /var/run is a link to our /run."""
-        inside = path.replace("/var/run/", "/run/", 1) if path.startswith("/var/run/") else path
-        return Path(f"/proc/{self._pid()}/root{inside}")
+        """A path as the daemon sees it, through its own root."""
+        return self._daemon.reach(path)
 
     def lose_netns(self, path: str, *, leave: str) -> None:
         """Takes a network namespace away; leave: "nothing", "file". Raises RuntimeRefusal."""
-        script = 'umount -l "$1" && rm -f "$1" && { [ "$2" = nothing ] || : > "$1"; }'
-        ns = f"/proc/{self._pid()}/ns"
-        # umount looks for itself in /proc, which is that of the daemon's processes.
-        words = ["nsenter", f"--mount={ns}/mnt", f"--pid={ns}/pid", "--", "sh", "-c", script, "sh"]
-        done = subprocess.run([*words, path, leave], capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise RuntimeRefusal(f"namespace {path} could not be taken away: {done.stderr}")
-
-    def _pid(self) -> int:
-        """The process at the other end of the socket, as this process numbers it."""
-        with socket.socket(socket.AF_UNIX) as door:
-            door.connect(self.cri.endpoint.path)
-            credentials = door.getsockopt(
-                socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i")
-            )
-        return int(struct.unpack("3i", credentials)[0])
+        self._daemon.lose_netns(path, leave=leave)
 
     def command(self, act: str, pod: RequestedPod | None) -> str:
         """The line of crictl that repeats an act without us."""

@@ -2,41 +2,31 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 import signal
 import tempfile
-import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
-
-import attrs
+from typing import Any
 
 from conformance.cni.mutation import RuntimeMutant
-from conformance.cni.runtimes.executor import RecorderExecutor
+from conformance.cni.runtimes.library import ERRORS, Library, quick, refusing
 from conformance.cni.runtimes.namespaces import Namespaces
 from conformance.cni.runtimes.subject import (
     NETNS,
     Readiness,
     RequestedPod,
     RuntimeRefusal,
-    describe,
 )
-from conformance.engine.mutants import Interposed, bent
-from refimpl.cni.config import ConfigError
-from refimpl.cni.contract import CniError
+from conformance.engine.mutants import bent
 from refimpl.cni.plugins import install
-from refimpl.cni.runtime import CacheError, DaemonDies, Profile, Runtime, Trouble, profile
+from refimpl.cni.runtime import DaemonDies, profile
 from refimpl.cni.runtime import kubernetes as k8s
-from refimpl.cni.runtime.discovery import find
 from refimpl.cni.runtime.pod import PodNetwork
 
-_ERRORS = (CniError, Trouble, ConfigError, CacheError, ExceptionGroup, ValueError, OSError)
 _RAISE = '#!/bin/sh\n[ "$CNI_COMMAND" != ADD ] || nsenter --net="$CNI_NETNS" ip link set lo up\n'
-_SHORT_S = 2.0
 _NO_ROOT = "namespaces of the simulated runtime take root"
 
 
@@ -50,7 +40,7 @@ class Ours:
         self.mutant = mutant
         if mutant:
             mutant.fake = self
-        self.profile = _quick(mutant.changed(profile(chosen)) if mutant else profile(chosen))
+        self.profile = quick(mutant.changed(profile(chosen)) if mutant else profile(chosen))
         self.name = "fake" if chosen == "strict" else f"fake:{chosen}"
         self.conf_dir, self.cache_dir = self.folder / "net.d", self.folder / "cache"
         self.bin_dirs: Sequence[Path] = (self.folder / "bin", self.folder / "more")
@@ -70,22 +60,8 @@ class Ours:
             self._install_loopback()
 
     def _open(self) -> None:
-        """A process of the runtime begins: nothing is known but what lies on the disk."""
-        self.executor = RecorderExecutor(self.mutant)
-        environ = {
-            "PATH": os.environ.get("PATH", os.defpath),
-            "CNI_FOO": "stray",
-            "CNI_ARGS": "STRAY=1",
-        }
-        runtime = Runtime(
-            self.bin_dirs,
-            self.cache_dir,
-            profile=self.profile,
-            executor=self.executor,
-            environ=environ,
-            pause=lambda _seconds: time.sleep(0.2),
-        )
-        self.runtime = cast("Runtime", Interposed(runtime, self.mutant)) if self.mutant else runtime
+        """A process of the runtime begins."""
+        self.library = Library(self.bin_dirs, self.cache_dir, self.profile, self.mutant)
         self.dead = ""
 
     def _install_loopback(self) -> None:
@@ -115,12 +91,9 @@ class Ours:
             return ()
 
     def _network(self) -> PodNetwork:
-        self._live()
-        try:
-            folder = find(self.conf_dir, self.runtime)
-        except _ERRORS as error:
-            raise RuntimeRefusal(describe(error)) from error
-        return PodNetwork(self.runtime, folder.networks, loopback=self._loopback, seed=1)
+        if self.dead:
+            raise RuntimeRefusal(f"nobody answers any more: {self.dead}")
+        return self.library.network(self.conf_dir, self._loopback)
 
     def _loopback(self, netns: str) -> None:
         raise_loopback = self._act("loopback", self.namespaces.raise_loopback)
@@ -131,33 +104,32 @@ class Ours:
         return self._act("readiness", self._readiness)(deadline_s)  # type: ignore[no-any-return]
 
     def _readiness(self, deadline_s: float) -> Readiness:
-        with self._patience(deadline_s):
+        with self.library.patience(deadline_s):
             try:
-                self._network().status()
+                with refusing():
+                    self._network().status()
             except RuntimeRefusal as error:
                 return Readiness(False, str(error))
-            except _ERRORS as error:
-                return Readiness(False, describe(error))
         return Readiness(True)
 
     # Pods
 
     def run(self, pod: RequestedPod, deadline_s: float = 20.0) -> None:
         """Makes a namespace and has the plugins ADD; raises RuntimeRefusal."""
-        with self._patience(deadline_s):
+        with self.library.patience(deadline_s):
             self._act("run", self._run)(pod)
 
     def _run(self, pod: RequestedPod) -> None:
         network = self._network()
         about = self._sandbox(pod)
         self._attached[pod.id] = network, about
-        with self._telling():
+        with refusing():
             try:
                 network.setup(about)
             except DaemonDies as error:
                 self.dead = str(error)
                 raise
-            except _ERRORS as error:
+            except ERRORS as error:
                 repeatable = any("repeat" in note for note in getattr(error, "__notes__", ()))
                 if self.profile.pods.forget or not repeatable:
                     self._forget(pod)
@@ -191,7 +163,7 @@ class Ours:
         network, about = self._attached.get(pod.id) or (self._network(), self._sandbox(pod))
         if self.profile.cache.later == "current":
             network = self._network()
-        with self._telling():
+        with refusing():
             network.teardown(about)
 
     def remove(self, pod: RequestedPod) -> None:
@@ -213,12 +185,12 @@ class Ours:
 
     def check(self, pod: RequestedPod) -> None:
         """Has the plugins CHECK; raises RuntimeRefusal."""
-        with self._telling():
+        with refusing():
             self._network().check(self._sandbox(pod))
 
     def collect(self, valid: list[RequestedPod]) -> None:
         """Has the plugins GC what is not valid; raises RuntimeRefusal."""
-        with self._telling():
+        with refusing():
             self._network().collect([self._sandbox(pod) for pod in valid])
 
     # Its process
@@ -279,35 +251,3 @@ class Ours:
 
     def _act(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
         return bent(self.mutant, name, real)
-
-    def _live(self) -> None:
-        if self.dead:
-            raise RuntimeRefusal(f"nobody answers any more: {self.dead}")
-
-    @contextlib.contextmanager
-    def _telling(self) -> Iterator[None]:
-        try:
-            yield
-        except _ERRORS as error:
-            raise RuntimeRefusal(describe(error)) from error
-
-    @contextlib.contextmanager
-    def _patience(self, seconds: float) -> Iterator[None]:
-        self.executor.until.at = time.monotonic() + seconds
-        try:
-            yield
-        finally:
-            del self.executor.until.at
-
-
-def _quick(chosen: Profile) -> Profile:
-    """All networks of the folder count, and deadlines are such that a case can see them."""
-    deadlines = {
-        verb: min(seconds, _SHORT_S) if seconds < 3600 else seconds
-        for verb, seconds in chosen.policy.deadlines.items()
-    }
-    return attrs.evolve(
-        chosen,
-        policy=attrs.evolve(chosen.policy, deadlines=deadlines),
-        pods=attrs.evolve(chosen.pods, networks=0),
-    )

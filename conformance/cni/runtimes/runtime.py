@@ -6,13 +6,12 @@ import contextlib
 import time
 import uuid
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 from conformance.cni.runtimes.bench import Bench, Recording
 from conformance.cni.runtimes.calls import RecordedCall
+from conformance.cni.runtimes.network_files import NetworkFiles
 from conformance.cni.runtimes.subject import RequestedPod, RuntimeRefusal, describe
-from conformance.engine.ledger.entries import FILE
 from conformance.engine.scope import CaseScope
 from conformance.engine.verdict import Broken, eventually, soon, timeout
 from refimpl.cni.execute import Outcome, Request
@@ -44,10 +43,10 @@ class RuntimeUnderTest:
         self.subject, self.recorders, self.ledger = bench.subject, bench.recorders, bench.ledger
         self.settings, self.folder = bench.settings, bench.folder
         self.name = bench.begin()
-        self._files: list[Path] = []
+        self.files = NetworkFiles(bench.subject.conf_dir, bench.run_id, bench.ledger, scope)
         self._pods: list[RequestedPod] = []
         self._mark = len(bench.journal.calls())
-        self._network, self._numbers = self.name, 0
+        self._network = self.name
         scope.callback(self._clean_up)
 
     @property
@@ -88,7 +87,7 @@ class RuntimeUnderTest:
         data = document if isinstance(document, bytes) else documents.dump(document)
         self._network = str(document.get("name", "")) if isinstance(document, dict) else ""
         taken = self.taken(document if isinstance(document, dict) else {}, data)
-        self.write(data)
+        self.files.write(data)
         return bool(soon(taken, limit_s))
 
     def taken(self, document: dict[str, Any], data: bytes = b"") -> Callable[[], bool]:
@@ -112,42 +111,9 @@ class RuntimeUnderTest:
 
         return loaded
 
-    def next_number(self) -> int:
-        """A number that the case has not had."""
-        self._numbers += 1
-        return self._numbers
-
-    def file(self, number: int = 1) -> Path:
-        """The configuration file of that number; it sorts before all that are not ours."""
-        folder = self.subject.conf_dir
-        mine = f"00-refimpl-{self._bench.run_id}"
-        others = [each.name for each in folder.iterdir() if not each.name.startswith(mine)]
-        first = min([*others, "1"])
-        lead = next((lead for lead in ("", "!", "!!") if lead + mine < first), "!")
-        return folder / f"{lead}{mine}-{number}.conflist"
-
-    def write(self, data: bytes, path: Path | None = None) -> Path:
-        """A file of the folder, there at once and whole; it goes with the case."""
-        place = path or self.file()
-        self.forget_file(place)
-        new = place.with_name(f".{place.name}.new")
-        new.write_bytes(data)
-        new.rename(place)
-        return place
-
-    def forget_file(self, place: Path) -> None:
-        """Has a file that is about to be made removed with the case."""
-        if place not in self._files:
-            self._files.append(place)
-        self.ledger.making(FILE, place)
-
     def tell(self, letter: str, *faults: dict[str, Any], **answers: Any) -> None:
         """What a recorder answers from its next call on: faults, or an answer by verb."""
         self.recorders.tell(letter, answers, list(faults))
-
-    def print_bytes(self, letter: str, data: bytes) -> None:
-        """Has a recorder print just that as its answer to ADD, UTF-8 or not."""
-        self.recorders.print_bytes(letter, data)
 
     # Pods
 
@@ -281,12 +247,10 @@ class RuntimeUnderTest:
     # The end
 
     def _clean_up(self) -> None:
-        """Ends every pod and takes the files away."""
+        """Ends every pod, while the files of its network are there."""
         self.recorders.reset()
         if self.subject.alive() or self.subject.revive():
             self._end(self._pods)
-        for path in self._files:
-            self.ledger.discard(path)
 
     def _end(self, pods: Sequence[RequestedPod]) -> None:
         for pod in pods:

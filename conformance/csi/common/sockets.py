@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 import socket
-import struct
 
+from conformance.engine.process import peer_of
 from conformance.engine.verdict import timeout
 from refimpl.wire.client import Unreachable
 from refimpl.wire.endpoint import Endpoint
-
-_CREDENTIALS = struct.Struct("3i")  # struct ucred: pid, uid, gid (unix(7))
 
 
 def connect(endpoint: Endpoint) -> socket.socket:
@@ -34,8 +32,7 @@ def listener(endpoint: Endpoint) -> int:
     if endpoint.kind != "unix":
         return 0
     with connect(endpoint) as made:
-        told = made.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-    return int(_CREDENTIALS.unpack(told)[0])
+        return peer_of(made)
 
 
 def descriptors(process: int) -> int | None:

@@ -31,7 +31,7 @@ def _stdout(text: str) -> Callable[[RuntimeUnderTest], None]:
 
 
 def _bytes(data: bytes) -> Callable[[RuntimeUnderTest], None]:
-    return lambda runtime: runtime.print_bytes("b", data)
+    return lambda runtime: runtime.recorders.print_bytes("b", data)
 
 
 _NONSENSE: dict[str, Callable[[RuntimeUnderTest], None]] = {

@@ -23,7 +23,7 @@ def test_the_networks_of_a_pod_are_attached_one_after_the_other(runtime: Runtime
     for letter in "ab":
         runtime.tell(letter, {"verb": "ADD", "do": "hang", "seconds": 0.05})
     second = runtime.network("b", name=f"{runtime.name}-second")
-    runtime.write(documents.dump(second), runtime.file(2))
+    runtime.files.write(documents.dump(second), runtime.files.path(2))
     runtime.use("a")
     soon(lambda: second["name"] in runtime.subject.networks(), 5.0)
     pod = runtime.started()

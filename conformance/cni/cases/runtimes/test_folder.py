@@ -24,8 +24,8 @@ def test_a_configuration_is_noticed_however_it_comes(runtime: RuntimeUnderTest) 
     touches the file.
     """
     wrong = Wrong("a change in the folder is noticed within 2 s", "noticed")
-    for name, place in _WAYS.items():
-        if not _noticed(runtime, place):
+    for number, (name, place) in enumerate(_WAYS.items(), 1):
+        if not _noticed(runtime, place, number):
             wrong.about(name, "not noticed")
     if not _gone_noticed(runtime):
         wrong.about("a file that is deleted", "not noticed")
@@ -71,14 +71,15 @@ _WAYS: dict[str, Callable[[Path, Path, bytes], None]] = {
 }
 
 
-def _noticed(runtime: RuntimeUnderTest, place: Callable[[Path, Path, bytes], None]) -> bool:
+def _noticed(
+    runtime: RuntimeUnderTest, place: Callable[[Path, Path, bytes], None], number: int
+) -> bool:
     """Whether the network of a new file is what pods get."""
-    number = runtime.next_number()
     document = runtime.network("a", name=f"{runtime.name}-{number}")
-    path = runtime.file()
-    runtime.forget_file(path)
+    path = runtime.files.path()
+    runtime.files.making(path)
     source = path.parent.parent / f"refimpl-{runtime.name}-{number}"
-    runtime.forget_file(source)
+    runtime.files.making(source)
     taken = runtime.taken(document)
     try:
         place(source, path, documents.dump(document))
@@ -92,9 +93,9 @@ def _noticed(runtime: RuntimeUnderTest, place: Callable[[Path, Path, bytes], Non
 def _gone_noticed(runtime: RuntimeUnderTest) -> bool:
     document = runtime.network("a")
     taken = runtime.taken(document)
-    runtime.write(documents.dump(document))
+    runtime.files.write(documents.dump(document))
     soon(taken, _NOTICED_S)
-    runtime.file().unlink()
+    runtime.files.path().unlink()
     return bool(soon(lambda: not taken(), _NOTICED_S))
 
 
@@ -108,7 +109,7 @@ def _replaced(runtime: RuntimeUnderTest) -> str:
         shutil.copytree(aside, folder)
         document = runtime.network("a", name=f"{runtime.name}-replaced")
         taken = runtime.taken(document)
-        runtime.write(documents.dump(document))
+        runtime.files.write(documents.dump(document))
         noticed = soon(taken, _NOTICED_S)
     finally:
         shutil.rmtree(folder)
@@ -128,8 +129,8 @@ def test_a_broken_file_is_skipped_or_told_and_does_no_harm_once_it_is_gone(
     """
     second = runtime.network("a", name=f"{runtime.name}-second")
     taken = runtime.taken(second)
-    runtime.write(documents.dump(second), runtime.file(2))
-    broken = runtime.write(b'{"cniVersion": "1.0.0", "name": ', runtime.file(1))
+    runtime.files.write(documents.dump(second), runtime.files.path(2))
+    broken = runtime.files.write(b'{"cniVersion": "1.0.0", "name": ', runtime.files.path(1))
     skipped = soon(taken, 1.0)
     if not skipped:
         ready = runtime.subject.readiness()
