@@ -9,7 +9,7 @@ import pytest
 from conformance.engine.session import judge_of
 
 if TYPE_CHECKING:
-    from conformance.deviceplugin.bench import Plugin
+    from conformance.deviceplugin.plugins.plugin import PluginUnderTest
     from conformance.kubelet.node import NodeUnderTest
 
 
@@ -27,7 +27,7 @@ def node(request: pytest.FixtureRequest, device_target: Any) -> NodeUnderTest:
 
 
 @pytest.fixture
-def plugin(request: pytest.FixtureRequest, device_target: Any) -> Plugin:
+def plugin(request: pytest.FixtureRequest, device_target: Any) -> PluginUnderTest:
     """The plugin under test."""
-    plugin: Plugin = device_target.plugin(judge_of(request.config).scope)
+    plugin: PluginUnderTest = device_target.plugin(judge_of(request.config).scope)
     return plugin

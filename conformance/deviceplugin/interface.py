@@ -55,7 +55,7 @@ DEVICEPLUGIN = Interface(
     },
     preload=(
         "conformance.deviceplugin.target",
-        "conformance.deviceplugin.bench",
+        "conformance.deviceplugin.plugins.opening",
         "conformance.kubelet.ours",
     ),
     options=(

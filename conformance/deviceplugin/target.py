@@ -17,7 +17,7 @@ from conformance.engine.target import Loss, Target
 from refimpl.wire.journal import Entry, Journal
 
 if TYPE_CHECKING:
-    from conformance.deviceplugin.plugin import Plugin
+    from conformance.deviceplugin.plugins.plugin import PluginUnderTest
     from conformance.deviceplugin.plugins.target import PluginTarget
     from conformance.kubelet.node import NodeUnderTest
     from conformance.kubelet.target import ClientTarget
@@ -35,7 +35,7 @@ def open_target(resolved: ResolvedTarget) -> Target:
 
 
 def _plugin(resolved: ResolvedTarget) -> PluginTarget:
-    from conformance.deviceplugin.bench import open_plugin  # a client does not pay for it
+    from conformance.deviceplugin.plugins.opening import open_plugin  # a client does not pay for it
 
     target = open_plugin(resolved, Journal(keep=_KEEP))
     try:
@@ -64,7 +64,7 @@ class OurSides:
     only_warns: Collection[str] = ()
 
     def __init__(self, resolved: ResolvedTarget) -> None:
-        from conformance.deviceplugin.bench import open_plugin
+        from conformance.deviceplugin.plugins.opening import open_plugin
         from conformance.kubelet.target import release_of
 
         # The name in `fake:NAME` is a persona of the plugin.
@@ -89,7 +89,7 @@ class OurSides:
 
     # What cases get
 
-    def plugin(self, case: CaseScope) -> Plugin:
+    def plugin(self, case: CaseScope) -> PluginUnderTest:
         """The plugin, for one case."""
         self._judged = self.plugin_side
         return self.plugin_side.plugin(case)

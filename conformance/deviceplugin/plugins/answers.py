@@ -10,7 +10,7 @@ from typing import cast
 
 import grpc
 
-from conformance.deviceplugin.plugin import Plugin
+from conformance.deviceplugin.plugins.plugin import PluginUnderTest
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 from refimpl.deviceplugin.api import deviceplugin_pb2_grpc as stubs
 from refimpl.wire.endpoint import Endpoint
@@ -52,7 +52,7 @@ def _texts(value: str) -> Iterator[str]:
         yield f"{json.dumps(name)}: {json.dumps(member, sort_keys=True)}"
 
 
-def kept(plugin: Plugin, id: str, socket: Endpoint | None = None) -> Parts:
+def kept(plugin: PluginUnderTest, id: str, socket: Endpoint | None = None) -> Parts:
     """What the plugin (the instance at a socket) answers for one id each time it is asked: what it
     makes anew for every container, such as a folder of its own, is no mark of the device."""
     first, second = (_answers(plugin, id, socket) for _ in range(2))
@@ -60,9 +60,9 @@ def kept(plugin: Plugin, id: str, socket: Endpoint | None = None) -> Parts:
 
 
 def _answers(
-    plugin: Plugin, id: str, socket: Endpoint | None
+    plugin: PluginUnderTest, id: str, socket: Endpoint | None
 ) -> Sequence[pb.ContainerAllocateResponse]:
-    channel = plugin.channel if socket is None else plugin.channel_to(socket)
+    channel = plugin.calls.channel if socket is None else plugin.calls.channel_to(socket)
     stub = stubs.DevicePluginStub(cast("grpc.Channel", channel))
     request = pb.AllocateRequest(container_requests=[pb.ContainerAllocateRequest(devices_ids=[id])])
     return stub.Allocate(request, timeout=10.0).container_responses
@@ -103,8 +103,10 @@ def repeated(values: Iterable[str]) -> list[str]:
     return sorted(value for value, times in Counter(values).items() if times > 1)
 
 
-def singles(plugin: Plugin, most: int = 8) -> Iterator[tuple[str, pb.ContainerAllocateResponse]]:
+def singles(
+    plugin: PluginUnderTest, most: int = 8
+) -> Iterator[tuple[str, pb.ContainerAllocateResponse]]:
     """(id, its answer) for each of the first healthy devices, asked for alone."""
     for id in plugin.ids()[:most]:
-        for answer in plugin.allocate([id]).container_responses:
+        for answer in plugin.calls.allocate([id]).container_responses:
             yield id, answer

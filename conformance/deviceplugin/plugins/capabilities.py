@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import cached_property, partial
+from typing import Any, TypeVar
 
 from conformance.deviceplugin.plugins import needs
-from conformance.deviceplugin.plugins.process import illusory
+from conformance.deviceplugin.plugins.plugin import PluginUnderTest
+from conformance.deviceplugin.plugins.sessions import Setup
 from conformance.engine.needs import Feature, Lacks
 from conformance.engine.process import visible
 from conformance.engine.verdict import Broken
@@ -17,12 +17,7 @@ from refimpl.deviceplugin.profiles import settings_of
 from refimpl.wire.client import Unreachable
 from refimpl.wire.status import Refused
 
-if TYPE_CHECKING:
-    from conformance.deviceplugin.plugin import Plugin
-    from conformance.deviceplugin.plugins.target import PluginTarget
-    from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
-
-__all__ = ["Capabilities", "registry_sockets", "unhealthy"]
+__all__ = ["Capabilities", "unhealthy"]
 
 T = TypeVar("T")
 
@@ -40,15 +35,17 @@ _GIVEN = (
     needs.GIVES_ANNOTATIONS,
     needs.GIVES_CDI,
 )
+_PREFERS, _PRE_STARTS = "get_preferred_allocation_available", "pre_start_required"
 
 
 class Capabilities:
     """Looks at the plugin when it is first asked. Of one that cannot be asked it says that it lacks
-    nothing: the case tells more. `lacks`: a need of `needs` -> why it is not met."""
+    nothing: the case tells more. `look`: the plugin as it is, for whoever closes it. `lacks`: a
+    need of `needs` -> why it is not met."""
 
-    def __init__(self, target: PluginTarget) -> None:
-        self._target = target
-        self._known: dict[str, Any] = {}
+    def __init__(self, setup: Setup, look: Callable[[], PluginUnderTest]) -> None:
+        self._setup, self._look = setup, look
+        self._seen: dict[str, Any] = {}
         self.lacks = Lacks(
             {
                 **{hook.name: partial(self._unhooked, hook) for hook in _HOOKED},
@@ -70,123 +67,119 @@ class Capabilities:
             }
         )
 
-    def hidden(self) -> bool:
-        """Whether it finds its folder at the real kubelet's path, whatever ours is called."""
-        command = self._target.resolved.command
-        return bool(command) and illusory(command, self._target.chosen)
-
-    # -- reasons --------------------------------------------------------------------------------
+    # How it is set up
 
     def _unhooked(self, hook: Feature) -> str:
-        if self._target.hooked(hook.name):
+        if self._setup.hooks.has(hook.name):
             return ""
         return f"hooks.{hook.name} names no command: {hook}"
 
-    def _not_given(self, field: str) -> str:
-        fields = self._seen("fields", _fields)
-        return "" if fields is None or field in fields else f"its answers have no {field}"
-
     def _never_empty(self) -> str:
-        if self._target.can_be_empty:
+        if self._setup.empty:
             return ""
         return "empty_command names no command that starts it without devices"
 
     def _hidden_processes(self) -> str:
         return "" if visible() else "processes cannot be looked at: no /proc"
 
-    def _pulled(self) -> str:
-        if not self._target.only_pulled:
-            return ""
-        return "it does not call Register: kubelet finds it in plugins_registry"
-
-    def _not_found(self) -> str:
-        sockets = self._seen("sockets", registry_sockets)
-        return "it has no socket in plugins_registry" if sockets == [] else ""
-
     def _one_folder(self) -> str:
-        if not self.hidden():
+        if not self._setup.hidden:
             return ""
         return "it knows no folder but /var/lib/kubelet: one with {kubelet} in its command does"
 
     def _one_endpoint(self) -> str:
-        release = self._target.revision.number
+        release = self._setup.release
         if settings_of(release).endpoints == "multi":
             return ""
         return f"at the end of the first instance kubelet {release} hangs up on the second itself"
 
+    # What a look at it shows
+
+    def _pulled(self) -> str:
+        if not self._only_pulled:
+            return ""
+        return "it does not call Register: kubelet finds it in plugins_registry"
+
+    @cached_property
+    def _only_pulled(self) -> bool:
+        """Whether it comes, and never calls Register."""
+        plugin = self._look()
+        with contextlib.suppress(Broken):
+            _ = plugin.resource
+        return not plugin.session.arrivals and bool(plugin.session.links)
+
+    def _not_found(self) -> str:
+        sockets = self._shown("sockets", PluginUnderTest.registry_sockets)
+        return "it has no socket in plugins_registry" if sockets == [] else ""
+
     def _one_resource(self) -> str:
-        resources = self._seen("resources", _resources)
+        resources = self._shown("resources", _resources)
         if resources is None or len(resources) > 1:
             return ""
         return f"it registers {resources[0]} only: start it with a second resource"
 
+    def _not_given(self, field: str) -> str:
+        fields = self._shown("fields", _fields)
+        return "" if fields is None or field in fields else f"its answers have no {field}"
+
     def _says(self, option: str, value: bool) -> str:
-        options = self._seen("options", lambda plugin: plugin.options())
+        options = self._shown("options", lambda plugin: plugin.calls.options())
         if options is None or getattr(options, option) is not value:
             return ""
         return f"the plugin says {option} = {str(value).lower()}"
 
     def _fewer(self, count: int) -> str:
-        healthy = self._seen("ids", lambda plugin: plugin.ids())
-        if healthy is None or len(healthy) >= count:
+        ids = self._shown("ids", PluginUnderTest.ids)
+        if ids is None or len(ids) >= count:
             return ""
-        return f"it lists {len(healthy)} healthy devices: start it where it has {count} or more"
+        return f"it lists {len(ids)} healthy devices: start it where it has {count} or more"
 
     def _healthy(self) -> str:
-        if self._seen("unhealthy", _unhealthy) != []:
+        if self._shown("unhealthy", _unhealthy) != []:
             return ""
-        if not self._target.hooked("break_device"):
+        if not self._setup.hooks.has("break_device"):
             return "all its devices are healthy, and hooks.break_device names no command"
-        has_some = self._seen("ids", lambda plugin: plugin.ids())
-        return "" if has_some else "it has no device that could be broken"
+        ids = self._shown("ids", PluginUnderTest.ids)
+        return "" if ids else "it has no device that could be broken"
 
-    def _seen(self, what: str, look: Callable[[Plugin], T]) -> T | None:
-        """What a look at the plugin has shown; None where it does not answer."""
-        if what not in self._known:
-            plugin = self._target.look()
+    def _shown(self, what: str, look_at: Callable[[PluginUnderTest], T]) -> T | None:
+        """None where it does not answer."""
+        if what not in self._seen:
+            plugin = self._look()
             with contextlib.suppress(Broken, Refused, Unreachable):
                 plugin.link()
-                self._known[what] = look(plugin)
-            plugin.close()
-        shown: T | None = self._known.get(what)
-        return shown
+                self._seen[what] = look_at(plugin)
+            plugin.calls.close()
+        value: T | None = self._seen.get(what)
+        return value
 
 
-_PREFERS, _PRE_STARTS = "get_preferred_allocation_available", "pre_start_required"
-
-
-def _unhealthy(plugin: Plugin) -> list[str]:
+def _unhealthy(plugin: PluginUnderTest) -> list[str]:
     return sorted(set(plugin.ids(healthy=False)) - set(plugin.ids()))
 
 
-def _fields(plugin: Plugin) -> set[str]:
+def _fields(plugin: PluginUnderTest) -> set[str]:
     """The fields that its answers for single devices have."""
-    answers: list[pb.ContainerAllocateResponse] = []
-    for id in plugin.ids()[:8]:
-        answers += plugin.allocate([id]).container_responses
+    replies = [plugin.calls.allocate([id]) for id in plugin.ids()[:8]]
+    answers = (answer for reply in replies for answer in reply.container_responses)
     return {field.name for answer in answers for field, _ in answer.ListFields()}
 
 
-def _resources(plugin: Plugin) -> Sequence[str]:
+def _resources(plugin: PluginUnderTest) -> Sequence[str]:
     """What it registers within a while."""
     with contextlib.suppress(Broken):
         plugin.stays(lambda: len(plugin.resources) < 2, "a second resource comes")
     return plugin.resources
 
 
-def registry_sockets(plugin: Plugin) -> list[Path]:
-    """Sockets in plugins_registry, at any depth."""
-    return sorted(path for path in plugin.layout.registry.rglob("*") if path.is_socket())
-
-
 @contextlib.contextmanager
-def unhealthy(plugin: Plugin) -> Iterator[str]:
+def unhealthy(plugin: PluginUnderTest) -> Iterator[str]:
     """A device that is not healthy while inside (UNHEALTHY): one that is so anyway, or the last
     one, broken for the time."""
     if already := _unhealthy(plugin):
         yield already[0]
         return
     id = plugin.ids()[-1]
-    with plugin.broken(id):
+    with plugin.hooks.broken(id):
         plugin.until(lambda: id not in plugin.ids(), f"the list shows that {id} is not healthy")
         yield id

@@ -8,8 +8,7 @@ import socket
 from collections.abc import Iterator
 from pathlib import Path
 
-from conformance.deviceplugin.plugin import Plugin
-from conformance.deviceplugin.plugins.capabilities import registry_sockets
+from conformance.deviceplugin.plugins.plugin import PluginUnderTest
 from refimpl.wire.endpoint import Endpoint
 
 __all__ = ["Made", "made", "neighbours", "own_sockets"]
@@ -20,10 +19,10 @@ Made = tuple[int, int] | None
 """What tells a socket from another one of the same name."""
 
 
-def own_sockets(plugin: Plugin) -> list[Path]:
+def own_sockets(plugin: PluginUnderTest) -> list[Path]:
     """All sockets in device-plugins and plugins_registry but kubelet's, as long as the life has no
     neighbours."""
-    return [*(plugin.folder / name for name in plugin.sockets()), *registry_sockets(plugin)]
+    return [*(plugin.folder / name for name in plugin.sockets()), *plugin.registry_sockets()]
 
 
 def made(endpoint: Endpoint) -> Made:
@@ -36,11 +35,11 @@ def made(endpoint: Endpoint) -> Made:
 
 
 @contextlib.contextmanager
-def neighbours(plugin: Plugin) -> Iterator[list[Path]]:
+def neighbours(plugin: PluginUnderTest) -> Iterator[list[Path]]:
     """Sockets of others while inside: in device-plugins one that is served and one that somebody
     has left behind, in plugins_registry (if it is there) one of these."""
     served = plugin.folder / "other-vendor.sock"
-    left = [plugin.folder / _LEFT, plugin.layout.registry / _LEFT]
+    left = [plugin.folder / _LEFT, plugin.session.layout.registry / _LEFT]
     left = [path for path in left if path.parent.is_dir()]
     with _listening(served):
         for path in left:

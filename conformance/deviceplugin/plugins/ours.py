@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from conformance.deviceplugin.mutation import PluginMutant
 from conformance.deviceplugin.plugins.process import Place
 from conformance.engine.process import Measures, measures_of
 from refimpl.deviceplugin.fake import FakePlugin, Pace
@@ -35,17 +34,15 @@ _PACE = Pace(debounce_s=0.02, first_s=0.02, longest_s=5.0)
 
 
 class OurProcess:
-    """See PluginProcess. `choices`: of FakePlugin, and as `more` the resources that it registers
-    besides the first."""
+    """A process of our plugin. `choices`: of FakePlugin, and as `more` the resources that it
+    registers besides the first."""
 
-    def __init__(
-        self, place: Place, choices: Mapping[str, Any], mutant: PluginMutant | None = None
-    ) -> None:
+    def __init__(self, place: Place, choices: Mapping[str, Any]) -> None:
         chosen: dict[str, Any] = {
             "folder": place.root,
             "persona": WHOLE,
             "pace": _PACE,
-            "cdi_dir": place.root / "cdi",
+            "cdi_dir": place.cdi,
             **choices,
         }
         if "cdi" not in _persona(chosen["persona"]).gives:
@@ -53,13 +50,10 @@ class OurProcess:
         resources = (place.resource, *chosen.pop("more", ()))
         self.plugins = [FakePlugin(resource, **chosen) for resource in resources]
         self.plugin = self.plugins[0]
-        (place.root / "cdi").mkdir(exist_ok=True)
         self.ended_by_us = False
         self._status: int | None = None
         self._started, self._said = False, ""
         self._ending, self._pause = threading.Lock(), threading.Event()
-        if mutant:
-            mutant.fake, mutant.process = self.plugin, self
 
     def start(self) -> None:
         """See PluginProcess."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -17,19 +17,26 @@ from conformance.engine.supervise import Supervised
 from refimpl.deviceplugin import illusion
 from refimpl.deviceplugin.devicemanager.layout import Layout
 
-__all__ = ["CommandProcess", "Place", "PluginProcess"]
+__all__ = ["CommandProcess", "Maker", "Place", "PluginProcess", "illusory"]
 
 _OF_KUBELET = {"kubelet", "device-plugins", "registry"}
 
 
 @attrs.frozen
 class Place:
-    """Where a plugin is started. `root` stands for /var/lib/kubelet; `scratch` is for its log."""
+    """Where a plugin is started. `root` stands for /var/lib/kubelet; `scratch` is for its log, and
+    `own` for what it keeps: those that are started after it find it there."""
 
     root: Path
     scratch: Path
+    own: Path
     node: str
     resource: str
+
+    @property
+    def cdi(self) -> Path:
+        """The folder for its CDI files."""
+        return self.root / "cdi"
 
     @property
     def layout(self) -> Layout:
@@ -43,7 +50,8 @@ class Place:
             "kubelet": str(self.root),
             "device-plugins": str(self.layout.plugins),
             "registry": str(self.layout.registry),
-            "cdi": str(self.root / "cdi"),
+            "cdi": str(self.cdi),
+            "dir": str(self.own),
             "node": self.node,
             "resource": self.resource,
         }
@@ -87,6 +95,10 @@ class PluginProcess(Protocol):
 
     def close(self) -> None:
         """Ends it and removes what was made for it. May be called twice."""
+
+
+Maker = Callable[[Place], PluginProcess]
+"""Makes a process of the plugin under test for a place."""
 
 
 class CommandProcess:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from conformance.deviceplugin.plugin import Plugin
+from conformance.deviceplugin.plugins.plugin import PluginUnderTest
 from conformance.engine.verdict import Broken, expect
 from refimpl.wire.status import Code, Refused
 
@@ -34,9 +34,11 @@ def refused(call: Callable[[], object], rule: str) -> None:
         raise Broken(rule, "an error", f"OK, {reply}")
 
 
-def survives(plugin: Plugin, after: str) -> None:
+def survives(plugin: PluginUnderTest, after: str) -> None:
     """It runs, and answers at the same socket within 5 s."""
-    problem = _death(plugin) or plugin.problem_at(lambda: plugin.socket, 5.0) or _death(plugin)
+    problem = (
+        _death(plugin) or plugin.calls.problem_at(lambda: plugin.socket, 5.0) or _death(plugin)
+    )
     expect(
         not problem,
         f"after {after} the plugin is there as before",
@@ -45,5 +47,5 @@ def survives(plugin: Plugin, after: str) -> None:
     )
 
 
-def _death(plugin: Plugin) -> str:
+def _death(plugin: PluginUnderTest) -> str:
     return "" if plugin.process.alive() else plugin.process.fate()

@@ -5,13 +5,12 @@ from __future__ import annotations
 import shutil
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import cast
 
 import attrs
 
-from conformance.deviceplugin.plugins.process import Place, PluginProcess
+from conformance.deviceplugin.plugins.process import Maker, Place, PluginProcess
 from conformance.deviceplugin.plugins.rules import REGISTER
 from refimpl.deviceplugin import names
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
@@ -21,10 +20,7 @@ from refimpl.wire.endpoint import Endpoint
 from refimpl.wire.faults import Faults
 from refimpl.wire.journal import Entry, Journal
 
-__all__ = ["Arrival", "Life", "Maker"]
-
-Maker = Callable[[Place], PluginProcess]
-"""Makes a process of the plugin under test for a place."""
+__all__ = ["Arrival", "KubeletSession"]
 
 
 @attrs.frozen
@@ -47,18 +43,17 @@ class Arrival:
         return Endpoint.parse(names.socket_path(str(self.folder), self.request.endpoint))
 
 
-class Life:
-    """`kubelet` is running unless a case has stopped it. `main` is the process of the
-    plugin, `processes` all that were made; with `may_exit` the case judges its end. `arrivals`:
-    every Register so far; `at_arrival` is told of each while the call is open, before kubelet
-    looks at it. `root_length`: characters of its folder's path, as many as it takes when 0.
+class KubeletSession:
+    """`kubelet` is running unless a case has stopped it. `main` is the process of the plugin. With
+    `may_exit` the case judges its end; `spoilt`: the next case needs another session. `arrivals`:
+    every Register so far. `root_length`: characters of the path of its folder, as many as it takes
+    when 0; `seen_at`: where the plugin sees that folder. What it makes lies in `home`.
     """
 
     def __init__(
         self,
         home: Path,
         number: int,
-        make: Maker,
         *,
         journal: Journal,
         faults: Faults,
@@ -68,18 +63,16 @@ class Life:
     ) -> None:
         self.root = _deep(home / str(number), root_length)
         self.root.mkdir(parents=True)
-        self._home, self._number, self._make = home, number, make
-        self.journal, self.began = journal, journal.seq
+        self._home, self.journal, self.began = home, journal, journal.seq
         self.kubelet = FakeKubelet(
             self.root, profile=release, journal=journal, faults=faults, nodes=8, seen_at=seen_at
         )
         self.layout = self.kubelet.layout
         self.layout.make()
-        self.kubelet_runs = self.may_exit = False
-        self.processes: list[PluginProcess] = []
+        self.kubelet_runs = self.may_exit = self.spoilt = False
         self.main: PluginProcess | None = None
         self.arrivals: list[Arrival] = []
-        self.at_arrival: Callable[[Arrival], object] | None = None
+        self._processes: list[PluginProcess] = []
         self._lock = threading.Lock()
         self._earlier: list[PluginLink] = []
 
@@ -93,27 +86,35 @@ class Life:
     @property
     def resources(self) -> list[str]:
         """All that came so far, in the order in which they came."""
-        known = [arrival.resource for arrival in self.arrivals]
-        return list(dict.fromkeys([*known, *(link.connection.resource for link in self.links)]))
+        registered = [arrival.resource for arrival in self.arrivals]
+        return list(
+            dict.fromkeys([*registered, *(each.connection.resource for each in self.links)])
+        )
 
     def registrations(self) -> list[Entry]:
         """The Register calls that have ended, as the journal has them."""
         return [entry for entry in self.journal.since(self.began) if entry.method == REGISTER]
 
-    def came(self, request: object) -> None:
+    def note(self, request: object) -> Arrival:
         """Notes a Register, from the thread that is to answer it."""
-        asked = pb.RegisterRequest()
-        asked.CopyFrom(cast("pb.RegisterRequest", request))
+        copy = pb.RegisterRequest()
+        copy.CopyFrom(cast("pb.RegisterRequest", request))
         with self._lock:
-            arrival = Arrival(len(self.arrivals) + 1, asked, time.monotonic(), self.layout.plugins)
+            arrival = Arrival(len(self.arrivals) + 1, copy, time.monotonic(), self.layout.plugins)
             self.arrivals.append(arrival)
-        if self.at_arrival:
-            self.at_arrival(arrival)
+        return arrival
+
+    def well(self, resource: str) -> bool:
+        """Whether the next case finds kubelet and plugin as the first one did."""
+        runs = self.kubelet_runs and self.main is not None and self.main.alive()
+        judged = resource or next(iter(self.resources), "")
+        open_links = (link for link in self.kubelet.links if not link.ended) if runs else ()
+        return any(link.connection.resource == judged for link in open_links)
 
     # -- kubelet and plugins --------------------------------------------------------------------
 
     def start_kubelet(self, *, accepting: bool = True) -> None:
-        """Kubelet's process begins; see `FakeKubelet.start`."""
+        """Kubelet's process begins; without `accepting` callers connect and hear nothing."""
         self.kubelet.start(accepting=accepting)
         self.kubelet_runs = True
 
@@ -130,24 +131,25 @@ class Life:
 
     def place(self, resource: str, node: str) -> Place:
         """Where the next process is started."""
-        scratch = self._home / f"{self._number}p{len(self.processes)}"
-        scratch.mkdir(exist_ok=True)
-        return Place(self.root, scratch, node, resource)
+        scratch = self._home / f"p{len(self._processes)}"
+        return Place(self.root, scratch, self._home / "dir", node, resource)
 
-    def process(self, place: Place, make: Maker | None = None) -> PluginProcess:
+    def process(self, place: Place, make: Maker) -> PluginProcess:
         """Another process of the plugin, not started."""
-        made = (make or self._make)(place)
-        self.processes.append(made)
-        return made
+        for folder in (place.cdi, place.own, place.scratch):
+            folder.mkdir(exist_ok=True)
+        process = make(place)
+        self._processes.append(process)
+        return process
 
     def end(self) -> None:
         """Ends all of it, and its folder goes."""
-        for process in self.processes:
+        for process in self._processes:
             process.kill()
             process.close()
         self.kubelet_runs = False
         self.kubelet.stop(0)
-        for path in self._home.glob(f"{self._number}*"):
+        for path in self._home.iterdir():
             shutil.rmtree(path, ignore_errors=True)
 
 

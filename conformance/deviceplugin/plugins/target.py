@@ -1,25 +1,14 @@
-"""A device plugin under test as a target of the engine: its lives, and what is known of it."""
+"""A device plugin under test as a target of the engine."""
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-from collections.abc import Callable, Collection, Sequence
-from contextlib import ExitStack, suppress
-from functools import cached_property
-from pathlib import Path
-from typing import TypeVar
+from collections.abc import Collection
+from contextlib import ExitStack
 
-from conformance.deviceplugin.plugin import Plugin
 from conformance.deviceplugin.plugins.capabilities import Capabilities
-from conformance.deviceplugin.plugins.process import PluginProcess
-from conformance.deviceplugin.plugins.rules import Rules
-from conformance.deviceplugin.plugins.session import Arrival, Life, Maker
-from conformance.deviceplugin.settings import DpSettings
+from conformance.deviceplugin.plugins.plugin import PluginUnderTest
+from conformance.deviceplugin.plugins.sessions import Sessions, Setup
 from conformance.engine import reproduce
-from conformance.engine.hooks import run_hook
-from conformance.engine.needs import Lacks
-from conformance.engine.placeholders import fill
 from conformance.engine.resolve import ResolvedTarget
 from conformance.engine.scope import CaseScope
 from conformance.engine.target import Loss
@@ -31,18 +20,10 @@ from refimpl.wire.journal import Entry, Journal
 
 __all__ = ["PluginTarget"]
 
-T = TypeVar("T")
-
-RELEASE, NODE, RESOURCE = "1.37", "refimpl-node", "example.com/gpu"
-"""The kubelet around the plugin, and what {node} and {resource} stand for, unless chosen."""
-
 
 class PluginTarget:
-    """What is judged: a plugin, in one life after the other.
-
-    `make` makes its processes, `empty` those of a node without devices. `quiet_s`: how long a case
-    watches that nothing happens. `most_s`: the longest that anything is waited for.
-    """
+    """What is judged: a plugin, in one session after the other. `lacks`: feature -> why it has not
+    got it. `stack` is what has to be ended with it."""
 
     interface = "deviceplugin"
     secrets: Collection[str] = ()
@@ -50,34 +31,19 @@ class PluginTarget:
 
     def __init__(
         self,
-        make: Maker,
+        setup: Setup,
         resolved: ResolvedTarget,
         journal: Journal,
         *,
         name: str,
-        version: str = "",
-        empty: Maker | None = None,
-        ours: bool = False,
-        nodes: Collection[int] = (),
-        most_s: float = 120.0,
-        quiet_s: float = 2.0,
+        version: str,
         stack: ExitStack | None = None,
     ) -> None:
-        chosen: DpSettings = resolved.settings
-        self.resolved, self.chosen = resolved, chosen
-        self.name, self.version = name, version
-        self.revision = resolved.judged_by(RELEASE)
-        self.quiet_s = chosen.quiet_s or quiet_s
-        self.numa_nodes = frozenset(chosen.numa_nodes or nodes or _nodes_here())
-        self.journal = journal
-        self.rules = Rules(self._came)
-        self.at_arrival: Callable[[Arrival], object] | None = None
-        self._make, self._empty, self._ours, self._most_s = make, empty, ours, most_s
-        self._home = Path(tempfile.mkdtemp(prefix="dp-"))
+        self.name, self.version, self.journal = name, version, journal
+        self.revision = resolved.judged_by(setup.release)
+        self.sessions = Sessions(setup, journal)
+        self.lacks = Capabilities(setup, self.look).lacks
         self._stack = stack or ExitStack()
-        self._life: Life | None = None
-        self._lives = 0
-        self._silent = False
 
     def introduce(self) -> None:
         """Waits until the plugin has come to kubelet once; raises Unreachable where it does not."""
@@ -88,181 +54,65 @@ class PluginTarget:
             where = f"; kubelet lies at {illusion.REAL} for it, or at {{kubelet}}"
             raise Unreachable(
                 f"{self.name} neither calls Register at kubelet.sock nor serves in plugins_registry"
-                f"{where if self.capabilities.hidden() else ''}\n  {broken.got}"
+                f"{where if self.sessions.setup.hidden else ''}\n  {broken.got}"
             ) from None
         finally:
             self._done(plugin)
 
     # What cases get
 
-    def plugin(self, case: CaseScope) -> Plugin:
+    def plugin(self, case: CaseScope) -> PluginUnderTest:
         """The plugin for one case."""
         plugin = self.look()
         case.callback(lambda: self._done(plugin))
         return plugin
 
-    def look(self) -> Plugin:
-        """The plugin as it is; in a new life where the last case left none. Whoever asks closes
-        it."""
-        if self._life is None:
-            found = Plugin(self)
-            found.fresh()
-            found.spoilt = False
-            return found
-        return Plugin(self)
+    def look(self) -> PluginUnderTest:
+        """The plugin as it is; in a new session where the last case left none. Whoever asks closes
+        its calls."""
+        plugin = PluginUnderTest(self.sessions)
+        if not self.sessions.open:
+            plugin.fresh()
+            plugin.session.spoilt = False
+        return plugin
 
-    def _done(self, plugin: Plugin) -> None:
-        """Undoes what the case did: where the plugin is not as it was, its life is over."""
-        plugin.close()
-        self.rules.end()
-        if self._life and (plugin.spoilt or not self._well(self._life)):
-            self.end_life()
-
-    def _well(self, life: Life) -> bool:
-        """Whether the next case finds it as this one did."""
-        if not (life.kubelet_runs and life.main and life.main.alive()):
-            return False
-        open_links = [link for link in life.kubelet.links if not link.ended]
-        judged = self.chosen.resource or next(iter(life.resources), "")
-        return any(link.connection.resource == judged for link in open_links)
-
-    @property
-    def life(self) -> Life:
-        """The present one."""
-        assert self._life is not None
-        return self._life
-
-    def renew(self, root_length: int = 0) -> None:
-        """Ends this life; the next one has an empty folder (with a path of that length), and
-        nothing runs in it."""
-        self.end_life()
-        self._lives += 1
-        self._life = Life(
-            self._home,
-            self._lives,
-            self._make,
-            journal=self.journal,
-            faults=self.rules.faults,
-            release=self.revision.number,
-            root_length=root_length,
-            seen_at=illusion.REAL if self.capabilities.hidden() else "",
-        )
-        self._life.at_arrival = self.at_arrival
-        self._kubelet = self._life.layout.socket
-
-    def _came(self, request: object) -> None:
-        if self._life:
-            self._life.came(request)
-
-    def end_life(self) -> None:
-        """Ends kubelet and plugin, and removes their folder."""
-        life, self._life = self._life, None
-        if life:
-            life.end()
-
-    def process(self, *, empty: bool = False) -> PluginProcess:
-        """Another process of the plugin in this life, not started."""
-        place = self.life.place(self.chosen.resource or RESOURCE, NODE)
-        return self.life.process(place, self._empty if empty else None)
-
-    # What waiting and needs ask
-
-    def patience(self, deadline_s: float) -> float:
-        """A deadline in seconds as it holds here: shorter for our fake, and for a plugin that has
-        never come to kubelet in all the time it had."""
-        return min(deadline_s, self._most_s, 1.0 if self._silent else self._most_s)
-
-    def awaited(self, wait: Callable[[], T]) -> T:
-        """Waits for the plugin to come; the next will not wait as long where it does not."""
-        try:
-            found = wait()
-        except Broken:
-            self._silent = not self.life.links
-            raise
-        self._silent = False
-        return found
-
-    def hooked(self, name: str) -> bool:
-        """Whether the node can be changed in that way."""
-        return self._ours or bool(self.chosen.hooks.get(name))  # type: ignore[call-overload]
-
-    @cached_property
-    def capabilities(self) -> Capabilities:
-        """What it is found to offer."""
-        return Capabilities(self)
-
-    @property
-    def lacks(self) -> Lacks:
-        """Feature -> why it has not got it, empty where it has."""
-        return self.capabilities.lacks
-
-    @cached_property
-    def only_pulled(self) -> bool:
-        """Whether kubelet has to find it, because it never calls Register."""
-        plugin = self.look()
-        with suppress(Broken):
-            _ = plugin.resource
-        return not self.life.arrivals and bool(self.life.links)
-
-    @property
-    def can_be_empty(self) -> bool:
-        """Whether it can be started where it has no devices."""
-        return self._empty is not None
-
-    def cdi_dirs(self, life: Life) -> list[Path]:
-        """Where its CDI files may lie."""
-        if self._ours:
-            return [life.root / "cdi"]
-        return [Path(fill(each, {"kubelet": str(life.root)})) for each in self.chosen.cdi_dirs]
-
-    def hook(self, name: str, id: str, process: PluginProcess) -> None:
-        """Changes the node; raises BadOption for a hook that fails."""
-        if self._ours:
-            process.hook(name, id)  # type: ignore[attr-defined]
-            return
-        command: Sequence[str] = self.chosen.hooks[name]  # type: ignore[index]
-        values = {**self.life.place(self.chosen.resource or RESOURCE, NODE).values, "id": id}
-        run_hook(f"hooks.{name}", [fill(word, values) for word in command])
+    def _done(self, plugin: PluginUnderTest) -> None:
+        plugin.calls.close()
+        self.sessions.hand_on()
 
     # What the engine asks
 
     def mark(self) -> int:
-        """See Target."""
+        """A place in the journal."""
         return self.journal.seq
 
     def calls(self, mark: int) -> list[Entry]:
-        """See Target: of plugin and kubelet."""
+        """The calls since then, of plugin and kubelet."""
         return self.journal.since(mark)
 
     def reproduce(self, call: Entry) -> str:
-        """See Target: a grpcurl line."""
+        """A grpcurl line, to the plugin or to kubelet."""
         service = call.method.partition(".")[0].removeprefix("/")
         proto = "registration/api/registration" if service == "pluginregistration" else ""
         path = f"refimpl/{proto or 'deviceplugin/api/deviceplugin'}.proto"
         return reproduce.grpcurl(call, self._called(call), path)
 
     def _called(self, call: Entry) -> Endpoint:
-        return self._kubelet if call.side == "server" else Endpoint.parse(call.peer)
+        return self.sessions.kubelet if call.side == "server" else Endpoint.parse(call.peer)
 
     def lost(self) -> Loss | None:
-        """See Target: a plugin that ended by itself is started again for the next case."""
-        life = self._life
-        main = life.main if life else None
-        if life is None or main is None or life.may_exit:
+        """How a plugin ended by itself; it is started again for the next case."""
+        if not self.sessions.open:
             return None
-        if main.alive() or main.status() is None or main.ended_by_us:
+        session = self.sessions.current
+        main = session.main
+        if main is None or session.may_exit or main.status() is None or main.ended_by_us:
             return None
-        why = main.fate()
-        self.end_life()
-        return Loss(why, revived=True)
+        fate = main.fate()
+        self.sessions.end()
+        return Loss(fate, revived=True)
 
     def close(self) -> None:
-        """See Target."""
-        self.end_life()
+        """Ends plugin and kubelet."""
+        self.sessions.close()
         self._stack.close()
-        shutil.rmtree(self._home, ignore_errors=True)
-
-
-def _nodes_here() -> list[int]:
-    folder = Path("/sys/devices/system/node")
-    return [int(path.name[4:]) for path in folder.glob("node[0-9]*")] or [0]

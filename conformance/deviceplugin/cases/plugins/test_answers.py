@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from conformance.deviceplugin.plugin import Plugin
 from conformance.deviceplugin.plugins.answers import repeated, singles
 from conformance.deviceplugin.plugins.needs import (
     GIVES_ANNOTATIONS,
@@ -17,6 +16,7 @@ from conformance.deviceplugin.plugins.needs import (
     GIVES_MOUNTS,
     ONE_DEVICE,
 )
+from conformance.deviceplugin.plugins.plugin import PluginUnderTest
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from refimpl.cdi import AnnotationError, BadName, Cache, QualifiedName
@@ -34,7 +34,7 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @case("DP-PLG-039", f"{ANSWER}.devices", needs=[GIVES_DEVICES])
-def test_device_files_have_absolute_paths_and_permissions(plugin: Plugin) -> None:
+def test_device_files_have_absolute_paths_and_permissions(plugin: PluginUnderTest) -> None:
     """They go into the runtime's configuration as they are, and the container does not start, or
     its device cannot be opened."""
     wrong = [said for id, given in singles(plugin) for said in _device_faults(id, given)]
@@ -57,7 +57,7 @@ def _device_faults(id: str, given: pb.ContainerAllocateResponse) -> Iterator[str
 
 
 @case("DP-PLG-040", f"{ANSWER}.devices and mounts", needs=[ONE_DEVICE])
-def test_paths_of_the_host_exist(plugin: Plugin) -> None:
+def test_paths_of_the_host_exist(plugin: PluginUnderTest) -> None:
     """What is missing is found out by the runtime, and the pod hangs in ContainerCreating."""
     missing = [
         f"{id}: {path}"
@@ -78,21 +78,21 @@ def _host_paths(given: pb.ContainerAllocateResponse) -> Iterator[str]:
     yield from (mount.host_path for mount in given.mounts)
 
 
-def _on_host(plugin: Plugin, path: str) -> bool:
+def _on_host(plugin: PluginUnderTest, path: str) -> bool:
     """Also below the folder that a plugin sees at the real kubelet's path."""
     seen = Path(path)
     if os.path.lexists(seen):
         return True
     return seen.is_relative_to(illusion.REAL) and os.path.lexists(
-        plugin.layout.root / seen.relative_to(illusion.REAL)
+        plugin.session.layout.root / seen.relative_to(illusion.REAL)
     )
 
 
 @case("DP-PLG-041", f"{ANSWER}.mounts", needs=[GIVES_MOUNTS])
-def test_mounts_have_absolute_paths_each_at_a_place_of_its_own(plugin: Plugin) -> None:
+def test_mounts_have_absolute_paths_each_at_a_place_of_its_own(plugin: PluginUnderTest) -> None:
     """Of two mounts at one place kubelet takes one, and a path with .. leaves the folder that it
     seems to lie in. Asked for up to eight devices alone and all at once."""
-    together = plugin.allocate(plugin.ids()[:8]).container_responses
+    together = plugin.calls.allocate(plugin.ids()[:8]).container_responses
     answers = [*singles(plugin), *(("all of them", each) for each in together)]
     wrong = [said for id, given in answers for said in _mount_faults(id, given)]
     expect(
@@ -113,7 +113,7 @@ def _mount_faults(id: str, given: pb.ContainerAllocateResponse) -> Iterator[str]
 
 
 @case("DP-PLG-042", f"{ANSWER}.envs", needs=[GIVES_ENVS])
-def test_variables_can_be_set_in_every_process(plugin: Plugin) -> None:
+def test_variables_can_be_set_in_every_process(plugin: PluginUnderTest) -> None:
     """A shell in the container cannot read a name with a dash or a dot, and a NUL ends the value:
     the runtime refuses the container."""
     wrong = [
@@ -131,7 +131,7 @@ def test_variables_can_be_set_in_every_process(plugin: Plugin) -> None:
 
 
 @case("DP-PLG-043", f"{ANSWER}.annotations", needs=[GIVES_ANNOTATIONS])
-def test_annotations_have_qualified_keys(plugin: Plugin) -> None:
+def test_annotations_have_qualified_keys(plugin: PluginUnderTest) -> None:
     """Runtimes look devices up that cdi.k8s.io annotations name, and one name that is none spoils
     the container."""
     wrong = [said for id, given in singles(plugin) for said in _annotation_faults(id, given)]
@@ -153,14 +153,14 @@ def _annotation_faults(id: str, given: pb.ContainerAllocateResponse) -> Iterator
 
 
 @case("DP-PLG-044", f"{ANSWER}.cdi_devices", needs=[GIVES_CDI])
-def test_cdi_devices_are_defined_when_the_answer_comes(plugin: Plugin) -> None:
+def test_cdi_devices_are_defined_when_the_answer_comes(plugin: PluginUnderTest) -> None:
     """The runtime looks them up at once and fails on a name that no CDI file has yet; it does not
     try again."""
     wrong: list[str] = []
     for id, given in singles(plugin):
         names = [each.name for each in given.cdi_devices]
         wrong += [f"{id}: {said}" for said in _cdi_faults(plugin, names)]
-    where = ", ".join(map(str, plugin.cdi_dirs))
+    where = ", ".join(map(str, plugin.sessions.cdi_dirs))
     expect(
         not wrong,
         "cdi_devices are qualified, different, and defined by a CDI file",
@@ -169,9 +169,9 @@ def test_cdi_devices_are_defined_when_the_answer_comes(plugin: Plugin) -> None:
     )
 
 
-def _cdi_faults(plugin: Plugin, names: list[str]) -> Iterator[str]:
+def _cdi_faults(plugin: PluginUnderTest, names: list[str]) -> Iterator[str]:
     yield from (f"{name} twice" for name in repeated(names))
-    with Cache(plugin.cdi_dirs, watched=False) as cache:
+    with Cache(plugin.sessions.cdi_dirs, watched=False) as cache:
         defined = cache.registry
     for name in names:
         try:
@@ -184,7 +184,7 @@ def _cdi_faults(plugin: Plugin, names: list[str]) -> Iterator[str]:
 
 
 @case("DP-PLG-045", f"{ANSWER}.cdi_devices", needs=[GIVES_CDI])
-def test_a_cdi_device_is_named_in_one_way(plugin: Plugin) -> None:
+def test_a_cdi_device_is_named_in_one_way(plugin: PluginUnderTest) -> None:
     """Named in an annotation as well, it is injected by a runtime that reads both, perhaps twice;
     the annotation is for kubelets that do not know the field."""
     both: list[str] = []
@@ -201,11 +201,11 @@ def test_a_cdi_device_is_named_in_one_way(plugin: Plugin) -> None:
 
 
 @case("DP-PLG-046", "Kubernetes 1.37 kubelet, checkpoint", needs=[ONE_DEVICE])
-def test_an_answer_is_not_large(plugin: Plugin) -> None:
+def test_an_answer_is_not_large(plugin: PluginUnderTest) -> None:
     """Kubelet keeps it in its checkpoint for as long as the pod lives, and writes all of it anew
     with every list and every pod."""
     ids = plugin.ids()
-    size = plugin.allocate(ids).ByteSize()
+    size = plugin.calls.allocate(ids).ByteSize()
     expect(
         size < CHECKPOINTED,
         f"the answer for all {len(ids)} devices is smaller than 1 MiB",

@@ -9,10 +9,9 @@ from typing import cast
 
 import grpc
 
-from conformance.deviceplugin.plugin import Plugin
-from conformance.deviceplugin.plugins.capabilities import registry_sockets
 from conformance.deviceplugin.plugins.needs import FOUND
 from conformance.deviceplugin.plugins.neighbours import Made, made, neighbours
+from conformance.deviceplugin.plugins.plugin import PluginUnderTest
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from refimpl.registration.api import registration_pb2 as pb
@@ -25,14 +24,16 @@ GET_INFO_S, NOTIFY_S, ENDS_S = 1.0, 5.0, 30.0
 
 
 @case("REG-015", "plugin registration v1, NotifyRegistrationStatus", needs=[FOUND])
-def test_a_plugin_that_was_refused_does_not_go_on_as_if_it_were_registered(plugin: Plugin) -> None:
+def test_a_plugin_that_was_refused_does_not_go_on_as_if_it_were_registered(
+    plugin: PluginUnderTest,
+) -> None:
     """Kubelet will not use it, and only a new socket makes it look again: to end, or to begin anew,
     is all that helps."""
     plugin.link()
     socket = _registration_socket(plugin)
     before = made(socket)
     refusal = pb.RegistrationStatus(plugin_registered=False, error="refimpl does not want it")
-    plugin.spoilt = True
+    plugin.spoil()
     plugin.may_exit()
     with contextlib.suppress(Refused):  # it may stop in the middle of this very call
         _stub(plugin, socket).NotifyRegistrationStatus(refusal, timeout=NOTIFY_S)
@@ -48,16 +49,16 @@ def test_a_plugin_that_was_refused_does_not_go_on_as_if_it_were_registered(plugi
     )
 
 
-def _anew(plugin: Plugin, before: Made) -> bool:
-    return any(made(Endpoint.parse(path)) != before for path in registry_sockets(plugin))
+def _anew(plugin: PluginUnderTest, before: Made) -> bool:
+    return any(made(Endpoint.parse(path)) != before for path in plugin.registry_sockets())
 
 
 @case("REG-029", "plugin registration v1, sockets")
-def test_sockets_of_others_are_left_alone(plugin: Plugin) -> None:
+def test_sockets_of_others_are_left_alone(plugin: PluginUnderTest) -> None:
     """The directories belong to all plugins of the node. Started, killed, started again over what
     it had left behind, and ended, it removes nothing but its own."""
     plugin.cleared()
-    plugin.start_kubelet()
+    plugin.kubelet.start()
     with neighbours(plugin) as others:
         plugin.start_again()
         old = plugin.link()
@@ -78,7 +79,7 @@ def _check_there(others: list[Path], when: str) -> None:
 
 
 @case("REG-030", "plugin registration v1, GetInfo", needs=[FOUND])
-def test_a_plugin_introduces_itself_in_the_same_way_each_time(plugin: Plugin) -> None:
+def test_a_plugin_introduces_itself_in_the_same_way_each_time(plugin: PluginUnderTest) -> None:
     """Kubelet asks again after every attempt that failed, and several kubelet restarts may ask at
     once."""
     plugin.link()
@@ -94,13 +95,13 @@ def test_a_plugin_introduces_itself_in_the_same_way_each_time(plugin: Plugin) ->
     expect(not others, f"and {ASKERS} times at once", wanted=first, got=others)
 
 
-def _stub(plugin: Plugin, socket: Endpoint) -> stubs.RegistrationStub:
-    return stubs.RegistrationStub(cast("grpc.Channel", plugin.channel_to(socket)))
+def _stub(plugin: PluginUnderTest, socket: Endpoint) -> stubs.RegistrationStub:
+    return stubs.RegistrationStub(cast("grpc.Channel", plugin.calls.channel_to(socket)))
 
 
-def _registration_socket(plugin: Plugin) -> Endpoint:
+def _registration_socket(plugin: PluginUnderTest) -> Endpoint:
     """That of the judged resource."""
-    found = [Endpoint.parse(path) for path in registry_sockets(plugin)]
+    found = [Endpoint.parse(path) for path in plugin.registry_sockets()]
     named = {
         _stub(plugin, each).GetInfo(pb.InfoRequest(), timeout=GET_INFO_S).name: each
         for each in found

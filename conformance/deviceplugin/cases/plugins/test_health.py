@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from conformance.deviceplugin.plugin import Plugin
 from conformance.deviceplugin.plugins.needs import (
     BREAKABLE,
     MEASURABLE,
@@ -12,6 +11,8 @@ from conformance.deviceplugin.plugins.needs import (
     SOURCE,
     UNPLUGGABLE,
 )
+from conformance.deviceplugin.plugins.plugin import PluginUnderTest
+from conformance.deviceplugin.plugins.rest import at_rest
 from conformance.engine.case import case
 from conformance.engine.verdict import expect, should
 
@@ -25,12 +26,12 @@ SPARE = 20
 
 
 @case("DP-PLG-020", "device plugin v1beta1, ListAndWatch", needs=[BREAKABLE])
-def test_the_loss_of_a_device_is_told_in_a_whole_list(plugin: Plugin) -> None:
+def test_the_loss_of_a_device_is_told_in_a_whole_list(plugin: PluginUnderTest) -> None:
     """A pod that gets a dead device fails where it runs; a short list takes devices away that are
     well."""
-    watch = plugin.watch()
+    watch = plugin.calls.watch()
     before, lost = watch.newest, plugin.ids()[0]
-    with plugin.broken(lost):
+    with plugin.hooks.broken(lost):
         plugin.until(
             lambda: watch.newest.get(lost) != "Healthy",
             f"within {NOTICE_S:g} s a list has the device as Unhealthy",
@@ -42,11 +43,11 @@ def test_the_loss_of_a_device_is_told_in_a_whole_list(plugin: Plugin) -> None:
 
 
 @case("DP-PLG-021", "device plugin v1beta1, ListAndWatch", needs=[BREAKABLE, MENDABLE])
-def test_the_recovery_of_a_device_is_told(plugin: Plugin) -> None:
+def test_the_recovery_of_a_device_is_told(plugin: PluginUnderTest) -> None:
     """Else it is lost to the node until somebody restarts the plugin."""
-    watch = plugin.watch()
+    watch = plugin.calls.watch()
     lost = plugin.ids()[0]
-    with plugin.broken(lost):
+    with plugin.hooks.broken(lost):
         plugin.until(
             lambda: watch.newest.get(lost) != "Healthy", "the loss of the device is told", NOTICE_S
         )
@@ -59,39 +60,39 @@ def test_the_recovery_of_a_device_is_told(plugin: Plugin) -> None:
 
 
 @case("DP-PLG-022", "device plugin v1beta1, ListAndWatch", needs=[UNPLUGGABLE])
-def test_a_device_that_is_gone_is_not_healthy_any_more(plugin: Plugin) -> None:
+def test_a_device_that_is_gone_is_not_healthy_any_more(plugin: PluginUnderTest) -> None:
     """It may be listed as Unhealthy, which kubelet bears better, or not at all."""
-    watch = plugin.watch()
+    watch = plugin.calls.watch()
     gone = plugin.ids()[0]
-    plugin.spoilt = True
-    plugin.hook("remove_device", gone)
+    plugin.spoil()
+    plugin.hooks.run("remove_device", gone)
     plugin.until(
         lambda: watch.newest.get(gone) in (None, "Unhealthy"),
         "a list without the device, or with it as Unhealthy",
         NOTICE_S,
     )
-    plugin.hook_if_any("add_device", gone)
+    plugin.hooks.run_if_any("add_device", gone)
 
 
 @case("DP-PLG-023", "robustness: a device is added", needs=[PLUGGABLE])
-def test_a_device_that_is_new_is_listed(plugin: Plugin) -> None:
+def test_a_device_that_is_new_is_listed(plugin: PluginUnderTest) -> None:
     """Without a restart of the plugin, which would cost the others a moment."""
-    watch = plugin.watch()
+    watch = plugin.calls.watch()
     before = set(watch.newest)
-    plugin.spoilt = True
-    plugin.hook("add_device", NEW)
+    plugin.spoil()
+    plugin.hooks.run("add_device", NEW)
     plugin.until(lambda: set(watch.newest) - before, "a list with the new device in it", RECOVER_S)
-    plugin.hook_if_any("remove_device", NEW)
+    plugin.hooks.run_if_any("remove_device", NEW)
 
 
 @case("DP-PLG-025", "robustness: ListAndWatch is cancelled", needs=[MEASURABLE])
-def test_cancelled_streams_leave_nothing_behind(plugin: Plugin) -> None:
+def test_cancelled_streams_leave_nothing_behind(plugin: PluginUnderTest) -> None:
     """Each restart of kubelet leaves one: handlers that never end fill the plugin up."""
-    plugin.watch().cancel()
-    before = plugin.at_rest()
+    plugin.calls.watch().cancel()
+    before = at_rest(plugin)
     for _ in range(CYCLES):
-        plugin.glance()
-    plugin.watch()
+        plugin.calls.glance()
+    plugin.calls.watch()
 
     def growth() -> list[str]:
         now = plugin.process.measures()
@@ -108,13 +109,13 @@ def test_cancelled_streams_leave_nothing_behind(plugin: Plugin) -> None:
 
 
 @case("DP-PLG-026", "robustness: several streams", needs=[BREAKABLE])
-def test_every_open_stream_is_told_of_a_change(plugin: Plugin) -> None:
+def test_every_open_stream_is_told_of_a_change(plugin: PluginUnderTest) -> None:
     """The stream of a kubelet that is gone may be open still; where one of them takes the news,
     the other never hears it."""
     plugin.link()
-    watches = [plugin.watch(), plugin.watch()]
+    watches = [plugin.calls.watch(), plugin.calls.watch()]
     lost = plugin.ids()[0]
-    with plugin.broken(lost):
+    with plugin.hooks.broken(lost):
         for watch in watches:
             plugin.until(
                 lambda watch=watch: watch.newest.get(lost) != "Healthy",  # type: ignore[misc]
@@ -127,11 +128,11 @@ def test_every_open_stream_is_told_of_a_change(plugin: Plugin) -> None:
 
 
 @case("DP-PLG-027", "Kubernetes 1.37 kubelet, ListAndWatch", needs=[PUSHES])
-def test_a_plugin_whose_stream_is_dropped_registers_again(plugin: Plugin) -> None:
+def test_a_plugin_whose_stream_is_dropped_registers_again(plugin: PluginUnderTest) -> None:
     """Kubelet has forgotten it then, though its socket is there and kubelet.sock is the same."""
     first = plugin.link()
     plugin.may_exit()
-    plugin.drop()
+    plugin.kubelet.drop()
     plugin.until(
         lambda: (
             [each for each in plugin.living() if each is not first] or not plugin.process.alive()
@@ -142,11 +143,11 @@ def test_a_plugin_whose_stream_is_dropped_registers_again(plugin: Plugin) -> Non
 
 
 @case("DP-PLG-028", "robustness: no list can be had", needs=[SOURCE])
-def test_a_plugin_that_cannot_list_says_so(plugin: Plugin) -> None:
+def test_a_plugin_that_cannot_list_says_so(plugin: PluginUnderTest) -> None:
     """Where only the stream ends, the devices are gone for kubelet and nobody brings them back."""
     first = plugin.link()
-    plugin.spoilt = True
-    plugin.hook("break_source")
+    plugin.spoil()
+    plugin.hooks.run("break_source")
 
     def told() -> str:
         if first.ended:
@@ -155,7 +156,7 @@ def test_a_plugin_that_cannot_list_says_so(plugin: Plugin) -> None:
         return "devices are Unhealthy" if ill else ""
 
     said = plugin.soon(told, NOTICE_S)
-    plugin.hook_if_any("mend_source")
+    plugin.hooks.run_if_any("mend_source")
     if first.ended:
         plugin.link(after=first, what="a plugin whose stream ended registers again")
     should(

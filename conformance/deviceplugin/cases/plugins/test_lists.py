@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from conformance.deviceplugin.plugin import Plugin
 from conformance.deviceplugin.plugins.needs import EMPTY
+from conformance.deviceplugin.plugins.plugin import PluginUnderTest
 from conformance.deviceplugin.plugins.watch import listed
 from conformance.engine.case import case
 from conformance.engine.verdict import expect, should
@@ -15,9 +15,9 @@ MUCH = 1024 * 1024
 
 
 @case("DP-PLG-013", "device plugin v1beta1, ListAndWatch")
-def test_the_first_list_comes_at_once_and_is_complete(plugin: Plugin) -> None:
+def test_the_first_list_comes_at_once_and_is_complete(plugin: PluginUnderTest) -> None:
     """Until then the node has nothing, and what is missing in it cannot be given to pods."""
-    watch = plugin.watch()
+    watch = plugin.calls.watch()
     expect(watch.lists, "a list comes within 5 s", wanted="a list", got=watch.ended)
     first = listed(watch.lists[0])
     plugin.stays(
@@ -30,12 +30,12 @@ def test_the_first_list_comes_at_once_and_is_complete(plugin: Plugin) -> None:
 
 
 @case("DP-PLG-014", "device plugin v1beta1, ListAndWatch")
-def test_the_stream_stays_open_while_nothing_changes(plugin: Plugin) -> None:
+def test_the_stream_stays_open_while_nothing_changes(plugin: PluginUnderTest) -> None:
     """Kubelet takes its end for the plugin's end, and does not open it again.
 
     The row watches for a minute; a second or two find a handler that returns.
     """
-    watch = plugin.watch()
+    watch = plugin.calls.watch()
     first = listed(watch.lists[0])
     plugin.stays(lambda: not watch.ended, "ListAndWatch does not end")
     other = next((each for each in map(listed, watch.lists) if each != first), None)
@@ -43,9 +43,9 @@ def test_the_stream_stays_open_while_nothing_changes(plugin: Plugin) -> None:
 
 
 @case("DP-PLG-015", "device plugin v1beta1, Device.ID")
-def test_ids_are_unique_short_and_plain(plugin: Plugin) -> None:
+def test_ids_are_unique_short_and_plain(plugin: PluginUnderTest) -> None:
     """They are keys: in kubelet's tables, in environment variables, in annotations."""
-    ids = [device.ID for device in plugin.watch().lists[0].devices]
+    ids = [device.ID for device in plugin.calls.watch().lists[0].devices]
     twice = sorted({id for id in ids if ids.count(id) > 1}) if len(set(ids)) < len(ids) else []
     expect(not twice, "an id is of one device", wanted="each once", got=f"several times: {twice}")
     long = [id for id in ids if not 0 < len(id) <= ID_LENGTH]
@@ -61,19 +61,19 @@ def test_ids_are_unique_short_and_plain(plugin: Plugin) -> None:
 
 
 @case("DP-PLG-016", "device plugin v1beta1, Device.health")
-def test_health_is_one_of_two_words(plugin: Plugin) -> None:
+def test_health_is_one_of_two_words(plugin: PluginUnderTest) -> None:
     """Kubelet compares the text: `healthy` is a device that nobody gets."""
-    devices = plugin.watch().lists[0].devices
+    devices = plugin.calls.watch().lists[0].devices
     odd = [f"{each.ID}: {each.health!r}" for each in devices if each.health not in HEALTH]
     expect(not odd, "health is Healthy or Unhealthy", wanted=" or ".join(HEALTH), got=odd[:3])
 
 
 @case("DP-PLG-017", "device plugin v1beta1, TopologyInfo")
-def test_topology_names_numa_nodes_that_there_are(plugin: Plugin) -> None:
+def test_topology_names_numa_nodes_that_there_are(plugin: PluginUnderTest) -> None:
     """The topology manager drops other nodes, and then a pod that wants alignment is refused."""
-    there = plugin.numa_nodes
+    there = plugin.sessions.setup.numa_nodes
     odd = []
-    for device in plugin.watch().lists[0].devices:
+    for device in plugin.calls.watch().lists[0].devices:
         nodes = [node.ID for node in device.topology.nodes]
         if device.HasField("topology") and not (nodes and set(nodes) <= there):
             odd.append(f"{device.ID}: {nodes}")
@@ -86,15 +86,15 @@ def test_topology_names_numa_nodes_that_there_are(plugin: Plugin) -> None:
 
 
 @case("DP-PLG-018", "Kubernetes 1.37 kubelet, ListAndWatch")
-def test_a_list_fits_into_a_message(plugin: Plugin) -> None:
+def test_a_list_fits_into_a_message(plugin: PluginUnderTest) -> None:
     """gRPC takes 4 MiB: of a longer list kubelet gets nothing, and the devices are gone."""
-    size = plugin.watch().lists[0].ByteSize()
+    size = plugin.calls.watch().lists[0].ByteSize()
     expect(size < RECEIVE_BYTES, "a list has less than 4 MiB", wanted=RECEIVE_BYTES, got=size)
     should(size <= MUCH, "a list has no more than 1 MiB", wanted=MUCH, got=size)
 
 
 @case("DP-PLG-019", "device plugin v1beta1, Device.ID")
-def test_ids_outlive_the_plugin(plugin: Plugin) -> None:
+def test_ids_outlive_the_plugin(plugin: PluginUnderTest) -> None:
     """Kubelet keeps ids of running pods over a restart of the plugin: under other ids the same
     hardware would be given to a second pod."""
     before, first = plugin.ids(healthy=False), plugin.link()
@@ -106,14 +106,14 @@ def test_ids_outlive_the_plugin(plugin: Plugin) -> None:
 
 
 @case("DP-PLG-024", "robustness: no devices", needs=[EMPTY])
-def test_a_plugin_without_devices_runs_on(plugin: Plugin) -> None:
+def test_a_plugin_without_devices_runs_on(plugin: PluginUnderTest) -> None:
     """A DaemonSet puts it on every node: on those without the hardware it must not crash in a
     loop. Registered with an empty list or not registered, both will do."""
     plugin.cleared()
-    plugin.start_kubelet()
+    plugin.kubelet.start()
     plugin.start_again(empty=True)
     plugin.stays(plugin.process.alive, "without devices the plugin runs")
-    if plugin.life.arrivals:
+    if plugin.session.arrivals:
         plugin.link(what="a plugin that registers without devices sends an empty list")
         ids = plugin.ids(healthy=False)
         expect(not ids, "the list of no devices is empty", wanted="no devices", got=ids)

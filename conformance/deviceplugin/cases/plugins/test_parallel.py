@@ -11,7 +11,6 @@ from threading import Event
 
 import attrs
 
-from conformance.deviceplugin.plugin import REGISTER_S, Plugin
 from conformance.deviceplugin.plugins.answers import Parts, kept, lacking, own, parts
 from conformance.deviceplugin.plugins.needs import (
     BREAKABLE,
@@ -20,6 +19,7 @@ from conformance.deviceplugin.plugins.needs import (
     TWO_DEVICES,
     UNPLUGGABLE,
 )
+from conformance.deviceplugin.plugins.plugin import REGISTER_S, PluginUnderTest
 from conformance.deviceplugin.plugins.refusals import survives
 from conformance.deviceplugin.plugins.watch import Watch, listed
 from conformance.engine.case import case
@@ -36,7 +36,7 @@ left open."""
 
 
 @case("DP-PLG-047", ALLOCATE, needs=[TWO_DEVICES])
-def test_parallel_calls_do_not_get_each_others_devices(plugin: Plugin) -> None:
+def test_parallel_calls_do_not_get_each_others_devices(plugin: PluginUnderTest) -> None:
     """Kubelet admits one pod after the other, but starts containers side by side, and another
     client may not wait either. Sixteen callers, or as many as there are devices, each with an id of
     its own and four times."""
@@ -53,11 +53,11 @@ def test_parallel_calls_do_not_get_each_others_devices(plugin: Plugin) -> None:
     )
 
 
-def _crossed(plugin: Plugin, id: str, alone: dict[str, Parts]) -> list[str]:
+def _crossed(plugin: PluginUnderTest, id: str, alone: dict[str, Parts]) -> list[str]:
     """What is wrong with the answers to one of the callers."""
     wrong = []
     for _ in range(ROUNDS):
-        for answer in plugin.allocate([id]).container_responses:
+        for answer in plugin.calls.allocate([id]).container_responses:
             given = parts(answer)
             others = [each for each in alone if each != id and own(each, alone) & given]
             wrong += [f"{id!r} got what {other!r} has" for other in others]
@@ -66,30 +66,30 @@ def _crossed(plugin: Plugin, id: str, alone: dict[str, Parts]) -> list[str]:
 
 
 @case("DP-PLG-048", ALLOCATE, needs=[ONE_DEVICE])
-def test_open_streams_do_not_keep_allocate_waiting(plugin: Plugin) -> None:
+def test_open_streams_do_not_keep_allocate_waiting(plugin: PluginUnderTest) -> None:
     """A stream of ListAndWatch stays open for good, one of a kubelet that has died perhaps as well:
     where each of them takes one of four threads, the plugin is soon silent."""
     for _ in range(4):
-        plugin.watch()
-    answer = plugin.allocate(plugin.ids()[:1])
+        plugin.calls.watch()
+    answer = plugin.calls.allocate(plugin.ids()[:1])
     got = len(answer.container_responses)
     expect(got == 1, "Allocate is answered while five streams are open", wanted=1, got=got)
 
 
 @case("DP-PLG-049", ALLOCATE, needs=[TWO_DEVICES, BREAKABLE, MENDABLE])
-def test_a_storm_of_health_changes_disturbs_nobody(plugin: Plugin) -> None:
+def test_a_storm_of_health_changes_disturbs_nobody(plugin: PluginUnderTest) -> None:
     """A loose cable makes one device come and go a hundred times a second: the others are to be
     had all the same, and in the end all streams say the same."""
     ids = plugin.ids()
     quiet, stormy = ids[0], ids[-1]
-    watches = [plugin.watch() for _ in range(2)]
+    watches = [plugin.calls.watch() for _ in range(2)]
     with ThreadPoolExecutor(1) as weather:
         storm = weather.submit(_storm, plugin, stormy)
         while not storm.done():
-            plugin.allocate([quiet])
+            plugin.calls.allocate([quiet])
         storm.result()
     # Once more, slowly: then everybody has read all that the storm has left.
-    with plugin.broken(stormy):
+    with plugin.hooks.broken(stormy):
         _until_all_list(plugin, watches, stormy, healthy=False)
     _until_all_list(plugin, watches, stormy, healthy=True)
     expect(plugin.ids() == ids, "kubelet has them all again", wanted=ids, got=plugin.ids())
@@ -105,13 +105,15 @@ def test_a_storm_of_health_changes_disturbs_nobody(plugin: Plugin) -> None:
     expect(not wrong, "no list leaves the other devices out", wanted="all of them", got=wrong)
 
 
-def _storm(plugin: Plugin, id: str) -> None:
+def _storm(plugin: PluginUnderTest, id: str) -> None:
     for _ in range(FLIPS):
-        plugin.hook("break_device", id)
-        plugin.hook("mend_device", id)
+        plugin.hooks.run("break_device", id)
+        plugin.hooks.run("mend_device", id)
 
 
-def _until_all_list(plugin: Plugin, watches: list[Watch], id: str, *, healthy: bool) -> None:
+def _until_all_list(
+    plugin: PluginUnderTest, watches: list[Watch], id: str, *, healthy: bool
+) -> None:
     def so() -> bool:
         told = [*(watch.newest.get(id) == HEALTHY for watch in watches), id in plugin.ids()]
         return set(told) == {healthy}
@@ -120,15 +122,15 @@ def _until_all_list(plugin: Plugin, watches: list[Watch], id: str, *, healthy: b
 
 
 @case("DP-PLG-050", ALLOCATE, needs=[ONE_DEVICE])
-def test_a_caller_that_leaves_does_no_harm(plugin: Plugin) -> None:
+def test_a_caller_that_leaves_does_no_harm(plugin: PluginUnderTest) -> None:
     """Kubelet is restarted in the middle of a call. What the call had locked must be free again.
     Twenty calls that are given up after 1 ms, as it is chance how far one gets."""
     ids = plugin.ids()
     for _ in range(HURRIED):
         with contextlib.suppress(Refused):
-            plugin.stub.Allocate(_request(ids), timeout=0.001)
+            plugin.calls.stub.Allocate(_request(ids), timeout=0.001)
     survives(plugin, "calls of Allocate that were given up")
-    got = len(plugin.allocate(ids[:1]).container_responses)
+    got = len(plugin.calls.allocate(ids[:1]).container_responses)
     expect(got == 1, "Allocate is answered after others were given up", wanted=1, got=got)
 
 
@@ -157,12 +159,12 @@ class Asker:
 
 
 @case("DP-PLG-084", "Kubernetes 1.37 kubelet, Allocate", needs=[ONE_DEVICE, UNPLUGGABLE])
-def test_a_device_stays_listed_until_its_allocate_is_answered(plugin: Plugin) -> None:
+def test_a_device_stays_listed_until_its_allocate_is_answered(plugin: PluginUnderTest) -> None:
     """Kubelet 1.37 looks the device up when the answer comes, and dies where a list without it came
     first: the whole node is without kubelet for a moment. To say Unhealthy is safe, and so is to
     fail the call."""
     id = plugin.ids()[-1]
-    asker = Asker(lambda: plugin.allocate([id]))
+    asker = Asker(lambda: plugin.calls.allocate([id]))
     with ThreadPoolExecutor(1) as threads, _pulled_out(plugin, id) as pull_out:
         asking = threads.submit(asker.run)
         try:
@@ -186,25 +188,27 @@ def test_a_device_stays_listed_until_its_allocate_is_answered(plugin: Plugin) ->
 
 
 @contextlib.contextmanager
-def _pulled_out(plugin: Plugin, id: str) -> Iterator[Callable[[], None]]:
+def _pulled_out(plugin: PluginUnderTest, id: str) -> Iterator[Callable[[], None]]:
     """Gives what pulls the device out; in the end it is plugged in again where that can be."""
     pulled: list[str] = []
 
     def pull_out() -> None:
         pulled.append(id)
-        plugin.hook("remove_device", id)
+        plugin.hooks.run("remove_device", id)
 
-    plugin.spoilt = True
+    plugin.spoil()
     try:
         yield pull_out
     finally:
-        for each in pulled if plugin.target.hooked("add_device") else ():
-            plugin.hook("add_device", each)
+        for each in pulled if plugin.hooks.has("add_device") else ():
+            plugin.hooks.run("add_device", each)
 
 
-def _dropped(plugin: Plugin, id: str) -> float:
+def _dropped(plugin: PluginUnderTest, id: str) -> float:
     """When kubelet had a list without the device; never, where it is said to be unhealthy."""
-    plugin.kubelet.wait(lambda: id not in plugin.ids(), plugin.target.patience(REGISTER_S))
+    plugin.session.kubelet.wait(
+        lambda: id not in plugin.ids(), plugin.sessions.patience(REGISTER_S)
+    )
     came, known = time.monotonic(), plugin.devices()
     healthy = id in known and known[id].healthy
     rule = f"kubelet hears that {id} is gone"

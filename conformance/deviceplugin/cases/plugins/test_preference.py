@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from functools import partial
 
-from conformance.deviceplugin.plugin import Plugin
 from conformance.deviceplugin.plugins.capabilities import unhealthy
 from conformance.deviceplugin.plugins.needs import (
     NO_PREFERENCE,
@@ -14,6 +13,7 @@ from conformance.deviceplugin.plugins.needs import (
     TWO_DEVICES,
     UNHEALTHY,
 )
+from conformance.deviceplugin.plugins.plugin import PluginUnderTest
 from conformance.deviceplugin.plugins.refusals import answered, refused, survives
 from conformance.engine.case import case
 from conformance.engine.verdict import Doubtful, expect, expect_status, should
@@ -26,7 +26,9 @@ QUICK_S, SLOW_S = 1.0, 10.0
 
 
 @case("DP-PLG-051", PREFERRED, needs=[PREFERS, ONE_DEVICE])
-def test_as_many_of_the_offered_devices_are_preferred_as_are_asked_for(plugin: Plugin) -> None:
+def test_as_many_of_the_offered_devices_are_preferred_as_are_asked_for(
+    plugin: PluginUnderTest,
+) -> None:
     """Kubelet drops what it did not offer, cuts what is too much and fills what is too little with
     any device: the preference is lost without a word."""
     ids = plugin.ids()[:8]
@@ -39,7 +41,7 @@ def test_as_many_of_the_offered_devices_are_preferred_as_are_asked_for(plugin: P
 
 
 @case("DP-PLG-052", PREFERRED, needs=[PREFERS, ONE_DEVICE])
-def test_all_are_preferred_when_all_are_needed(plugin: Plugin) -> None:
+def test_all_are_preferred_when_all_are_needed(plugin: PluginUnderTest) -> None:
     """Kubelet asks also where there is no choice."""
     ids = plugin.ids()[:8]
     chosen = _preferred(plugin, ids, len(ids))
@@ -47,7 +49,7 @@ def test_all_are_preferred_when_all_are_needed(plugin: Plugin) -> None:
 
 
 @case("DP-PLG-053", PREFERRED, needs=[PREFERS, ONE_DEVICE])
-def test_what_must_be_included_is_all_where_that_is_enough(plugin: Plugin) -> None:
+def test_what_must_be_included_is_all_where_that_is_enough(plugin: PluginUnderTest) -> None:
     """The devices that an init container of the pod had go on to the next one."""
     ids = plugin.ids()[:8]
     for must in (ids[:1], ids[-2:], ids):
@@ -61,7 +63,7 @@ def test_what_must_be_included_is_all_where_that_is_enough(plugin: Plugin) -> No
 
 
 @case("DP-PLG-054", PREFERRED, needs=[PREFERS, TWO_DEVICES, UNHEALTHY])
-def test_a_device_that_fails_does_not_spoil_the_preference(plugin: Plugin) -> None:
+def test_a_device_that_fails_does_not_spoil_the_preference(plugin: PluginUnderTest) -> None:
     """An error of this call fails the pod: a plugin that cannot bear the sight of one dead device
     has every pod of the node refused."""
     with unhealthy(plugin) as id:
@@ -71,7 +73,7 @@ def test_a_device_that_fails_does_not_spoil_the_preference(plugin: Plugin) -> No
 
 
 @case("DP-PLG-055", PREFERRED, needs=[PREFERS, ONE_DEVICE])
-def test_what_cannot_be_preferred_is_an_error(plugin: Plugin) -> None:
+def test_what_cannot_be_preferred_is_an_error(plugin: PluginUnderTest) -> None:
     """Kubelet does not ask so; whoever does has made a mistake, and an answer would hide it."""
     ids = plugin.ids()[:8]
     for what, available, must, size in (
@@ -84,7 +86,7 @@ def test_what_cannot_be_preferred_is_an_error(plugin: Plugin) -> None:
 
 
 @case("DP-PLG-056", PREFERRED, needs=[PREFERS, ONE_DEVICE])
-def test_no_number_of_devices_kills_the_plugin(plugin: Plugin) -> None:
+def test_no_number_of_devices_kills_the_plugin(plugin: PluginUnderTest) -> None:
     """Whatever the answer is: a slice of negative length is a crash in many a language."""
     ids = plugin.ids()[:8]
     for size in (0, -1, -(2**31)):
@@ -95,7 +97,7 @@ def test_no_number_of_devices_kills_the_plugin(plugin: Plugin) -> None:
 
 
 @case("DP-PLG-057", PREFERRED, needs=[PREFERS, ONE_DEVICE])
-def test_the_order_of_the_ids_does_not_matter(plugin: Plugin) -> None:
+def test_the_order_of_the_ids_does_not_matter(plugin: PluginUnderTest) -> None:
     """Kubelet's sets have no order, so each call brings another one. The same devices for the same
     question make the placement of a pod comprehensible."""
     ids = plugin.ids()[:8]
@@ -115,24 +117,24 @@ def test_the_order_of_the_ids_does_not_matter(plugin: Plugin) -> None:
 
 
 @case("DP-PLG-058", PREFERRED, needs=[PREFERS, ONE_DEVICE])
-def test_a_preference_is_found_quickly(plugin: Plugin) -> None:
+def test_a_preference_is_found_quickly(plugin: PluginUnderTest) -> None:
     """No pod of the node is admitted in the meantime: 10 s are too long, one should do. Half of
     eight and of 64 devices, or of as many as there are."""
     ids = plugin.ids()
     for count in dict.fromkeys((min(8, len(ids)), min(64, len(ids)))):
         request = _request(ids[:count], max(1, count // 2))
         try:
-            plugin.stub.GetPreferredAllocation(request, timeout=QUICK_S)
+            plugin.calls.stub.GetPreferredAllocation(request, timeout=QUICK_S)
         except Refused as refused:
             if refused.code != Code.DEADLINE_EXCEEDED:
                 raise
-            plugin.stub.GetPreferredAllocation(request, timeout=SLOW_S)
+            plugin.calls.stub.GetPreferredAllocation(request, timeout=SLOW_S)
             rule = f"GetPreferredAllocation of {count} devices is answered within {QUICK_S:g} s"
             raise Doubtful(rule, "an answer", f"none; it took up to {SLOW_S:g} s") from None
 
 
 @case("DP-PLG-059", PREFERRED, needs=[NO_PREFERENCE, ONE_DEVICE])
-def test_who_does_not_offer_a_preference_has_none(plugin: Plugin) -> None:
+def test_who_does_not_offer_a_preference_has_none(plugin: PluginUnderTest) -> None:
     """UNIMPLEMENTED or nothing: then nobody can take a default for a preference."""
     ids = plugin.ids()[:8]
     answer = expect_status(
@@ -155,7 +157,7 @@ def _check(
 
 
 def _preferred(
-    plugin: Plugin, available: Sequence[str], size: int, must: Sequence[str] = ()
+    plugin: PluginUnderTest, available: Sequence[str], size: int, must: Sequence[str] = ()
 ) -> list[str]:
     """The ids of the one answer."""
     answers = _ask(plugin, available, size, must).container_responses
@@ -164,9 +166,9 @@ def _preferred(
 
 
 def _ask(
-    plugin: Plugin, available: Sequence[str], size: int, must: Sequence[str] = ()
+    plugin: PluginUnderTest, available: Sequence[str], size: int, must: Sequence[str] = ()
 ) -> pb.PreferredAllocationResponse:
-    return plugin.stub.GetPreferredAllocation(_request(available, size, must), timeout=SLOW_S)
+    return plugin.calls.stub.GetPreferredAllocation(_request(available, size, must), timeout=SLOW_S)
 
 
 def _request(

@@ -6,10 +6,10 @@ import re
 import signal
 import stat
 
-from conformance.deviceplugin.plugin import Plugin
 from conformance.deviceplugin.plugins.answers import Parts, kept
 from conformance.deviceplugin.plugins.needs import DEEP_FOLDER, MEASURABLE, ONE_DEVICE
 from conformance.deviceplugin.plugins.neighbours import neighbours, own_sockets
+from conformance.deviceplugin.plugins.plugin import PluginUnderTest
 from conformance.deviceplugin.plugins.process import PluginProcess
 from conformance.deviceplugin.plugins.watch import Watch
 from conformance.engine.case import case
@@ -28,7 +28,7 @@ _COMPLAINT = re.compile("too long|invalid|fail|error|cannot|could not|unable|exc
 
 
 @case("DP-PLG-071", "Kubernetes pods: end of a container")
-def test_a_plugin_ends_when_told_and_takes_its_own_socket_along(plugin: Plugin) -> None:
+def test_a_plugin_ends_when_told_and_takes_its_own_socket_along(plugin: PluginUnderTest) -> None:
     """A pod that does not end on SIGTERM holds up each rollout and each shutdown of the node. A
     socket that stays looks like a plugin, and that of another plugin is not its to remove."""
     plugin.fresh()
@@ -48,7 +48,9 @@ def test_a_plugin_ends_when_told_and_takes_its_own_socket_along(plugin: Plugin) 
 
 
 @case("DP-PLG-072", "device plugin v1beta1, Register")
-def test_a_plugin_that_was_killed_registers_when_it_is_started_again(plugin: Plugin) -> None:
+def test_a_plugin_that_was_killed_registers_when_it_is_started_again(
+    plugin: PluginUnderTest,
+) -> None:
     """Out of memory, it leaves its socket behind. The next process must not stumble over it."""
     old = plugin.link()
     plugin.kill()
@@ -56,13 +58,13 @@ def test_a_plugin_that_was_killed_registers_when_it_is_started_again(plugin: Plu
     plugin.stays(lambda: not plugin.process.alive(), "the killed plugin is dead")
     plugin.start_again()
     new = plugin.link(after=old, what="the plugin registers after it was killed and started again")
-    problem = plugin.problem_at(lambda: Endpoint.parse(new.connection.socket), 5.0)
+    problem = plugin.calls.problem_at(lambda: Endpoint.parse(new.connection.socket), 5.0)
     rule = "it serves at the socket that it has registered"
     expect(not problem, rule, wanted="an answer", got=problem)
 
 
 @case("DP-PLG-075", "device plugin v1beta1, socket")
-def test_not_everybody_may_write_to_the_socket(plugin: Plugin) -> None:
+def test_not_everybody_may_write_to_the_socket(plugin: PluginUnderTest) -> None:
     """Whoever may write to it may ask for any device. The directory is kubelet's and keeps most
     away, where it has not been opened up for a plugin."""
     plugin.link()
@@ -75,7 +77,7 @@ def test_not_everybody_may_write_to_the_socket(plugin: Plugin) -> None:
 
 
 @case("DP-PLG-080", "robustness: months of work", needs=[MEASURABLE, ONE_DEVICE], heavy=True)
-def test_work_leaves_nothing_behind_in_the_process(plugin: Plugin) -> None:
+def test_work_leaves_nothing_behind_in_the_process(plugin: PluginUnderTest) -> None:
     """It runs as long as the node. A thousand calls of Allocate and a hundred kubelets that come
     and go, after a tenth of it to warm up: where each leaves something, it shows."""
     _work(plugin, ALLOCATES // 10, RECONNECTS // 10)
@@ -89,10 +91,10 @@ def test_work_leaves_nothing_behind_in_the_process(plugin: Plugin) -> None:
     )
 
 
-def _work(plugin: Plugin, allocates: int, reconnects: int) -> None:
+def _work(plugin: PluginUnderTest, allocates: int, reconnects: int) -> None:
     ids = plugin.ids()
     for number in range(allocates):
-        plugin.allocate([ids[number % len(ids)]])
+        plugin.calls.allocate([ids[number % len(ids)]])
     for _ in range(reconnects):
         with Channel(plugin.socket) as channel:
             watch = Watch(channel)
@@ -100,7 +102,7 @@ def _work(plugin: Plugin, allocates: int, reconnects: int) -> None:
             watch.cancel()
 
 
-def _measured(plugin: Plugin) -> Measures:
+def _measured(plugin: PluginUnderTest) -> Measures:
     found = plugin.process.measures()
     if found is None:
         raise Broken("the plugin runs", "a process", plugin.process.fate())
@@ -114,14 +116,14 @@ def _grown(before: Measures, now: Measures) -> bool:
 
 
 @case("DP-PLG-081", "unix sockets: sun_path", needs=[DEEP_FOLDER])
-def test_a_socket_with_too_long_a_path_is_told_about(plugin: Plugin) -> None:
+def test_a_socket_with_too_long_a_path_is_told_about(plugin: PluginUnderTest) -> None:
     """With a long resource name or folder no socket can be made, which looks like a plugin that has
     nothing to do. It has to end with an error, to say so, or to choose a shorter name."""
     plugin.cleared(root_length=PATH_LENGTH - len(f"/device-plugins/{KUBELET_SOCKET}"))
-    plugin.start_kubelet()
+    plugin.kubelet.start()
     process = plugin.start_again()
     plugin.until(
-        lambda: _told(process) or any(link.lists for link in plugin.life.links),
+        lambda: _told(process) or any(link.lists for link in plugin.session.links),
         f"a socket whose path would be longer than {PATH_LENGTH} bytes is an error, or not made",
     )
 
@@ -132,7 +134,7 @@ def _told(process: PluginProcess) -> bool:
 
 
 @case("DP-PLG-086", "device plugin v1beta1, Device.ID", needs=[ONE_DEVICE])
-def test_an_id_means_the_same_device_after_a_restart(plugin: Plugin) -> None:
+def test_an_id_means_the_same_device_after_a_restart(plugin: PluginUnderTest) -> None:
     """Kubelet keeps what was answered for an id, and goes on to think of the device by it: where
     it is another one tomorrow, two pods share one device and nobody has the other."""
     old, ids = plugin.link(), plugin.ids()[:4]
@@ -151,5 +153,5 @@ def test_an_id_means_the_same_device_after_a_restart(plugin: Plugin) -> None:
     )
 
 
-def _meaning(plugin: Plugin, id: str) -> Parts:
+def _meaning(plugin: PluginUnderTest, id: str) -> Parts:
     return frozenset(part for part in kept(plugin, id) if part[0] != "annotation")

@@ -9,8 +9,8 @@ from typing import TypeVar
 import grpc
 from google.protobuf.message import Message
 
-from conformance.deviceplugin.plugin import Plugin
 from conformance.deviceplugin.plugins.needs import ONE_DEVICE
+from conformance.deviceplugin.plugins.plugin import PluginUnderTest
 from conformance.deviceplugin.plugins.refusals import survives
 from conformance.engine.case import case
 from conformance.engine.verdict import expect, expect_status, should, timeout
@@ -29,7 +29,7 @@ _LIST_SERVICES = b"\x3a\x00"  # ServerReflectionRequest.list_services
 
 
 @case("DP-PLG-076", "Kubernetes 1.37 kubelet, dial")
-def test_the_authority_of_kubelet_is_accepted(plugin: Plugin) -> None:
+def test_the_authority_of_kubelet_is_accepted(plugin: PluginUnderTest) -> None:
     """Kubelet calls itself localhost. Releases of before sent the path of the socket, which strict
     HTTP/2 servers refuse: worth knowing where old nodes are still in use."""
     path = plugin.socket.path
@@ -46,7 +46,7 @@ def test_the_authority_of_kubelet_is_accepted(plugin: Plugin) -> None:
     )
 
 
-def _called_as(plugin: Plugin, authority: str) -> str:
+def _called_as(plugin: PluginUnderTest, authority: str) -> str:
     """What became of a call, empty if it was answered."""
     options = [("grpc.default_authority", authority), ("grpc.use_local_subchannel_pool", 1)]
     with grpc.insecure_channel(plugin.socket.target, options=options) as channel:
@@ -59,27 +59,30 @@ def _called_as(plugin: Plugin, authority: str) -> str:
 
 
 @case("DP-PLG-077", "device plugin v1beta1 (proto3: unknown fields)", needs=[ONE_DEVICE])
-def test_fields_that_a_plugin_does_not_know_change_nothing(plugin: Plugin) -> None:
+def test_fields_that_a_plugin_does_not_know_change_nothing(plugin: PluginUnderTest) -> None:
     """A newer kubelet fills in what a later version of the API has."""
     id = plugin.ids()[0]
     container = _extended(pb.ContainerAllocateRequest(devices_ids=[id]))
     asked = pb.AllocateRequest(container_requests=[container])
-    answers = plugin.stub.Allocate(_extended(asked), timeout=10.0).container_responses
+    answers = plugin.calls.stub.Allocate(_extended(asked), timeout=10.0).container_responses
     expect(
         len(answers) == 1,
         "Allocate with unknown fields is answered as without them",
         wanted="one answer",
         got=answers,
     )
-    plain, extended = plugin.options(), plugin.stub.GetDevicePluginOptions(_extended(pb.Empty()))
+    plain, extended = (
+        plugin.calls.options(),
+        plugin.calls.stub.GetDevicePluginOptions(_extended(pb.Empty())),
+    )
     expect(plain == extended, "options are the same as without them", wanted=plain, got=extended)
     if plain.get_preferred_allocation_available:
         wish = pb.ContainerPreferredAllocationRequest(available_deviceIDs=[id], allocation_size=1)
         request = pb.PreferredAllocationRequest(container_requests=[_extended(wish)])
-        plugin.stub.GetPreferredAllocation(_extended(request), timeout=10.0)
+        plugin.calls.stub.GetPreferredAllocation(_extended(request), timeout=10.0)
     if plain.pre_start_required:
         started = pb.PreStartContainerRequest(devices_ids=[id])
-        plugin.stub.PreStartContainer(_extended(started), timeout=30.0)
+        plugin.calls.stub.PreStartContainer(_extended(started), timeout=30.0)
 
 
 def _extended(message: M) -> M:
@@ -87,11 +90,11 @@ def _extended(message: M) -> M:
 
 
 @case("DP-PLG-078", "gRPC health checking and reflection")
-def test_health_and_reflection_are_served_or_not_there(plugin: Plugin) -> None:
+def test_health_and_reflection_are_served_or_not_there(plugin: PluginUnderTest) -> None:
     """Both are a plugin's own choice. What is there has to work: probes restart a plugin that says
     it is not serving."""
     health = expect_status(
-        lambda: plugin.channel.unary_unary(_HEALTH)(b""),
+        lambda: plugin.calls.channel.unary_unary(_HEALTH)(b""),
         {Code.OK, Code.UNIMPLEMENTED},
         "grpc.health.v1 is served or UNIMPLEMENTED",
     )
@@ -102,17 +105,17 @@ def test_health_and_reflection_are_served_or_not_there(plugin: Plugin) -> None:
         got=health,
     )
     expect_status(
-        lambda: list(plugin.channel.stream_stream(_REFLECTION)(iter([_LIST_SERVICES]))),
+        lambda: list(plugin.calls.channel.stream_stream(_REFLECTION)(iter([_LIST_SERVICES]))),
         {Code.OK, Code.UNIMPLEMENTED},
         "grpc.reflection.v1 is served or UNIMPLEMENTED",
     )
 
 
 @case("DP-PLG-079", "device plugin v1beta1 (gRPC: unknown methods)")
-def test_an_unknown_method_is_unimplemented(plugin: Plugin) -> None:
+def test_an_unknown_method_is_unimplemented(plugin: PluginUnderTest) -> None:
     """A newer kubelet tries what a later version brings, and does without where it is told so."""
     for service in ("v1beta1.DevicePlugin", "v2.DevicePlugin"):
-        call = plugin.channel.unary_unary(f"/{service}/NoSuchMethod")
+        call = plugin.calls.channel.unary_unary(f"/{service}/NoSuchMethod")
         expect_status(
             partial(call, b""),
             {Code.UNIMPLEMENTED},

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
-from conformance.deviceplugin.plugin import REGISTER_S, Plugin
 from conformance.deviceplugin.plugins.needs import PUSHES
+from conformance.deviceplugin.plugins.plugin import REGISTER_S, PluginUnderTest
 from conformance.engine.case import case
 from conformance.engine.verdict import Broken, expect, should
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
@@ -26,20 +26,20 @@ TOGETHER = 8
 
 
 @case("DP-PLG-001", "device plugin v1beta1, Register", needs=[PUSHES])
-def test_a_plugin_registers_with_a_kubelet_that_is_there(plugin: Plugin) -> None:
+def test_a_plugin_registers_with_a_kubelet_that_is_there(plugin: PluginUnderTest) -> None:
     """The node has none of its devices before that, and pods that want them wait."""
     plugin.arrival(deadline_s=REGISTER_S)
 
 
 @case("DP-PLG-002", "device plugin v1beta1, RegisterRequest.version", needs=[PUSHES])
-def test_the_version_is_v1beta1(plugin: Plugin) -> None:
+def test_the_version_is_v1beta1(plugin: PluginUnderTest) -> None:
     """Kubelet compares the texts, and refuses whatever else is sent."""
     version = plugin.arrival().request.version
     expect(version == "v1beta1", "version is v1beta1", wanted="v1beta1", got=repr(version))
 
 
 @case("DP-PLG-003", "device plugin v1beta1, RegisterRequest.resource_name", needs=[PUSHES])
-def test_the_resource_has_the_name_of_an_extended_resource(plugin: Plugin) -> None:
+def test_the_resource_has_the_name_of_an_extended_resource(plugin: PluginUnderTest) -> None:
     """Another name is refused, or could not be written into a pod."""
     name = plugin.arrival().request.resource_name
     try:
@@ -50,7 +50,7 @@ def test_the_resource_has_the_name_of_an_extended_resource(plugin: Plugin) -> No
 
 
 @case("DP-PLG-004", "device plugin v1beta1, RegisterRequest.endpoint", needs=[PUSHES])
-def test_the_endpoint_is_the_name_of_a_socket_in_the_directory(plugin: Plugin) -> None:
+def test_the_endpoint_is_the_name_of_a_socket_in_the_directory(plugin: PluginUnderTest) -> None:
     """Kubelet puts its own directory in front of it: a path ends up elsewhere."""
     plugin.arrival()
     name = plugin.arrivals()[-1].request.endpoint
@@ -63,12 +63,12 @@ def test_the_endpoint_is_the_name_of_a_socket_in_the_directory(plugin: Plugin) -
 
 
 @case("DP-PLG-005", "Kubernetes 1.37 kubelet, Register", needs=[PUSHES])
-def test_a_plugin_serves_before_its_register_is_answered(plugin: Plugin) -> None:
+def test_a_plugin_serves_before_its_register_is_answered(plugin: PluginUnderTest) -> None:
     """Kubelet dials back inside Register: who serves afterwards, or has one thread for both, waits
     for kubelet while kubelet waits for him."""
     found: list[str] = []
     with plugin.at_arrival(
-        lambda arrival: found.append(plugin.problem_at(lambda: arrival.socket, ANSWER_S))
+        lambda arrival: found.append(plugin.calls.problem_at(lambda: arrival.socket, ANSWER_S))
     ):
         plugin.fresh()
         plugin.until(lambda: found, "the plugin calls Register")
@@ -81,10 +81,10 @@ def test_a_plugin_serves_before_its_register_is_answered(plugin: Plugin) -> None
 
 
 @case("DP-PLG-006", "device plugin v1beta1, RegisterRequest.options", needs=[PUSHES])
-def test_register_and_the_plugin_itself_say_the_same_options(plugin: Plugin) -> None:
+def test_register_and_the_plugin_itself_say_the_same_options(plugin: PluginUnderTest) -> None:
     """Kubelets up to 1.24 believe the one, later ones the other."""
     plugin.link()
-    sent, asked = plugin.arrivals()[-1].request.options, plugin.options()
+    sent, asked = plugin.arrivals()[-1].request.options, plugin.calls.options()
     should(
         sent == asked,
         "RegisterRequest.options are those of GetDevicePluginOptions",
@@ -94,10 +94,10 @@ def test_register_and_the_plugin_itself_say_the_same_options(plugin: Plugin) -> 
 
 
 @case("DP-PLG-007", "device plugin v1beta1, GetDevicePluginOptions")
-def test_the_options_are_the_same_each_time(plugin: Plugin) -> None:
+def test_the_options_are_the_same_each_time(plugin: PluginUnderTest) -> None:
     """Kubelet asks at every registration, and several kubelets' worth of calls may be under way."""
-    first, second = plugin.options(), plugin.options()
-    stub = plugin.stub
+    first, second = plugin.calls.options(), plugin.calls.options()
+    stub = plugin.calls.stub
     with ThreadPoolExecutor(TOGETHER) as pool:
         asked = [pool.submit(stub.GetDevicePluginOptions, pb.Empty()) for _ in range(TOGETHER)]
         answers = [second, *(each.result() for each in asked)]
@@ -106,7 +106,7 @@ def test_the_options_are_the_same_each_time(plugin: Plugin) -> None:
 
 
 @case("DP-PLG-008", "robustness: no kubelet yet", needs=[PUSHES])
-def test_a_plugin_waits_for_a_kubelet_that_is_not_there_yet(plugin: Plugin) -> None:
+def test_a_plugin_waits_for_a_kubelet_that_is_not_there_yet(plugin: PluginUnderTest) -> None:
     """Nodes start their pods and their kubelet in any order, and kubelet takes its time.
 
     The row lets a minute pass before kubelet comes; a second or two show the same.
@@ -115,15 +115,15 @@ def test_a_plugin_waits_for_a_kubelet_that_is_not_there_yet(plugin: Plugin) -> N
     plugin.may_exit()
     plugin.start_again()
     plugin.stays(plugin.process.alive, "without a kubelet the plugin waits")
-    plugin.start_kubelet()
+    plugin.kubelet.start()
     plugin.arrival(deadline_s=REGISTER_S)
 
 
 @case("DP-PLG-009", "device plugin v1beta1, Register refused", needs=[PUSHES])
-def test_a_refused_plugin_pauses_before_it_tries_again_or_exits(plugin: Plugin) -> None:
+def test_a_refused_plugin_pauses_before_it_tries_again_or_exits(plugin: PluginUnderTest) -> None:
     """A tight loop takes a core from every node until somebody notices; one that gives up in
     silence looks healthy and has no devices."""
-    with plugin.refusing("version v1beta1 is not supported"):
+    with plugin.kubelet.refusing("version v1beta1 is not supported"):
         plugin.fresh()
         plugin.may_exit()
         plugin.arrival()
@@ -140,12 +140,12 @@ def test_a_refused_plugin_pauses_before_it_tries_again_or_exits(plugin: Plugin) 
 
 
 @case("DP-PLG-010", "robustness: Register is not answered", needs=[PUSHES])
-def test_a_plugin_whose_register_hangs_answers_all_the_same(plugin: Plugin) -> None:
+def test_a_plugin_whose_register_hangs_answers_all_the_same(plugin: PluginUnderTest) -> None:
     """Kubelet answers Register after its own calls; a plugin that only waits is deadlocked."""
-    with plugin.hanging():
+    with plugin.kubelet.hanging():
         plugin.fresh()
         first = plugin.arrival()
-        problem = plugin.problem_at(lambda: plugin.arrivals()[-1].socket, ANSWER_S)
+        problem = plugin.calls.problem_at(lambda: plugin.arrivals()[-1].socket, ANSWER_S)
         expect(
             not problem or len(plugin.arrivals()) > first.number,
             "while Register hangs, the plugin answers or tries again",
@@ -156,9 +156,9 @@ def test_a_plugin_whose_register_hangs_answers_all_the_same(plugin: Plugin) -> N
 
 
 @case("DP-PLG-011", "robustness: kubelet ends during Register", needs=[PUSHES])
-def test_a_plugin_registers_again_when_the_connection_breaks(plugin: Plugin) -> None:
+def test_a_plugin_registers_again_when_the_connection_breaks(plugin: PluginUnderTest) -> None:
     """Kubelet may end at any moment; nobody else knows that the call was lost."""
-    with plugin.hanging_up(times=1):
+    with plugin.kubelet.hanging_up(times=1):
         plugin.fresh()
         plugin.arrival()
         plugin.arrival(2, RETRY_S)
@@ -166,10 +166,10 @@ def test_a_plugin_registers_again_when_the_connection_breaks(plugin: Plugin) -> 
 
 
 @case("DP-PLG-012", "Kubernetes up to 1.24, DEPRECATION", needs=[PUSHES])
-def test_the_file_of_old_kubelets_does_no_harm(plugin: Plugin) -> None:
+def test_the_file_of_old_kubelets_does_no_harm(plugin: PluginUnderTest) -> None:
     """Plugins made from the sample do not call Register where it lies; nobody may crash on it."""
     plugin.cleared()
-    plugin.deprecate()
-    plugin.start_kubelet()
+    plugin.kubelet.deprecate()
+    plugin.kubelet.start()
     plugin.start_again()
     plugin.stays(plugin.process.alive, "with a DEPRECATION file the plugin runs")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 
-from conformance.deviceplugin.plugin import REGISTER_S, Plugin
 from conformance.deviceplugin.plugins.needs import PUSHES
+from conformance.deviceplugin.plugins.plugin import REGISTER_S, PluginUnderTest
+from conformance.deviceplugin.plugins.rest import at_rest
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from refimpl.deviceplugin.devicemanager.links import PluginLink
@@ -18,38 +19,38 @@ SPARE = RESTARTS - 1
 
 
 @case("DP-PLG-063", "Kubernetes 1.37 kubelet, start", needs=[PUSHES])
-def test_a_plugin_comes_back_to_a_restarted_kubelet(plugin: Plugin) -> None:
+def test_a_plugin_comes_back_to_a_restarted_kubelet(plugin: PluginUnderTest) -> None:
     """Kubelet removes all sockets when it starts, and waits for plugins to register."""
     _comes_back(plugin, "A")
 
 
 @case("DP-PLG-064", "Kubernetes 1.37 kubelet, start", needs=[PUSHES])
-def test_a_plugin_comes_back_when_kubelet_takes_its_time(plugin: Plugin) -> None:
+def test_a_plugin_comes_back_when_kubelet_takes_its_time(plugin: PluginUnderTest) -> None:
     """Upgrades keep it away for minutes. The row has two of them between the end of the sockets
     and the start; a second or two show who gives up."""
     _comes_back(plugin, "B", gap_s=plugin.quiet_s)
 
 
 @case("DP-PLG-065", "robustness: only kubelet.sock is new", needs=[PUSHES])
-def test_a_new_kubelet_socket_is_enough_to_register_again(plugin: Plugin) -> None:
+def test_a_new_kubelet_socket_is_enough_to_register_again(plugin: PluginUnderTest) -> None:
     """Where sockets outlive kubelet, the plugin's own tells nothing."""
     _comes_back(plugin, "C")
 
 
 @case("DP-PLG-066", "device plugin v1beta1, the plugin's socket", needs=[PUSHES])
-def test_a_plugin_whose_socket_is_removed_registers_again(plugin: Plugin) -> None:
+def test_a_plugin_whose_socket_is_removed_registers_again(plugin: PluginUnderTest) -> None:
     """That is the sign that kubelet gives to plugins."""
     _comes_back(plugin, "D")
 
 
 @case("DP-PLG-067", "robustness: kubelet restarts in a row", needs=[PUSHES])
-def test_after_many_restarts_there_is_one_registration(plugin: Plugin) -> None:
+def test_after_many_restarts_there_is_one_registration(plugin: PluginUnderTest) -> None:
     """A kubelet that crashes in a loop must not leave a server behind each time. The row has five
     restarts in 10 s; here the next comes as soon as the plugin is back."""
     last = plugin.link()
-    before = plugin.at_rest()
+    before = at_rest(plugin)
     for _ in range(RESTARTS):
-        plugin.restart_kubelet("A", gap_s=plugin.quiet_s / 10)
+        plugin.kubelet.restart("A", gap_s=plugin.quiet_s / 10)
         last = plugin.soon(functools.partial(plugin.later, last), BETWEEN_S) or last
     plugin.link(what="after the last restart the plugin is registered", deadline_s=REGISTER_S)
     plugin.stays(lambda: len(plugin.living()) == 1, "there is one registration")
@@ -64,25 +65,25 @@ def test_after_many_restarts_there_is_one_registration(plugin: Plugin) -> None:
 
 
 @case("DP-PLG-068", "robustness: kubelet does not accept yet", needs=[PUSHES])
-def test_a_plugin_waits_for_a_kubelet_that_does_not_accept_yet(plugin: Plugin) -> None:
+def test_a_plugin_waits_for_a_kubelet_that_does_not_accept_yet(plugin: PluginUnderTest) -> None:
     """The socket is there some time before anybody answers at it."""
     plugin.cleared()
     plugin.may_exit()
-    plugin.start_kubelet(accepting=False)
+    plugin.kubelet.start(accepting=False)
     plugin.start_again()
     plugin.stays(plugin.process.alive, "while kubelet does not accept, the plugin waits", times=2.5)
-    plugin.thaw_kubelet()
+    plugin.kubelet.thaw()
     plugin.link(what="once kubelet accepts, the plugin is registered", deadline_s=REGISTER_S)
 
 
 @case("DP-PLG-069", "robustness: the directory is replaced", needs=[PUSHES])
-def test_a_plugin_survives_its_directory_or_exits(plugin: Plugin) -> None:
+def test_a_plugin_survives_its_directory_or_exits(plugin: PluginUnderTest) -> None:
     """A watch is bound to the directory of old: who only watches that hears nothing any more."""
     first = plugin.link()
     plugin.may_exit()
-    plugin.stop_kubelet()
-    plugin.remove_folder()
-    plugin.start_kubelet()
+    plugin.kubelet.stop()
+    plugin.kubelet.remove_folder()
+    plugin.kubelet.start()
     plugin.until(
         lambda: (
             [each for each in plugin.living() if each is not first] or not plugin.process.alive()
@@ -93,11 +94,11 @@ def test_a_plugin_survives_its_directory_or_exits(plugin: Plugin) -> None:
 
 
 @case("DP-PLG-070", "robustness: other files in the directory", needs=[PUSHES])
-def test_other_files_are_none_of_its_business(plugin: Plugin) -> None:
+def test_other_files_are_none_of_its_business(plugin: PluginUnderTest) -> None:
     """Others keep things there, too; a thousand files come and go."""
     link = plugin.link()
     calls = len(plugin.arrivals())
-    plugin.spoilt = True
+    plugin.spoil()
     for number in range(FILES):
         path = plugin.folder / f"other-{number}"
         path.touch()
@@ -107,13 +108,15 @@ def test_other_files_are_none_of_its_business(plugin: Plugin) -> None:
         lambda: not link.ended and len(plugin.arrivals()) == calls,
         "among other files the plugin stays registered as it is",
     )
-    plugin.options()
+    plugin.calls.options()
 
 
-def _comes_back(plugin: Plugin, mode: RestartMode, gap_s: float | None = None) -> PluginLink:
+def _comes_back(
+    plugin: PluginUnderTest, mode: RestartMode, gap_s: float | None = None
+) -> PluginLink:
     """Restarts kubelet in that way; the registration that follows."""
     first = plugin.link()
-    plugin.restart_kubelet(mode, gap_s=gap_s)
+    plugin.kubelet.restart(mode, gap_s=gap_s)
     rule = f"within {REGISTER_S:g} s the plugin is registered again, and its list has come"
     found = plugin.link(after=first, what=rule, deadline_s=REGISTER_S)
     name, there = plugin.socket.path.rpartition("/")[2], plugin.sockets()

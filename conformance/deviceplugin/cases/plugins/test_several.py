@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from conformance.deviceplugin.plugin import Plugin
 from conformance.deviceplugin.plugins.answers import kept
 from conformance.deviceplugin.plugins.needs import ONE_DEVICE, SEVERAL_ENDPOINTS, SEVERAL_RESOURCES
+from conformance.deviceplugin.plugins.plugin import PluginUnderTest
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from refimpl.deviceplugin.devicemanager.links import PluginLink
@@ -17,14 +17,14 @@ SURGE = "Kubernetes 1.37 kubelet, several endpoints of a resource"
 
 
 @case("DP-PLG-073", SURGE, needs=[ONE_DEVICE])
-def test_two_instances_serve_side_by_side(plugin: Plugin) -> None:
+def test_two_instances_serve_side_by_side(plugin: PluginUnderTest) -> None:
     """An update that starts the new pod before it ends the old one leaves no gap, if each has a
     socket of its own: of two at one name kubelet refuses the second and loses the first."""
     first, ids = plugin.link(), plugin.ids()[:4]
     here, there = Endpoint.parse(first.connection.socket), _second(plugin)
     expect(there != here, "a second instance has a socket of its own", wanted="another", got=there)
     plugin.link(after=first, what="the second instance is registered and its first list has come")
-    problem = plugin.problem_at(lambda: here, 5.0)
+    problem = plugin.calls.problem_at(lambda: here, 5.0)
     expect(not problem, "the first instance goes on serving", wanted="an answer", got=problem)
     wrong = [
         f"{id}: {sorted(old ^ new)}"
@@ -35,7 +35,7 @@ def test_two_instances_serve_side_by_side(plugin: Plugin) -> None:
 
 
 @case("DP-PLG-074", SURGE, needs=[SEVERAL_ENDPOINTS])
-def test_an_instance_that_ends_leaves_the_socket_of_the_next_alone(plugin: Plugin) -> None:
+def test_an_instance_that_ends_leaves_the_socket_of_the_next_alone(plugin: PluginUnderTest) -> None:
     """The end of the old pod takes the new one's socket away, and the node has no devices after
     every update."""
     first = plugin.link()
@@ -43,13 +43,13 @@ def test_an_instance_that_ends_leaves_the_socket_of_the_next_alone(plugin: Plugi
     if second.path != Endpoint.parse(first.connection.socket).path:
         plugin.link(after=first, what="the second instance is registered and its list has come")
     plugin.terminate()
-    problem = plugin.problem_at(lambda: second, 5.0)
+    problem = plugin.calls.problem_at(lambda: second, 5.0)
     rule = "the second instance serves after the end of the first"
     expect(not problem, rule, wanted=f"an answer at {second.path}", got=problem)
     plugin.stays(lambda: Path(second.path).is_socket(), "the second instance keeps its socket")
 
 
-def _second(plugin: Plugin) -> Endpoint:
+def _second(plugin: PluginUnderTest) -> Endpoint:
     """Starts a second instance, and says where it serves, whether kubelet takes it or not."""
     # Names of sockets often have the second of the start in them, which is never the same.
     plugin.stays(plugin.process.alive, "the first instance runs")
@@ -67,7 +67,7 @@ def _second(plugin: Plugin) -> Endpoint:
 
 
 @case("DP-PLG-082", "device plugin v1beta1, Register", needs=[SEVERAL_RESOURCES])
-def test_resources_of_one_process_fail_each_for_itself(plugin: Plugin) -> None:
+def test_resources_of_one_process_fail_each_for_itself(plugin: PluginUnderTest) -> None:
     """One resource that kubelet does not take, say for its name, must not cost the node the others.
     Each is registered, and then the one that came first is refused."""
     plugin.link()
@@ -77,8 +77,8 @@ def test_resources_of_one_process_fail_each_for_itself(plugin: Plugin) -> None:
         plugin.until(partial(_serving, plugin, name), f"a list of {name} comes")
     refused, others = names[0], names[1:]
     plugin.cleared()
-    plugin.start_kubelet()
-    with plugin.refusing("refused for a while", resource=refused):
+    plugin.kubelet.start()
+    with plugin.kubelet.refusing("refused for a while", resource=refused):
         plugin.start_again()
         for name in others:
             plugin.until(
@@ -96,9 +96,9 @@ def test_resources_of_one_process_fail_each_for_itself(plugin: Plugin) -> None:
     )
 
 
-def _serving(plugin: Plugin, resource: str) -> list[PluginLink]:
+def _serving(plugin: PluginUnderTest, resource: str) -> list[PluginLink]:
     return [
         link
-        for link in plugin.kubelet.links
+        for link in plugin.session.kubelet.links
         if link.connection.resource == resource and link.lists and not link.ended
     ]

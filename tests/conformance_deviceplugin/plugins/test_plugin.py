@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from conformance.deviceplugin.bench import PluginTarget, open_plugin
-from conformance.deviceplugin.plugin import Plugin
+from conformance.deviceplugin.plugins.opening import open_plugin
+from conformance.deviceplugin.plugins.plugin import PluginUnderTest
+from conformance.deviceplugin.plugins.rest import at_rest
+from conformance.deviceplugin.plugins.target import PluginTarget
 from conformance.engine.scope import CaseScope
 from conformance.engine.verdict import Broken
 from refimpl.wire.journal import Journal
@@ -24,31 +26,31 @@ def target() -> Iterator[PluginTarget]:
 
 
 @pytest.fixture
-def plugin(target: PluginTarget) -> Iterator[Plugin]:
+def plugin(target: PluginTarget) -> Iterator[PluginUnderTest]:
     """As a case gets it."""
     case = CaseScope()
     yield target.plugin(case)
     case.close()
 
 
-def test_registrations_are_seen_before_and_after_they_are_answered(plugin: Plugin) -> None:
+def test_registrations_are_seen_before_and_after_they_are_answered(plugin: PluginUnderTest) -> None:
     """A Register that hangs is in no journal yet."""
-    with plugin.hanging():
+    with plugin.kubelet.hanging():
         plugin.fresh()
         arrival = plugin.arrival()
         assert plugin.registrations() == []
-        assert plugin.problem_at(lambda: arrival.socket, 1.0) == ""
+        assert plugin.calls.problem_at(lambda: arrival.socket, 1.0) == ""
     plugin.link()
     plugin.until(plugin.registrations, "the call is in the journal")
     assert [entry.code for entry in plugin.registrations()] == [Code.OK]
 
 
-def test_kubelet_refuses_hangs_up_and_is_itself_again(plugin: Plugin) -> None:
+def test_kubelet_refuses_hangs_up_and_is_itself_again(plugin: PluginUnderTest) -> None:
     """Also over the beginning of another life."""
-    with plugin.refusing("not today", times=1):
+    with plugin.kubelet.refusing("not today", times=1):
         plugin.fresh()
         plugin.arrival(2)
-    with plugin.hanging_up(times=1):
+    with plugin.kubelet.hanging_up(times=1):
         plugin.fresh()
         plugin.arrival(2)
     plugin.link()
@@ -57,7 +59,7 @@ def test_kubelet_refuses_hangs_up_and_is_itself_again(plugin: Plugin) -> None:
     assert [entry.code for entry in plugin.registrations()] == [Code.UNAVAILABLE, Code.OK]
 
 
-def test_somebody_acts_while_register_is_open(plugin: Plugin) -> None:
+def test_somebody_acts_while_register_is_open(plugin: PluginUnderTest) -> None:
     """Of lives that begin later as well."""
     seen: list[str] = []
     with plugin.at_arrival(lambda arrival: seen.append(arrival.request.version)):
@@ -66,32 +68,32 @@ def test_somebody_acts_while_register_is_open(plugin: Plugin) -> None:
     assert seen == ["v1beta1"]
 
 
-def test_a_watch_tells_of_changes_and_of_its_end(plugin: Plugin) -> None:
+def test_a_watch_tells_of_changes_and_of_its_end(plugin: PluginUnderTest) -> None:
     """Beside kubelet's own stream."""
-    watch = plugin.watch()
+    watch = plugin.calls.watch()
     lost = plugin.ids()[0]
-    with plugin.broken(lost):
+    with plugin.hooks.broken(lost):
         plugin.until(lambda: watch.newest[lost] == "Unhealthy", "told")
     plugin.until(lambda: watch.newest[lost] == "Healthy", "told")
     before = watch.ended
     watch.cancel()
     assert [before, watch.ended] == ["", "we cancelled it"]
-    assert not plugin.spoilt
+    assert not plugin.session.spoilt
 
 
-def test_connections_are_told_apart(plugin: Plugin) -> None:
+def test_connections_are_told_apart(plugin: PluginUnderTest) -> None:
     """Those of an earlier process of kubelet are history."""
     first = plugin.link()
-    plugin.restart_kubelet()
+    plugin.kubelet.restart()
     second = plugin.link(after=first)
     assert plugin.links() == [first, second]
     assert plugin.living() == [second]
     assert plugin.socket.path == second.connection.socket
-    plugin.stop_kubelet()
+    plugin.kubelet.stop()
     assert plugin.living() == []
 
 
-def test_what_does_not_come_is_told_with_what_both_sides_said(plugin: Plugin) -> None:
+def test_what_does_not_come_is_told_with_what_both_sides_said(plugin: PluginUnderTest) -> None:
     """A wanted and a got that do not say why help nobody."""
     plugin.link()
     with pytest.raises(Broken, match="the plugin: it runs: it is registered"):
@@ -101,20 +103,20 @@ def test_what_does_not_come_is_told_with_what_both_sides_said(plugin: Plugin) ->
         plugin.stays(lambda: False, "stays so")
 
 
-def test_the_folder_goes_and_a_file_of_old_kubelets_comes(plugin: Plugin) -> None:
+def test_the_folder_goes_and_a_file_of_old_kubelets_comes(plugin: PluginUnderTest) -> None:
     """Both spoil it for the next case."""
     first = plugin.link()
-    plugin.deprecate()
+    plugin.kubelet.deprecate()
     assert (plugin.folder / "DEPRECATION").exists()
-    assert plugin.spoilt
-    plugin.stop_kubelet()
-    plugin.remove_folder()
+    assert plugin.session.spoilt
+    plugin.kubelet.stop()
+    plugin.kubelet.remove_folder()
     assert plugin.sockets() == []
-    plugin.start_kubelet()
+    plugin.kubelet.start()
     plugin.link(after=first)
 
 
-def test_a_second_instance_has_a_socket_of_its_own(plugin: Plugin) -> None:
+def test_a_second_instance_has_a_socket_of_its_own(plugin: PluginUnderTest) -> None:
     """And ends with the life."""
     first = plugin.link()
     other = plugin.another()
@@ -124,19 +126,21 @@ def test_a_second_instance_has_a_socket_of_its_own(plugin: Plugin) -> None:
     assert plugin.process.alive()
 
 
-def test_calls_go_to_the_plugin_and_into_the_journal(plugin: Plugin) -> None:
+def test_calls_go_to_the_plugin_and_into_the_journal(
+    target: PluginTarget, plugin: PluginUnderTest
+) -> None:
     """Of methods that it does not have, too."""
-    answer = plugin.allocate(plugin.ids()[:2], plugin.ids()[2:3])
+    answer = plugin.calls.allocate(plugin.ids()[:2], plugin.ids()[2:3])
     assert len(answer.container_responses) == 2
     with pytest.raises(Refused) as refused:
-        plugin.channel.unary_unary("/v1beta1.DevicePlugin/Free")(b"")
+        plugin.calls.channel.unary_unary("/v1beta1.DevicePlugin/Free")(b"")
     assert refused.value.code == Code.UNIMPLEMENTED
-    assert plugin.target.calls(0)[-1].method == "/v1beta1.DevicePlugin/Free"
+    assert target.calls(0)[-1].method == "/v1beta1.DevicePlugin/Free"
 
 
-def test_what_lies_idle_is_measured(plugin: Plugin) -> None:
+def test_what_lies_idle_is_measured(plugin: PluginUnderTest) -> None:
     """For comparison with later."""
-    measures = plugin.at_rest()
+    measures = at_rest(plugin)
     assert measures is not None
     assert measures.fds > 0
     assert measures.threads > 0

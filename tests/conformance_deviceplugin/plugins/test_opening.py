@@ -1,42 +1,20 @@
-"""How a plugin under test is opened, kept for the next case, renewed, and told to be lost."""
+"""How a plugin under test is named, started, ended and told of its place."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from conformance.deviceplugin.bench import PluginTarget, open_plugin
+from conformance.deviceplugin.plugins.target import PluginTarget
 from conformance.deviceplugin.settings import DpSettings
 from conformance.engine.options import BadOption
-from conformance.engine.scope import CaseScope
-from conformance.engine.verdict import Broken
 from refimpl.deviceplugin import illusion
-from refimpl.wire.journal import Journal
-from tests.targets import resolved
 
 Open = Callable[..., PluginTarget]
 OURS = (sys.executable, "-m", "refimpl", "serve", "deviceplugin", "--dir", "{kubelet}")
-
-
-@pytest.fixture
-def opened() -> Iterator[Open]:
-    """Opens targets and closes them."""
-    targets: list[PluginTarget] = []
-
-    def make(target: str = "fake", *command: str, revision: str = "", **chosen: Any) -> Any:
-        settings = DpSettings(**chosen)
-        under_test = resolved(
-            "deviceplugin", target, *command, revision=revision, settings=settings
-        )
-        targets.append(open_plugin(under_test, Journal()))
-        return targets[-1]
-
-    yield make
-    for target in targets:
-        target.close()
 
 
 @pytest.mark.parametrize(
@@ -72,59 +50,6 @@ def test_the_name_is_that_of_the_program(opened: Open) -> None:
     target = opened("fake", "env", "A=b", "/bin/true", "{kubelet}", version="7", revision="v1.34")
     assert (target.name, target.version) == ("true", "7")
     assert str(target.revision) == "kubernetes-1.34"
-
-
-def test_cases_share_a_life_until_one_of_them_spoils_it(opened: Open) -> None:
-    """Starting anew for each of them would be most of the time."""
-    target, case = opened(), CaseScope()
-    first = target.plugin(case)
-    life = target.life
-    first.link()
-    case.close()
-    second = target.plugin(case)
-    assert target.life is life
-    second.kill()
-    case.close()
-    third = target.plugin(case)
-    assert target.life is not life
-    assert third.link().connection.resource == "example.com/gpu"
-
-
-def test_a_life_whose_connection_broke_is_not_handed_on(opened: Open) -> None:
-    """Without the case having to say so."""
-    target, case = opened("mutant:NeverMissesItsStream"), CaseScope()
-    plugin = target.plugin(case)
-    link, life = plugin.link(), target.life
-    plugin.drop()
-    plugin.until(lambda: link.ended, "the stream is over")
-    case.close()
-    target.plugin(case)
-    assert target.life is not life
-
-
-def test_a_plugin_that_ends_by_itself_is_lost_and_comes_back(opened: Open) -> None:
-    """One that the case has ended is not."""
-    target = opened("fake", sys.executable, "-c", "import sys; sys.exit('no devices')", "{kubelet}")
-    plugin = target.look()
-    with pytest.raises(Broken, match="no devices"):
-        plugin.arrival()
-    lost = target.lost()
-    assert lost is not None
-    assert lost.revived
-    assert "it ended with status 1" in lost.reason
-    assert "no devices" in lost.reason
-    assert target.lost() is None
-    target.look().may_exit()
-    assert target.lost() is None
-
-
-def test_after_a_plugin_that_never_came_the_next_wait_is_short(opened: Open) -> None:
-    """A suite of 80 cases that wait for half a minute each helps nobody."""
-    target = opened("mutant:NeverRegisters")
-    assert target.patience(30.0) > 1.0
-    with pytest.raises(Broken, match="the plugin registers a resource"):
-        _ = target.look().resource
-    assert target.patience(30.0) == 1.0
 
 
 def test_a_command_runs_with_its_placeholders_filled_in(opened: Open) -> None:
@@ -163,21 +88,53 @@ def test_a_hook_is_run_with_the_id_filled_in(opened: Open, tmp_path: Any) -> Non
     log = tmp_path / "told"
     hooks = {"break_device": ["sh", "-c", f"echo {{id}} {{kubelet}} > {log}"]}
     target = opened("fake", *OURS, "--resource", "example.com/nic=2", hooks=hooks)
-    assert target.hooked("break_device")
-    assert not target.hooked("mend_device")
     plugin = target.look()
-    with plugin.broken("nic-1"):
+    assert plugin.hooks.has("break_device")
+    assert not plugin.hooks.has("mend_device")
+    with plugin.hooks.broken("nic-1"):
         assert log.read_text() == f"nic-1 {plugin.folder.parent}\n"
-    assert plugin.spoilt
+    assert plugin.session.spoilt
 
 
-def test_a_call_can_be_repeated_from_a_shell(opened: Open) -> None:
-    """To the plugin as well as to kubelet."""
-    target = opened()
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        {"env": {"FOLDER": "{root}"}},
+        {"empty_command": ["true", "{root}"]},
+        {"hooks": {"break_device": ["true", "{root}", "{id}"]}},
+        {"cdi_dirs": ("{root}/cdi",)},
+    ],
+    ids=lambda chosen: next(iter(chosen)),
+)
+def test_an_unknown_placeholder_of_a_setting_is_told(opened: Open, chosen: dict[str, Any]) -> None:
+    """As one of the command is."""
+    with pytest.raises(BadOption, match=r"there is no placeholder \{root\}"):
+        opened("fake", "true", "{kubelet}", **chosen)
+
+
+def test_a_plugin_that_is_started_again_finds_what_it_kept(opened: Open) -> None:
+    """{dir} is its own until the session ends, and {cdi} is there to be written to."""
+    script = 'echo started >> "$0/starts"; touch "$1/vendor.json"; exec sleep 60'
+    target = opened("fake", "sh", "-c", script, "{dir}", "{cdi}", illusion="never")
     plugin = target.look()
-    mark = target.mark()
-    plugin.options()
-    call = target.calls(mark)[-1]
-    assert plugin.socket.path in target.reproduce(call)
-    registered = plugin.registrations()[0]
-    assert f"{plugin.folder}/kubelet.sock" in target.reproduce(registered)
+
+    def started(times: int) -> bool:
+        starts = target.sessions.place().own / "starts"
+        return starts.exists() and starts.read_text() == "started\n" * times
+
+    plugin.until(lambda: started(1), "it has started")
+    plugin.kill()
+    plugin.start_again()
+    plugin.until(lambda: started(2), "it has started again")
+    plugin.fresh()
+    plugin.until(lambda: started(1), "it has started in a new session")
+    (folder, *_) = target.sessions.cdi_dirs
+    plugin.until((folder / "vendor.json").exists, "it has written its CDI file")
+
+
+def test_cdi_files_are_looked_for_where_the_plugin_was_told_to_put_them(opened: Open) -> None:
+    """Besides where they lie on a node."""
+    opened_plain = opened("fake", "true", "{kubelet}").sessions.setup
+    opened_told = opened("fake", "true", "{kubelet}", env={"CDI": "{cdi}"}).sessions.setup
+    assert opened_plain.cdi_dirs == DpSettings().cdi_dirs
+    assert opened_told.cdi_dirs == ("{cdi}", *DpSettings().cdi_dirs)

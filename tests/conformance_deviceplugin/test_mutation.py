@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 import pytest
 
-from conformance.deviceplugin.bench import PluginTarget, open_plugin
 from conformance.deviceplugin.mutation import PluginMutant
+from conformance.deviceplugin.plugins.opening import open_plugin
+from conformance.deviceplugin.plugins.target import PluginTarget
 from conformance.engine import mutants
 from conformance.engine.mutants import Mutant
 from refimpl.wire.journal import Journal
@@ -42,9 +43,9 @@ def test_it_stands_before_rpcs_and_before_register(target: PluginTarget) -> None
     """And nowhere else: what it does not name works."""
     plugin = target.look()
     assert plugin.resource == "example.com/bent"
-    assert plugin.options().pre_start_required
+    assert plugin.calls.options().pre_start_required
     with pytest.raises(Refused, match="INTERNAL: bent"):
-        plugin.allocate(plugin.ids()[:1])
+        plugin.calls.allocate(plugin.ids()[:1])
 
 
 def test_when_the_target_is_closed_our_plugin_is_whole_again(target: PluginTarget) -> None:
