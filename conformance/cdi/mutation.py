@@ -19,7 +19,7 @@ Message = dict[str, Any]
 Proceed = Callable[[Message], Message]
 
 
-class Breakable(Protocol):
+class Bendable(Protocol):
     """What of our implementation a mutant reaches. lookup: finds the host's device nodes."""
 
     caches: dict[int, Cache]
@@ -36,7 +36,7 @@ class CdiMutant(Mutant):
     """
 
     choices: ClassVar[Mapping[str, bool]] = {}
-    fake: Breakable
+    fake: Bendable
 
 
 def reads(change: Callable[[Message], Message | None], *, suffix: str = "") -> Bend:

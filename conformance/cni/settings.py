@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-Kind = Literal["", "interface", "chained", "ipam"]
+PluginKind = Literal["", "interface", "chained", "ipam"]
 
 
 class CniSettings(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -26,7 +26,7 @@ class CniSettings(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
     config: str = ""
     path: str = ""
-    kind: Kind = ""
+    kind: PluginKind = ""
     ifname: str = ""
     args: str = ""
     policy: Literal["strict", "practice", "report"] = "strict"

@@ -19,7 +19,7 @@ from refimpl.documents import json
 MOST = 8
 """Documents that are looked at; in a large directory they are drawn by the seed."""
 
-_LARGEST = 64 * 1024  # bytes written anew for every slip
+_LARGEST = 64 * 1024  # bytes written anew for every mutation
 
 Change = Callable[[dict[str, Any]], object]
 _PORTMAP: dict[str, Any] = {"type": "portmap", "capabilities": {"portMappings": True}}
@@ -42,7 +42,7 @@ class LintMutation:
     make: Change
 
 
-def _slip(number: int, what: str, make: Change) -> LintMutation:
+def _mutation(number: int, what: str, make: Change) -> LintMutation:
     return LintMutation(f"CNI-CFG-{number:03}", what, make)
 
 
@@ -92,55 +92,55 @@ IN_BYTES: dict[str, Callable[[bytes], bytes]] = {
     "something after the document": lambda data: data + b"}",
 }
 IN_DOCUMENTS = (
-    _slip(2, "no name", _drop("name")),
-    _slip(2, "a name with a separator", _set(name="a/b")),
-    _slip(3, "a name of 175 bytes", _set(name="a" * 175)),
-    _slip(5, "no version", _drop("cniVersion", "cniVersions")),
-    _slip(6, "a version with a v", _at("v1.0.0")),
-    _slip(6, "a version of two numbers", _at("1.0")),
-    _slip(6, "a version that does not exist", _at("9.9.9")),
-    _slip(7, "cniVersions is no list", _set(cniVersions="1.1.0")),
-    _slip(7, "a version with a v in cniVersions", _set(cniVersions=["v1.1.0"])),
-    _slip(8, "cniVersions of old versions", _set(cniVersion="0.4.0", cniVersions=["0.4.0"])),
-    _slip(36, "a number that float64 changes", _set(number=2**53 + 1)),
-    _slip(37, "cniVersion in another letter case", _set(CniVersion="1.0.0")),
+    _mutation(2, "no name", _drop("name")),
+    _mutation(2, "a name with a separator", _set(name="a/b")),
+    _mutation(3, "a name of 175 bytes", _set(name="a" * 175)),
+    _mutation(5, "no version", _drop("cniVersion", "cniVersions")),
+    _mutation(6, "a version with a v", _at("v1.0.0")),
+    _mutation(6, "a version of two numbers", _at("1.0")),
+    _mutation(6, "a version that does not exist", _at("9.9.9")),
+    _mutation(7, "cniVersions is no list", _set(cniVersions="1.1.0")),
+    _mutation(7, "a version with a v in cniVersions", _set(cniVersions=["v1.1.0"])),
+    _mutation(8, "cniVersions of old versions", _set(cniVersion="0.4.0", cniVersions=["0.4.0"])),
+    _mutation(36, "a number that float64 changes", _set(number=2**53 + 1)),
+    _mutation(37, "cniVersion in another letter case", _set(CniVersion="1.0.0")),
 )
 IN_LISTS = (
-    _slip(9, "a flag in quotes", _set(disableCheck="true")),
-    _slip(9, "a flag that is a number", _set(disableGC=1)),
-    _slip(11, "an empty list of plugins", _set(plugins=[])),
-    _slip(11, "a plugin that is a text", lambda target: target["plugins"].append("portmap")),
-    _slip(
+    _mutation(9, "a flag in quotes", _set(disableCheck="true")),
+    _mutation(9, "a flag that is a number", _set(disableGC=1)),
+    _mutation(11, "an empty list of plugins", _set(plugins=[])),
+    _mutation(11, "a plugin that is a text", lambda target: target["plugins"].append("portmap")),
+    _mutation(
         12,
         "inlined plugins only, and none there",
         lambda target: (target.pop("plugins"), target.update(loadOnlyInlinedPlugins=True)),
     ),
-    _slip(17, "firewall in a list of 0.3.1", _at("0.3.1", _append({"type": "firewall"}))),
-    _slip(20, "portmap without its capability", _append({"type": "portmap"})),
-    _slip(29, "portmap first", lambda target: target["plugins"].insert(0, _PORTMAP)),
-    _slip(30, "two interfaces", _append({"type": "bridge"}, {"type": "macvlan"})),
-    _slip(31, "sbr with CHECK", _at("1.0.0", _unchecked)),
+    _mutation(17, "firewall in a list of 0.3.1", _at("0.3.1", _append({"type": "firewall"}))),
+    _mutation(20, "portmap without its capability", _append({"type": "portmap"})),
+    _mutation(29, "portmap first", lambda target: target["plugins"].insert(0, _PORTMAP)),
+    _mutation(30, "two interfaces", _append({"type": "bridge"}, {"type": "macvlan"})),
+    _mutation(31, "sbr with CHECK", _at("1.0.0", _unchecked)),
 )
-IN_SINGLES = (_slip(33, "a single plugin of 1.0.0", _at("1.0.0")),)
+IN_SINGLES = (_mutation(33, "a single plugin of 1.0.0", _at("1.0.0")),)
 IN_PLUGINS = (
-    _slip(10, "a flag in a plugin", _set(disableCheck=True)),
-    _slip(15, "no type", _drop("type")),
-    _slip(15, "a type with a directory", _set(type="/opt/cni/bin/bridge")),
-    _slip(18, "runtimeConfig", _set(runtimeConfig={})),
-    _slip(19, "a capability that is no boolean", _set(capabilities={"mac": "true"})),
-    _slip(19, "a capability nobody knows", _set(capabilities={"portMapping": True})),
-    _slip(22, "ipam is a text", _set(ipam="host-local")),
-    _slip(22, "no ipam type", _set(ipam={"subnet": "10.1.0.0/16"})),
-    _slip(
+    _mutation(10, "a flag in a plugin", _set(disableCheck=True)),
+    _mutation(15, "no type", _drop("type")),
+    _mutation(15, "a type with a directory", _set(type="/opt/cni/bin/bridge")),
+    _mutation(18, "runtimeConfig", _set(runtimeConfig={})),
+    _mutation(19, "a capability that is no boolean", _set(capabilities={"mac": "true"})),
+    _mutation(19, "a capability nobody knows", _set(capabilities={"portMapping": True})),
+    _mutation(22, "ipam is a text", _set(ipam="host-local")),
+    _mutation(22, "no ipam type", _set(ipam={"subnet": "10.1.0.0/16"})),
+    _mutation(
         23, "a subnet with host bits", _set(ipam={"type": "host-local", "subnet": "10.1.0.1/16"})
     ),
-    _slip(25, "a destination without a prefix length", _ipam(routes=[{"dst": "10.0.0.0"}])),
-    _slip(27, "a nameserver by name", _set(dns={"nameservers": ["dns.example.org"]})),
-    _slip(28, "ipMasq in quotes", _set(ipMasq="true")),
+    _mutation(25, "a destination without a prefix length", _ipam(routes=[{"dst": "10.0.0.0"}])),
+    _mutation(27, "a nameserver by name", _set(dns={"nameservers": ["dns.example.org"]})),
+    _mutation(28, "ipMasq in quotes", _set(ipMasq="true")),
 )
 # Made in a plugin object of a document that is set to the version.
 IN_PLUGINS_AT = {
-    "0.2.0": _slip(
+    "0.2.0": _mutation(
         24,
         "two ranges in an old version",
         _set(
@@ -150,7 +150,7 @@ IN_PLUGINS_AT = {
             }
         ),
     ),
-    "1.0.0": _slip(26, "mtu of a route", _ipam(routes=[{"dst": "0.0.0.0/0", "mtu": 1400}])),
+    "1.0.0": _mutation(26, "mtu of a route", _ipam(routes=[{"dst": "0.0.0.0/0", "mtu": 1400}])),
 }
 
 
@@ -193,8 +193,8 @@ def mistakes(network: Network) -> Iterator[tuple[str, str, bytes, str]]:
     whole = (*IN_DOCUMENTS, *(IN_SINGLES if network.single else ()))
     if isinstance(value.get("plugins"), list):
         whole += IN_LISTS
-    for slip in whole:
-        yield slip.row, slip.what, _made(value, slip.make), name
+    for mutation in whole:
+        yield mutation.row, mutation.what, _made(value, mutation.make), name
     for row, what, make in _in_plugins(network):
         yield row, what, _made(value, make), name
     other = "net.conf" if extension(name) in LISTS else "net.conflist"
@@ -205,10 +205,10 @@ def mistakes(network: Network) -> Iterator[tuple[str, str, bytes, str]]:
 def _in_plugins(network: Network) -> Iterator[tuple[str, str, Change]]:
     """Every mistake in every plugin object, as changes of the document."""
     for plugin in network.inlined:
-        for slip in IN_PLUGINS:
-            yield slip.row, slip.what, _inside(plugin, slip.make)
-        for version, slip in IN_PLUGINS_AT.items():
-            yield slip.row, slip.what, _at(version, _inside(plugin, slip.make))
+        for mutation in IN_PLUGINS:
+            yield mutation.row, mutation.what, _inside(plugin, mutation.make)
+        for version, mutation in IN_PLUGINS_AT.items():
+            yield mutation.row, mutation.what, _at(version, _inside(plugin, mutation.make))
         if not network.single:
             yield "CNI-CFG-021", "another name", _inside(plugin, _set(name="other/"))
 

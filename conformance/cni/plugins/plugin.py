@@ -14,11 +14,11 @@ from typing import Any
 import attrs
 
 from conformance.cni.plugins.attachments import CniAttachment
-from conformance.cni.plugins.prev_result import PluginsBefore
+from conformance.cni.plugins.outcomes import object_of, result_of, succeeded
+from conformance.cni.plugins.prev_result import PluginsBefore, prev_result_for
 from conformance.cni.plugins.subject import PluginSubject
 from conformance.engine.scope import CaseScope
-from conformance.engine.verdict import Broken, timeout
-from refimpl.cni import contract
+from conformance.engine.verdict import timeout
 from refimpl.cni.contract import ShapeError, Verb
 from refimpl.cni.execute import PLAIN, Conditions, Executor, Log, Outcome, Request
 from refimpl.cni.host import Host, HostError, Snapshot, tree
@@ -123,7 +123,9 @@ class PluginUnderTest:
         document = config if config is not None else self.config()
         if not isinstance(document, bytes):
             document = dict(document)
-            previous = self._previous(verb, pod, document) if prev_result is _GIVEN else prev_result
+            previous = (
+                prev_result_for(verb, pod, document) if prev_result is _GIVEN else prev_result
+            )
             if previous is not None:
                 document["prevResult"] = previous
             if valid is not None:
@@ -140,24 +142,6 @@ class PluginUnderTest:
             path=self.cni_path,
             extra=SEARCH,
         )
-
-    def _previous(self, verb: str, pod: CniAttachment | None, document: Mapping[str, Any]) -> Any:
-        if pod is None or verb not in (Verb.ADD, Verb.DEL, Verb.CHECK):
-            return None
-        if verb == Verb.ADD:
-            return self._converted(pod.before, document)
-        version = str(document.get("cniVersion", ""))
-        if version in contract.VERSIONS and not contract.at_least(version, "0.4.0"):
-            return None  # CNI 0.4.0 brought prevResult to DEL
-        return self._converted(pod.result or pod.before, document)
-
-    @staticmethod
-    def _converted(result: dict[str, Any] | None, document: Mapping[str, Any]) -> Any:
-        version = str(document.get("cniVersion", ""))
-        if result is None or version not in contract.VERSIONS or version == result["cniVersion"]:
-            return result
-        decoded = contract.decode(result, str(result["cniVersion"]), lenient=True)
-        return contract.encode(contract.convert(decoded, version))
 
     # Calls
 
@@ -185,7 +169,7 @@ class PluginUnderTest:
         pod.config, pod.open = document, True
         self._keep(pod)
         if outcome.ok:
-            pod.result = _object(outcome)
+            pod.result = object_of(outcome)
         return outcome
 
     def delete(
@@ -250,7 +234,7 @@ class PluginUnderTest:
         return pod
 
     def _keep(self, pod: CniAttachment) -> None:
-        """Has a pod undone with the case."""
+        """Undoes a pod with the case."""
         if pod not in self._pods:
             self._pods.append(pod)
             self.scope.callback(lambda: self._undo(pod))
@@ -278,26 +262,3 @@ class PluginUnderTest:
             name = self.subject.config.get(member)
             if self._host and isinstance(name, str) and name not in self._host.links(None):
                 self._host.add_link(None, name)
-
-
-def _object(outcome: Outcome) -> dict[str, Any] | None:
-    try:
-        document = outcome.document
-    except ShapeError:
-        return None
-    return document if isinstance(document, dict) else None
-
-
-def succeeded(outcome: Outcome, rule: str) -> None:
-    """Raises Broken unless the exec ended with exit code 0."""
-    if not outcome.ok:
-        raise Broken(rule, "exit 0", outcome.brief())
-
-
-def result_of(outcome: Outcome, rule: str) -> dict[str, Any]:
-    """The object on stdout of a call that has to succeed; raises Broken."""
-    succeeded(outcome, rule)
-    document = _object(outcome)
-    if document is None:
-        raise Broken(rule, "one JSON object on stdout", outcome.brief())
-    return document

@@ -5,11 +5,13 @@ that tells of them.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from typing import Any
 
 import attrs
 
 from conformance.cni.plugins.attachments import CniAttachment
+from refimpl.cni import contract
 from refimpl.cni.contract import Verb
 from refimpl.cni.execute import Request
 from refimpl.cni.host import Host
@@ -60,6 +62,26 @@ def _unused() -> tuple[str, str]:
     number = next(_NUMBERS)
     block, host = divmod(number, 250)
     return f"before{number}", f"10.88.{block % 256}.{host + 2}/16"
+
+
+def prev_result_for(verb: str, pod: CniAttachment | None, document: Mapping[str, Any]) -> Any:
+    """The prevResult that a runtime gives with this document; None for none."""
+    if pod is None or verb not in (Verb.ADD, Verb.DEL, Verb.CHECK):
+        return None
+    if verb == Verb.ADD:
+        return _converted(pod.before, document)
+    version = str(document.get("cniVersion", ""))
+    if version in contract.VERSIONS and not contract.at_least(version, "0.4.0"):
+        return None  # CNI 0.4.0 brought prevResult to DEL
+    return _converted(pod.result or pod.before, document)
+
+
+def _converted(result: dict[str, Any] | None, document: Mapping[str, Any]) -> Any:
+    version = str(document.get("cniVersion", ""))
+    if result is None or version not in contract.VERSIONS or version == result["cniVersion"]:
+        return result
+    decoded = contract.decode(result, str(result["cniVersion"]), lenient=True)
+    return contract.encode(contract.convert(decoded, version))
 
 
 class PluginsBefore:

@@ -11,7 +11,8 @@ from ipaddress import ip_address, ip_interface
 from typing import Any
 
 from conformance.cni.plugins.attachments import CniAttachment
-from conformance.cni.plugins.plugin import PluginUnderTest, result_of
+from conformance.cni.plugins.outcomes import result_of
+from conformance.cni.plugins.plugin import PluginUnderTest
 from conformance.engine.verdict import Broken
 from refimpl.cni.execute import Outcome
 

@@ -63,7 +63,7 @@ class Library:
 
     @contextlib.contextmanager
     def patience(self, seconds: float) -> Iterator[None]:
-        """Has every exec of this thread end by then."""
+        """Ends every exec of this thread when the time is over."""
         self._executor.until.at = time.monotonic() + seconds
         try:
             yield

@@ -115,7 +115,7 @@ class Ours:
     # Pods
 
     def run(self, pod: RequestedPod, deadline_s: float = 20.0) -> None:
-        """Makes a namespace and has the plugins ADD; raises RuntimeRefusal."""
+        """Makes a namespace and runs ADD of the plugins; raises RuntimeRefusal."""
         with self.library.patience(deadline_s):
             self._act("run", self._run)(pod)
 
@@ -156,7 +156,7 @@ class Ours:
         )
 
     def stop(self, pod: RequestedPod) -> None:
-        """Has the plugins DEL, by the profile with the networks of then or of now."""
+        """Runs DEL of the plugins, those of then or of now as the profile says."""
         self._act("stop", self._stop)(pod)
 
     def _stop(self, pod: RequestedPod) -> None:
@@ -184,12 +184,12 @@ class Ours:
         return pod.id in self._pods
 
     def check(self, pod: RequestedPod) -> None:
-        """Has the plugins CHECK; raises RuntimeRefusal."""
+        """Runs CHECK of the plugins; raises RuntimeRefusal."""
         with refusing():
             self._network().check(self._sandbox(pod))
 
     def collect(self, valid: list[RequestedPod]) -> None:
-        """Has the plugins GC what is not valid; raises RuntimeRefusal."""
+        """Runs GC of the plugins with what is valid; raises RuntimeRefusal."""
         with refusing():
             self._network().collect([self._sandbox(pod) for pod in valid])
 

@@ -76,7 +76,7 @@ class Recorders:
         configure(self.path(letter), answers=answers or {}, faults=faults or [], target=target)
 
     def print_bytes(self, letter: str, data: bytes) -> None:
-        """Has it print just that as its answer to ADD, UTF-8 or not."""
+        """It prints just that as its answer to ADD from now on, UTF-8 or not."""
         script = self.folder / f"print-{letter}"
         script.with_suffix(".out").write_bytes(data)
         script.write_text(_PRINTS)
@@ -107,7 +107,7 @@ def uninstall(path: str) -> bool:
 
 
 def heal(path: Path) -> None:
-    """Has a recorder of a killed run answer well, so that its pods can be ended; does nothing
+    """Makes a recorder of a killed run answer well, so that its pods can be ended; does nothing
     where it never was whole. Raises OSError.
     """
     try:

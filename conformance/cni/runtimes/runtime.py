@@ -151,11 +151,11 @@ class RuntimeUnderTest:
         return self.stop(pod) or self.remove(pod)
 
     def check(self, pod: RequestedPod) -> str:
-        """Has it checked where the runtime has a way to; what was said."""
+        """Asks for a check where the runtime has a way to; what was said against it."""
         return self._act("check", pod, lambda: self.subject.check(pod))
 
     def collect(self, *valid: RequestedPod) -> str:
-        """Has all but these collected where the runtime has a way to; what was said."""
+        """Asks for a collection of all but these where there is a way; what was said against it."""
         return self._act("collect", None, lambda: self.subject.collect(list(valid)))
 
     def kill_during(self, step: str, pod: RequestedPod) -> None:

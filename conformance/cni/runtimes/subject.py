@@ -115,10 +115,10 @@ class RuntimeSubject(Protocol):
         """Whether a client can still ask for the pod's end; sets the id of one that is listed."""
 
     def check(self, pod: RequestedPod) -> None:
-        """Has the attachment checked, where there is a way."""
+        """Asks for a check of the attachment, where there is a way."""
 
     def collect(self, valid: list[RequestedPod], /) -> None:
-        """Has everything collected that is not in the list, where there is a way."""
+        """Asks for a collection of what is not in the list, where there is a way."""
 
     def alive(self) -> bool:
         """Whether it answers."""

@@ -6,7 +6,8 @@ from typing import Any
 
 from conformance.cni.needs import ATTACHES, DAEMON, IPAM, LOCAL_STORE, RANGES, V0_4
 from conformance.cni.plugins.failures import refused
-from conformance.cni.plugins.plugin import PluginUnderTest, succeeded
+from conformance.cni.plugins.outcomes import succeeded
+from conformance.cni.plugins.plugin import PluginUnderTest
 from conformance.cni.plugins.reservations import (
     NETWORK,
     Reservations,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from conformance.cni.needs import DELEGATES, INTERFACE, NETNS, V1_1
 from conformance.cni.plugins.attachments import CniAttachment
 from conformance.cni.plugins.delegates import Delegate
-from conformance.cni.plugins.plugin import PluginUnderTest, succeeded
+from conformance.cni.plugins.outcomes import succeeded
+from conformance.cni.plugins.plugin import PluginUnderTest
 from conformance.engine.case import case
 from conformance.engine.verdict import expect, should
 from refimpl.cni.contract import Verb

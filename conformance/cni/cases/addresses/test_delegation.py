@@ -11,7 +11,8 @@ from conformance.cni.needs import DELEGATES, INTERFACE, MAKES_LINK, NETNS, V0_4,
 from conformance.cni.plugins.attachments import CniAttachment
 from conformance.cni.plugins.delegates import RECORDER, Delegate, DelegateCall
 from conformance.cni.plugins.failures import ended
-from conformance.cni.plugins.plugin import PluginUnderTest, result_of
+from conformance.cni.plugins.outcomes import result_of
+from conformance.cni.plugins.plugin import PluginUnderTest
 from conformance.cni.plugins.results import decoded
 from conformance.cni.plugins.subject import directories
 from conformance.engine.case import case

@@ -8,7 +8,8 @@ from typing import Any
 
 from conformance.cni.needs import IPAM, LOCAL_STORE
 from conformance.cni.plugins.attachments import CniAttachment
-from conformance.cni.plugins.plugin import PluginUnderTest, succeeded
+from conformance.cni.plugins.outcomes import succeeded
+from conformance.cni.plugins.plugin import PluginUnderTest
 from conformance.cni.plugins.reservations import (
     Reservations,
     failed,

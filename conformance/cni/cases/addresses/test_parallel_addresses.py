@@ -8,7 +8,8 @@ from typing import TypeVar
 
 from conformance.cni.needs import IPAM, RANGES
 from conformance.cni.plugins.attachments import CniAttachment
-from conformance.cni.plugins.plugin import PluginUnderTest, succeeded
+from conformance.cni.plugins.outcomes import succeeded
+from conformance.cni.plugins.plugin import PluginUnderTest
 from conformance.cni.plugins.reservations import given, neighbours, pool, ranged
 from conformance.engine.case import case
 from conformance.engine.verdict import expect

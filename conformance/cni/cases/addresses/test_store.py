@@ -13,7 +13,8 @@ from conformance.cni.needs import IPAM, LOCAL_STORE
 from conformance.cni.plugins.attachments import CniAttachment
 from conformance.cni.plugins.failures import ended
 from conformance.cni.plugins.obstacles import Disk, mounts
-from conformance.cni.plugins.plugin import PluginUnderTest, succeeded
+from conformance.cni.plugins.outcomes import succeeded
+from conformance.cni.plugins.plugin import PluginUnderTest
 from conformance.cni.plugins.reservations import (
     NETWORK,
     Reservations,

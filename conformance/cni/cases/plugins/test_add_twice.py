@@ -8,7 +8,8 @@ from threading import Barrier
 
 from conformance.cni.needs import INTERFACE, MAKES_LINK, NETNS, SHARES, V0_4, V1_0
 from conformance.cni.plugins.attachments import CniAttachment
-from conformance.cni.plugins.plugin import PluginUnderTest, result_of, succeeded
+from conformance.cni.plugins.outcomes import result_of, succeeded
+from conformance.cni.plugins.plugin import PluginUnderTest
 from conformance.cni.plugins.results import decoded
 from conformance.engine.case import case
 from conformance.engine.verdict import expect

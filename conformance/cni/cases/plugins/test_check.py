@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from conformance.cni.needs import ATTACHES, V0_4
 from conformance.cni.plugins.failures import refused
-from conformance.cni.plugins.plugin import PluginUnderTest, succeeded
+from conformance.cni.plugins.outcomes import succeeded
+from conformance.cni.plugins.plugin import PluginUnderTest
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from refimpl.cni import contract

@@ -11,7 +11,8 @@ import pytest
 from conformance.cni.needs import DELEGATES, INTERFACE, NETNS, V0_4
 from conformance.cni.plugins.attachments import CniAttachment
 from conformance.cni.plugins.delegates import Delegate
-from conformance.cni.plugins.plugin import PluginUnderTest, succeeded
+from conformance.cni.plugins.outcomes import succeeded
+from conformance.cni.plugins.plugin import PluginUnderTest
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from refimpl.cni.execute import Outcome

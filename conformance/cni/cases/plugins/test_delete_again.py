@@ -9,7 +9,8 @@ import attrs
 from conformance.cni.needs import ATTACHES, SERVED, V0_4
 from conformance.cni.plugins.attachments import CniAttachment
 from conformance.cni.plugins.leftovers import used
-from conformance.cni.plugins.plugin import PluginUnderTest, succeeded
+from conformance.cni.plugins.outcomes import succeeded
+from conformance.cni.plugins.plugin import PluginUnderTest
 from conformance.engine.case import case
 from conformance.engine.verdict import Doubtful, expect, should
 from refimpl.cni.host import Snapshot

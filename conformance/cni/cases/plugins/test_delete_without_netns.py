@@ -11,7 +11,8 @@ import attrs
 from conformance.cni.needs import SERVED, V0_4, V1_1
 from conformance.cni.plugins.attachments import CniAttachment
 from conformance.cni.plugins.delegates import Delegate
-from conformance.cni.plugins.plugin import PluginUnderTest, succeeded
+from conformance.cni.plugins.outcomes import succeeded
+from conformance.cni.plugins.plugin import PluginUnderTest
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from refimpl.cni.execute import Outcome

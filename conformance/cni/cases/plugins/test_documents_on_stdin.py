@@ -7,7 +7,8 @@ from typing import Any
 from conformance.cni.needs import SERVED, V0_4, V1_0
 from conformance.cni.plugins.attachments import CniAttachment
 from conformance.cni.plugins.failures import attempt, ended, refused
-from conformance.cni.plugins.plugin import PluginUnderTest, succeeded
+from conformance.cni.plugins.outcomes import succeeded
+from conformance.cni.plugins.plugin import PluginUnderTest
 from conformance.engine.case import case
 from conformance.engine.verdict import Broken, expect
 from refimpl.cni.contract import Verb

@@ -6,7 +6,8 @@ import attrs
 
 from conformance.cni.needs import ATTACHES, NETNS, SERVED, UNAIDED, V0_4, V1_0
 from conformance.cni.plugins.failures import attempt, commanded, ended, refused
-from conformance.cni.plugins.plugin import PluginUnderTest, succeeded
+from conformance.cni.plugins.outcomes import succeeded
+from conformance.cni.plugins.plugin import PluginUnderTest
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from refimpl.cni.contract import SINCE, Verb, at_least

@@ -10,7 +10,8 @@ from conformance.cni.needs import ATTACHES, IPAM, LOCAL_STORE, NETNS, V1_1
 from conformance.cni.plugins.attachments import CniAttachment
 from conformance.cni.plugins.failures import refused
 from conformance.cni.plugins.obstacles import unremovable
-from conformance.cni.plugins.plugin import PluginUnderTest, succeeded
+from conformance.cni.plugins.outcomes import succeeded
+from conformance.cni.plugins.plugin import PluginUnderTest
 from conformance.cni.plugins.reservations import NETWORK, Reservations, neighbours, ranged
 from conformance.engine.case import case
 from conformance.engine.verdict import expect

@@ -5,7 +5,8 @@ from __future__ import annotations
 from conformance.cni.needs import ATTACHES, V0_4
 from conformance.cni.plugins.attachments import CniAttachment
 from conformance.cni.plugins.leftovers import again, used
-from conformance.cni.plugins.plugin import PluginUnderTest, succeeded
+from conformance.cni.plugins.outcomes import succeeded
+from conformance.cni.plugins.plugin import PluginUnderTest
 from conformance.engine.case import case
 from refimpl.cni.contract import Verb
 from refimpl.cni.execute import PLAIN, Conditions, Outcome

@@ -7,7 +7,8 @@ from typing import Any
 
 from conformance.cni.needs import ATTACHES, V0_4
 from conformance.cni.plugins.failures import OWN_NETNS, consistent, is_error, pieces, provoked, runs
-from conformance.cni.plugins.plugin import PluginUnderTest, result_of
+from conformance.cni.plugins.outcomes import result_of
+from conformance.cni.plugins.plugin import PluginUnderTest
 from conformance.engine.case import case
 from conformance.engine.verdict import Broken, expect
 from refimpl.cni.contract import Kind, Verb, allowed_code, at_least, problems

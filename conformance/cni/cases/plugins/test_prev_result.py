@@ -11,8 +11,9 @@ import pytest
 from conformance.cni.needs import CHAINED, NETNS, V1_0
 from conformance.cni.plugins.attachments import CniAttachment
 from conformance.cni.plugins.failures import ended
+from conformance.cni.plugins.outcomes import result_of
 from conformance.cni.plugins.passed_on import in_version, own_entry, passed_on, prev_result_of
-from conformance.cni.plugins.plugin import PluginUnderTest, result_of
+from conformance.cni.plugins.plugin import PluginUnderTest
 from conformance.cni.plugins.results import decoded, shapes
 from conformance.engine.case import case
 from conformance.engine.verdict import Broken, expect, should

@@ -9,7 +9,8 @@ from typing import Any
 
 from conformance.cni.needs import ATTACHES
 from conformance.cni.plugins.failures import commanded, consistent, pieces
-from conformance.cni.plugins.plugin import PluginUnderTest, result_of
+from conformance.cni.plugins.outcomes import result_of
+from conformance.cni.plugins.plugin import PluginUnderTest
 from conformance.cni.plugins.results import shapes
 from conformance.engine.case import case
 from conformance.engine.verdict import expect

@@ -7,7 +7,8 @@ from typing import Any
 
 from conformance.cni.needs import ATTACHES
 from conformance.cni.plugins.attachments import CniAttachment
-from conformance.cni.plugins.plugin import PluginUnderTest, result_of
+from conformance.cni.plugins.outcomes import result_of
+from conformance.cni.plugins.plugin import PluginUnderTest
 from conformance.cni.plugins.results import nulls, sentences, shapes
 from conformance.engine.case import case
 from conformance.engine.verdict import expect

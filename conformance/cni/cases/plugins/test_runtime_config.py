@@ -9,8 +9,9 @@ import pytest
 from conformance.cni.needs import CHAINED, NETNS
 from conformance.cni.plugins.failures import refused
 from conformance.cni.plugins.leftovers import used
+from conformance.cni.plugins.outcomes import result_of
 from conformance.cni.plugins.passed_on import passed_on, prev_result_of
-from conformance.cni.plugins.plugin import PluginUnderTest, result_of
+from conformance.cni.plugins.plugin import PluginUnderTest
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from refimpl.cni.contract import ErrorCode

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from conformance.cni.needs import DEPENDENT, IPAM, RANGES, V1_1
-from conformance.cni.plugins.plugin import PluginUnderTest, succeeded
+from conformance.cni.plugins.outcomes import succeeded
+from conformance.cni.plugins.plugin import PluginUnderTest
 from conformance.cni.plugins.reservations import pool, ranged
 from conformance.engine.case import case
 from conformance.engine.verdict import expect, should

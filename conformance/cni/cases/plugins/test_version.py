@@ -6,7 +6,8 @@ from typing import Any
 
 from conformance.cni.needs import ATTACHES, V1_0, V1_1
 from conformance.cni.plugins.failures import attempt, refused
-from conformance.cni.plugins.plugin import PluginUnderTest, result_of, succeeded
+from conformance.cni.plugins.outcomes import result_of, succeeded
+from conformance.cni.plugins.plugin import PluginUnderTest
 from conformance.engine.case import case
 from conformance.engine.verdict import Broken, expect, should
 from refimpl.cni import contract

@@ -1,4 +1,4 @@
-"""When a runtime has everything collected that is left over, and what it says is not."""
+"""When a runtime asks for a collection of what is left over, and what it says is not."""
 
 from __future__ import annotations
 
