@@ -18,6 +18,7 @@ import attrs
 
 from conformance.engine.lines import Gone, Lines, Message
 from conformance.engine.options import BadOption
+from conformance.engine.placeholders import fill
 from conformance.engine.verdict import Broken
 from conformance.kubelet.client import ABILITIES
 from conformance.kubelet.reading import pod_state
@@ -32,12 +33,25 @@ _NODE = "refimpl-node"
 
 
 class LinesClient:
-    """What is asked of it goes to the adapter. Raises BadOption, Unreachable for a command that is
-    none."""
+    """What is asked of it goes to the adapter that `command` starts, with {kubelet},
+    {device-plugins}, {registry}, {dir} and {node} filled in.
+
+    Raises BadOption, Unreachable for a command that is none.
+    """
 
     def __init__(self, command: Sequence[str]) -> None:
-        self._lines = Lines(command)
-        self.folder = Path(tempfile.mkdtemp(prefix="kub-"))
+        self._home = Path(tempfile.mkdtemp(prefix="kub-"))
+        self.folder = self._home / "kubelet"
+        values = {
+            "kubelet": self.folder,
+            "device-plugins": self.folder / "device-plugins",
+            "registry": self.folder / "plugins_registry",
+            "dir": self._home / "dir",
+            "node": _NODE,
+        }
+        for name in ("kubelet", "dir"):
+            (self._home / name).mkdir()
+        self._lines = Lines([fill(word, values) for word in command])
         self._choices = KubeletChoices()
         self._lives, self._fate = False, ""
         try:
@@ -145,7 +159,7 @@ class LinesClient:
         """Ends it and everything of it."""
         self.end(kill=True)
         self._lines.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        shutil.rmtree(self._home, ignore_errors=True)
 
     def _act(self, method: str, **request: Any) -> Message:
         reply = self._answer(method, **request)

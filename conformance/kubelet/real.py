@@ -62,11 +62,11 @@ _REFUSALS = re.compile(
 
 
 class RealKubelet:
-    """The client of `command`, in which {config}, {kubeconfig}, {kubelet}, {node} and {runtime} are
-    filled in. `api`, `runtime` and `process` (None before the first start)
-    are what it lives with, and itself; `log` is what it wrote since its last start. `cri`: where
-    another runtime than ours answers, in which `exit` and `reboot` reach nothing. `settings` come
-    last in its configuration.
+    """The client of `command`, in which {config}, {kubeconfig}, {kubelet}, {device-plugins},
+    {registry}, {dir}, {node} and {runtime} are filled in. `api`, `runtime` and `process` (None
+    before the first start) are what it lives with, and itself; `log` is what it wrote since its
+    last start. `cri`: where another runtime than ours answers, in which `exit` and `reboot` reach
+    nothing. `settings` come last in its configuration.
 
     Raises BadOption where there is no such program or no mount namespace to be had.
     """
@@ -281,10 +281,14 @@ class RealKubelet:
         )
         server.write_text(kubeconfig(self.api.url))
         self._machine.arrange(self._choices.nodes)
+        root = Path(illusion.REAL, self._choices.root)
+        seen = Layout(Path(illusion.REAL), root)
         values = {
             "config": str(config),
             "kubeconfig": str(server),
-            "kubelet": os.path.join(illusion.REAL, self._choices.root).rstrip("/"),
+            "kubelet": str(root),
+            "device-plugins": str(seen.plugins),
+            "registry": str(seen.registry),
             "node": self._node,
             "runtime": runtime,
         }

@@ -164,13 +164,13 @@ def _profile(resolved: ResolvedTarget, mutant: KubeletMutant | None) -> str:
 
 
 def open_command(resolved: ResolvedTarget, journal: Journal) -> ClientTarget:
-    """A kubelet, or what has its flags: {config}, {kubeconfig}. Else an adapter (`lines`).
+    """A kubelet, or what takes {config}, {kubeconfig} or {runtime}; else an adapter (`lines`).
 
     Raises BadOption, Unreachable.
     """
     client: Client
     command = resolved.command
-    if used(command) & {"config", "kubeconfig"}:
+    if used(command) & {"config", "kubeconfig", "runtime"}:
         from conformance.kubelet.real import RealKubelet  # our fake does not pay for it
 
         client = RealKubelet(command)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from conformance.engine import placeholders
 from conformance.engine.interfaces import INTERFACES
 from conformance.engine.options import BadOption
+
+ROOT = Path(__file__).parents[2]
+HOOKS = {"volume_id", "status", "reason", "id"}
 
 
 def test_only_our_own_braces_are_filled_in() -> None:
@@ -26,8 +31,36 @@ def test_a_placeholder_is_known_or_the_right_one_is_named() -> None:
         placeholders.check(["./driver", "{x}"], [])
 
 
-def test_every_placeholder_of_an_interface_has_its_meaning() -> None:
-    """The one in the table of docs/targets.md."""
+def _owners(name: str) -> list[str]:
+    """The words behind `refimpl test` of commands that have the placeholder."""
+    sides = [("", each.name, each.targets) for each in INTERFACES.values()]
+    sides += [("client ", each.name, each.clients) for each in INTERFACES.values()]
+    return [
+        f"`{side}{interface}`"
+        for side, interface, schemes in sides
+        if any(name in scheme.placeholders for scheme in schemes.values())
+    ]
+
+
+def test_the_docs_have_one_table_of_them() -> None:
+    """With their meaning, and who has them; nothing of an interface is missing in it."""
+    text = (ROOT / "docs" / "targets.md").read_text()
+    for name, meaning in placeholders.MEANINGS.items():
+        row = f"| `{{{name}}}` | {meaning} | {', '.join(_owners(name))} |"
+        assert row in text.splitlines()
     for interface in INTERFACES.values():
         for scheme in (*interface.targets.values(), *interface.clients.values()):
             assert set(scheme.placeholders) <= set(placeholders.MEANINGS)
+
+
+@pytest.mark.parametrize("path", ["README.md", "docs/targets.md"])
+def test_no_other_placeholder_is_shown_to_users(path: str) -> None:
+    """But for those of hooks."""
+    shown = placeholders.used((ROOT / path).read_text().split())
+    assert shown <= {*placeholders.MEANINGS, *HOOKS}
+
+
+def test_the_command_tells_all_of_them() -> None:
+    """Those of one interface alone need not be among them."""
+    shown = placeholders.used((ROOT / "refimpl/cli/test.py").read_text().split())
+    assert {*placeholders.MEANINGS} - {"resource"} <= shown
