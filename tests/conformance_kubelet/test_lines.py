@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -15,21 +14,15 @@ from conformance.kubelet.lines import LinesClient
 ADAPTER = """
 import json, sys
 for line in sys.stdin:
-    print(json.dumps({"name": "it", "version": " ".join(sys.argv[1:]), "able": ["pods"]}), flush=True)
+    said = {"name": "it", "version": " ".join(sys.argv[1:]), "able": ["pods"]}
+    print(json.dumps(said), flush=True)
 """
-
-
-@contextmanager
-def started(*words: str, script: str = ADAPTER) -> Iterator[LinesClient]:
-    """A client whose adapter gets these words."""
-    with closing(LinesClient([sys.executable, "-c", script, *words])) as client:
-        yield client
 
 
 def test_an_adapter_is_told_where_things_lie() -> None:
     """By the placeholders of its command; its own folder is there, and goes with it."""
     words = ("{kubelet}", "{device-plugins}", "{registry}", "{dir}", "{node}", "{config}")
-    with started(*words) as client:
+    with closing(LinesClient([sys.executable, "-c", ADAPTER, *words])) as client:
         kubelet, plugins, registry, own, *rest = client.version.split()
         assert Path(kubelet) == client.folder
         assert (plugins, registry) == (f"{kubelet}/device-plugins", f"{kubelet}/plugins_registry")
