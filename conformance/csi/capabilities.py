@@ -27,40 +27,40 @@ _OLD = {"controller:VOLUME_CONDITION", "node:VOLUME_CONDITION"}
 
 
 @attrs.frozen
-class Offers:
-    """What a driver says of itself; capabilities are such as `controller:GET_CAPACITY`."""
+class Capabilities:
+    """What a driver says of itself. names: such as `controller:GET_CAPACITY`."""
 
     name: str = ""
     version: str = ""
-    capabilities: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()
     services: frozenset[str] = frozenset()
     node_id: str = ""
     max_volumes: int = 0
     topology: dict[str, str] | None = None
 
     def __contains__(self, capability: str) -> bool:
-        return capability in self.capabilities
+        return capability in self.names
 
     def guess_revision(self) -> str:
         """1.13 unless only 1.12's condition capability is advertised: no RPC tells the version."""
-        if self.capabilities & _OLD and not self.capabilities & _NEW:
+        if self.names & _OLD and not self.names & _NEW:
             return "1.12"
         return "1.13"
 
 
-def transitions(offers: Offers) -> list[str]:
+def transitions(capabilities: Capabilities) -> list[str]:
     """The sides, controller and node, that tell conditions of 1.12 and health of 1.13."""
     both = ("GET_VOLUME_HEALTH", "VOLUME_CONDITION")
     sides = {"controller": ("GET_VOLUME", "LIST_VOLUMES"), "node": ("GET_VOLUME_STATS",)}
     return [
         side
         for side, ways in sides.items()
-        if all(f"{side}:{name}" in offers for name in both)
-        and any(f"{side}:{name}" in offers for name in ways)
+        if all(f"{side}:{name}" in capabilities for name in both)
+        and any(f"{side}:{name}" in capabilities for name in ways)
     ]
 
 
-def ask(driver: Driver, node: Driver) -> Offers:
+def ask(driver: Driver, node: Driver) -> Capabilities:
     """Asks both endpoints; what a driver refuses to tell counts as not offered."""
     info = _try(lambda: driver.identity.GetPluginInfo(pb.GetPluginInfoRequest()))
     told, services = _of_plugin(driver), set[str]()
@@ -79,10 +79,10 @@ def ask(driver: Driver, node: Driver) -> Offers:
         services.add("node")
         told |= _rpcs("node", on_node, pb.NodeServiceCapability.RPC.Type)
     place = _try(lambda: node.node.NodeGetInfo(pb.NodeGetInfoRequest())) if on_node else None
-    return Offers(
+    return Capabilities(
         name=info.name if info else "",
         version=info.vendor_version if info else "",
-        capabilities=frozenset(told),
+        names=frozenset(told),
         services=frozenset(services),
         node_id=place.node_id if place else "",
         max_volumes=place.max_volumes_per_node if place else 0,

@@ -2,39 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from typing import cast
 
 import pytest
 
 from conformance.csi.target import CsiTarget
+from conformance.engine.judge import Judge
 from conformance.engine.session import judge_of
 from conformance.engine.supervise import Supervised
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
-    """A case that fails may have spoiled what lasts: the next case gets its own."""
-    try:
-        yield
-    except Exception:
-        csi = getattr(item, "funcargs", {}).get("csi")
-        if csi is not None:
-            csi.forget_lasting(lent=True)
-        raise
+@pytest.fixture(scope="session")
+def judge(request: pytest.FixtureRequest) -> Judge:
+    """The judge of the run: pytest takes its time over whatever asks for `request`."""
+    return judge_of(request.config)
 
 
 @pytest.fixture(scope="session")
-def driver(request: pytest.FixtureRequest) -> CsiTarget:
-    """What `csi` lends to each case: pytest takes its time over whatever asks for `request`."""
-    return cast("CsiTarget", judge_of(request.config).target("csi"))
+def driver(judge: Judge) -> CsiTarget:
+    """The driver under test outside of a case: what is made on it goes with a trial."""
+    return cast("CsiTarget", judge.target("csi"))
 
 
 @pytest.fixture
-def csi(driver: CsiTarget) -> Iterator[CsiTarget]:
+def csi(driver: CsiTarget, judge: Judge) -> CsiTarget:
     """The driver under test. What a case makes on it is undone when the case ends."""
-    yield driver
-    driver.clean_up()
+    driver.begin(judge.scope)
+    return driver
 
 
 @pytest.fixture

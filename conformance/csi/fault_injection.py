@@ -45,7 +45,7 @@ def sick_on_first_node(
 ) -> Iterator[None]:
     """While inside, a volume is broken as the first node sees it (BREAKABLE_ON_NODE)."""
     values = {"volume_id": volume_id, "status": status, "reason": reason}
-    with _broken(csi, "volume_on_node", **values, node=csi.offers.node_id):
+    with _broken(csi, "volume_on_node", **values, node=csi.capabilities.node_id):
         yield
 
 

@@ -35,10 +35,10 @@ CSI = Interface(
         ),
     },
     settings="conformance.csi.settings:CsiSettings",
-    opener="conformance.csi.target:open_target",
-    leftovers="conformance.csi.target:open_leftovers",
+    opener="conformance.csi.opening:open_target",
+    leftovers="conformance.csi.opening:open_leftovers",
     fakes={"csi": "refimpl.csi.fake:FakeDriver"},
-    preload=("conformance.csi.target", "refimpl.csi.fake"),
+    preload=("conformance.csi.opening", "refimpl.csi.fake"),
     options=(
         Option(
             flag="csi.controllerendpoint",

@@ -27,4 +27,4 @@ def interposed(csi: CsiTarget, *rules: FaultRule) -> Iterator[Driver]:
         proxy = stack.enter_context(Proxy(csi.endpoint, faults=Faults(rules)))
         endpoint = proxy.start(Endpoint.parse(Path(folder) / "proxy.sock"))
         channel = stack.enter_context(Channel(endpoint, journal=csi.journal))
-        yield Driver.over(LedgerChannel(channel, csi.ledger))
+        yield Driver.over(LedgerChannel(channel, csi.cleanup.calls))

@@ -22,6 +22,7 @@ def of_fake(fake: FakeDriver, chosen: CsiSettings) -> CsiSettings:
     told: dict[str, Any] = {
         "volume_id": next(iter(fake.settings.preprovisioned), ""),
         "ephemeral": fake.settings.ephemeral,
+        "attach_limit": True,
         "other_parameters": _other_pool(fake),
         "mutable_parameters": _mutable(fake, 0),
         "other_mutable_parameters": _mutable(fake, 1),

@@ -21,7 +21,8 @@ def _mode(mode: Mode.Mode.ValueType) -> Feature:
 CONTROLLER = Feature("service:controller", "controller service")
 GROUP = Feature("service:group", "group service")
 NODE = Feature("service:node", "node service")
-REVISION_1_12, REVISION_1_13 = Until("1.12"), Since("1.13")
+REVISION_1_12 = Until("1.12", "revision 1.12")
+REVISION_1_13 = Since("1.13")
 
 TOPOLOGY = Feature("plugin:VOLUME_ACCESSIBILITY_CONSTRAINTS")
 CONTROLLER_SERVICE = Feature("plugin:CONTROLLER_SERVICE")

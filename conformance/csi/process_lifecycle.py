@@ -5,18 +5,17 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-import time
 from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 
 import attrs
 
-from conformance.csi.capabilities import Offers
+from conformance.csi.capabilities import Capabilities
 from conformance.csi.common import every_rpc
 from conformance.csi.target import CsiTarget
 from conformance.engine.runid import new_run_id
 from conformance.engine.supervise import Supervised
-from conformance.engine.verdict import timeout
+from conformance.engine.verdict import Broken, eventually, timeout
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.csi.api import csi_pb2_grpc
 from refimpl.wire.client import Channel
@@ -56,7 +55,7 @@ class Visit:
     """What a started driver told, and what lay in the directory of its socket after a round of
     calls."""
 
-    offers: Offers
+    capabilities: Capabilities
     beside: Collection[str]
 
 
@@ -70,7 +69,7 @@ class Ending:
 
 
 @attrs.frozen
-class Life:
+class ProcessLifecycle:
     """Started, called, killed, started again over the stale socket, ended."""
 
     socket: str
@@ -81,33 +80,42 @@ class Life:
     ending: Ending | None = None
 
 
-def live(csi: CsiTarget) -> Life:
-    """Leads one process through its life, as far as it gets."""
+def observe(csi: CsiTarget) -> ProcessLifecycle:
+    """Leads one process of the driver from its start to its end, as far as it gets."""
     driver = csi.new_process()
-    life = Life(os.path.basename(driver.endpoint.path), Start())
     try:
-        life = attrs.evolve(life, first=_start(driver))
-        if life.first.failure:
-            return life
-        life = attrs.evolve(life, before=_visit(csi, driver))
+        seen = ProcessLifecycle(os.path.basename(driver.endpoint.path), _start(driver))
+        if seen.first.failure:
+            return seen
+        seen = attrs.evolve(seen, before=_visit(csi, driver))
         driver.kill()
-        life = attrs.evolve(life, second=_start(driver))
-        if life.second and life.second.failure:
-            return life
-        return attrs.evolve(life, after=_visit(csi, driver), ending=_end(driver))
+        again = _start(driver)
+        seen = attrs.evolve(seen, second=again)
+        if again.failure:
+            return seen
+        return attrs.evolve(seen, after=_visit(csi, driver), ending=_end(driver))
     finally:
         driver.close()
 
 
 def _start(driver: Supervised) -> Start:
     driver.start()
-    end, probes = time.monotonic() + timeout(START_S), list[Probed]()
+    probes: list[Probed] = []
     with contextlib.closing(Channel(driver.endpoint)) as channel:
-        while not (probes and probes[-1].is_ready):
-            if not driver.running() or time.monotonic() > end:
-                return Start(probes, _failure(driver, probes))
-            threading.Event().wait(0.01 if probes else 0)
+
+        def ready() -> bool:
             probes.append(_probe(channel))
+            return probes[-1].is_ready
+
+        def ended() -> str:
+            return "" if driver.running() else f"the process ended with {driver.status()}"
+
+        try:
+            eventually(ready, START_S, "a started driver becomes ready", unless=ended)
+        except Broken:
+            why = ended() or f"not ready after {timeout(START_S):g} s"
+            failure = f"{why}: the last Probe answered {probes[-1]}{driver.last_words()}"
+            return Start(probes, failure)
         probes += [_probe(channel) for _ in range(_AFTER)]
     return Start(probes)
 
@@ -120,20 +128,13 @@ def _probe(channel: Channel) -> Probed:
     return Probed(Code.OK, answer.ready.value if answer.HasField("ready") else None)
 
 
-def _failure(driver: Supervised, probes: list[Probed]) -> str:
-    last = f"the last Probe answered {probes[-1]}" if probes else "it was never asked"
-    if driver.running():
-        return f"not ready after {timeout(START_S):g} s: {last}{driver.last_words()}"
-    return f"the process ended with {driver.status()}: {last}{driver.last_words()}"
-
-
 def _visit(csi: CsiTarget, driver: Supervised) -> Visit:
     resolved = attrs.evolve(csi.resolved, run_id=new_run_id())
     own = CsiTarget([driver.endpoint], resolved, chosen=csi.settings)
     try:
-        every_rpc.answers(own)
-        own.clean_up_quietly()
-        return Visit(own.offers, _beside(driver))
+        with own.cleanup.trial():
+            every_rpc.answers(own)
+        return Visit(own.capabilities, _beside(driver))
     finally:
         own.close()
 

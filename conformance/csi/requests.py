@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 
-from conformance.csi.capabilities import Offers
+from conformance.csi.capabilities import Capabilities
 from conformance.csi.settings import CsiSettings
 from conformance.engine.runid import PREFIX, worker
 from refimpl.csi.api import csi_pb2 as pb
@@ -17,13 +17,13 @@ _numbers = itertools.count(1)
 class Requests:
     """Builds requests for one target with its parameters, secrets and sizes filled in."""
 
-    settings: CsiSettings
-    offers: Offers
-    run_id: str
+    def __init__(self, settings: CsiSettings, capabilities: Capabilities, run_id: str) -> None:
+        self.settings, self.capabilities = settings, capabilities
+        self._run_id = run_id
 
     def fresh_name(self, hint: str = "v") -> str:
         """A name nobody else uses: it carries the run's id, so that leftovers can be told."""
-        return f"{PREFIX}-{self.run_id}-{worker()}-{hint}{next(_numbers)}"
+        return f"{PREFIX}-{self._run_id}-{worker()}-{hint}{next(_numbers)}"
 
     @property
     def usual_mode(self) -> Mode.Mode.ValueType:
@@ -50,7 +50,7 @@ class Requests:
             made.mount.volume_mount_group = mount_group
         return made
 
-    def volume_request(
+    def volume(
         self,
         name: str | None = None,
         *,
@@ -72,17 +72,20 @@ class Requests:
         if size or limit:
             made.capacity_range.required_bytes = size
             made.capacity_range.limit_bytes = limit
-        if "plugin:VOLUME_ACCESSIBILITY_CONSTRAINTS" in self.offers and self.offers.topology:
-            made.accessibility_requirements.requisite.add(segments=self.offers.topology)
-            made.accessibility_requirements.preferred.add(segments=self.offers.topology)
+        if (
+            "plugin:VOLUME_ACCESSIBILITY_CONSTRAINTS" in self.capabilities
+            and self.capabilities.topology
+        ):
+            made.accessibility_requirements.requisite.add(segments=self.capabilities.topology)
+            made.accessibility_requirements.preferred.add(segments=self.capabilities.topology)
         return made
 
-    def delete_request(self, volume_id: str) -> pb.DeleteVolumeRequest:
+    def delete(self, volume_id: str) -> pb.DeleteVolumeRequest:
         """A DeleteVolume."""
         secrets = self.settings.secrets_for("DeleteVolume")
         return pb.DeleteVolumeRequest(volume_id=volume_id, secrets=secrets)
 
-    def modify_request(
+    def modify(
         self, volume_id: str, mutable_parameters: Mapping[str, str]
     ) -> pb.ControllerModifyVolumeRequest:
         """A ControllerModifyVolume."""
@@ -92,7 +95,7 @@ class Requests:
             secrets=self.settings.secrets_for("ControllerModifyVolume"),
         )
 
-    def publish_request(
+    def publish(
         self,
         volume: pb.Volume,
         *,
@@ -103,24 +106,24 @@ class Requests:
         """A ControllerPublishVolume to the first node, with the volume's own context."""
         return pb.ControllerPublishVolumeRequest(
             volume_id=volume.volume_id,
-            node_id=self.offers.node_id if node_id is None else node_id,
+            node_id=self.capabilities.node_id if node_id is None else node_id,
             volume_capability=capability or self.capability(),
             readonly=readonly,
             secrets=self.settings.secrets_for("ControllerPublishVolume"),
             volume_context=volume.volume_context,
         )
 
-    def unpublish_request(
+    def unpublish(
         self, volume_id: str, node_id: str | None = None
     ) -> pb.ControllerUnpublishVolumeRequest:
         """A ControllerUnpublishVolume from the first node; an empty node_id means all nodes."""
         return pb.ControllerUnpublishVolumeRequest(
             volume_id=volume_id,
-            node_id=self.offers.node_id if node_id is None else node_id,
+            node_id=self.capabilities.node_id if node_id is None else node_id,
             secrets=self.settings.secrets_for("ControllerUnpublishVolume"),
         )
 
-    def validate_request(
+    def validate(
         self, volume: pb.Volume, capabilities: Sequence[pb.VolumeCapability] | None = None
     ) -> pb.ValidateVolumeCapabilitiesRequest:
         """A ValidateVolumeCapabilities that sends back what CreateVolume gave."""
@@ -131,7 +134,7 @@ class Requests:
             secrets=self.settings.secrets_for("ValidateVolumeCapabilities"),
         )
 
-    def snapshot_request(self, volume_id: str, name: str | None = None) -> pb.CreateSnapshotRequest:
+    def snapshot(self, volume_id: str, name: str | None = None) -> pb.CreateSnapshotRequest:
         """A CreateSnapshot."""
         return pb.CreateSnapshotRequest(
             source_volume_id=volume_id,
@@ -140,7 +143,7 @@ class Requests:
             secrets=self.settings.secrets_for("CreateSnapshot"),
         )
 
-    def stage_request(
+    def stage(
         self,
         volume: pb.Volume,
         staging_path: str,
@@ -158,7 +161,7 @@ class Requests:
             secrets=self.settings.secrets_for("NodeStageVolume"),
         )
 
-    def node_publish_request(
+    def node_publish(
         self,
         volume: pb.Volume,
         target_path: str,
@@ -180,16 +183,17 @@ class Requests:
             secrets=self.settings.secrets_for("NodePublishVolume"),
         )
 
-    def capacity_request(
-        self, parameters: Mapping[str, str] | None = None
-    ) -> pb.GetCapacityRequest:
-        """A GetCapacity for the volumes that `volume_request` asks for."""
+    def capacity(self, parameters: Mapping[str, str] | None = None) -> pb.GetCapacityRequest:
+        """A GetCapacity for the volumes that `volume` asks for."""
         made = pb.GetCapacityRequest(
             volume_capabilities=[self.capability()],
             parameters=self.settings.parameters if parameters is None else parameters,
         )
-        if "plugin:VOLUME_ACCESSIBILITY_CONSTRAINTS" in self.offers and self.offers.topology:
-            made.accessible_topology.segments.update(self.offers.topology)
+        if (
+            "plugin:VOLUME_ACCESSIBILITY_CONSTRAINTS" in self.capabilities
+            and self.capabilities.topology
+        ):
+            made.accessible_topology.segments.update(self.capabilities.topology)
         return made
 
     def unknown_volume_id(self) -> str:

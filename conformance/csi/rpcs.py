@@ -10,7 +10,7 @@ import attrs
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
-from conformance.csi.capabilities import Offers
+from conformance.csi.capabilities import Capabilities
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.csi.kubelet import Driver
 
@@ -74,21 +74,23 @@ class Rpc:
         """The whole name, as it travels: /csi.v1.Controller/CreateVolume."""
         return f"/csi.v1.{self.service}/{self.name}"
 
-    def served(self, offers: Offers) -> bool:
+    def served(self, capabilities: Capabilities) -> bool:
         """Whether the driver has the service of the RPC."""
         if self.service == "SnapshotMetadata":
-            return "plugin:SNAPSHOT_METADATA_SERVICE" in offers
-        return self.service == "Identity" or _HOLDS[self.service] in offers.services
+            return "plugin:SNAPSHOT_METADATA_SERVICE" in capabilities
+        return self.service == "Identity" or _HOLDS[self.service] in capabilities.services
 
-    def opened(self, offers: Offers) -> bool:
+    def opened(self, capabilities: Capabilities) -> bool:
         """Whether the driver has the service and advertises the RPC where that is needed."""
         names = _OPENED_BY.get(self.name, ())
-        return self.served(offers) and (not names or any(name in offers for name in names))
+        return self.served(capabilities) and (
+            not names or any(name in capabilities for name in names)
+        )
 
-    def due(self, offers: Offers) -> bool:
+    def due(self, capabilities: Capabilities) -> bool:
         """Whether the driver must not answer UNIMPLEMENTED."""
         needed = _FREE_WITHOUT.get(self.name)
-        return self.opened(offers) and (needed is None or needed in offers)
+        return self.opened(capabilities) and (needed is None or needed in capabilities)
 
 
 @functools.cache
@@ -118,9 +120,9 @@ def of(*services: str) -> Sequence[Rpc]:
     return [rpc for rpc in every() if rpc.service in services]
 
 
-def closed(offers: Offers) -> list[Rpc]:
+def closed(capabilities: Capabilities) -> list[Rpc]:
     """The RPCs of services that the driver has, whose capability is off."""
-    return [rpc for rpc in every() if rpc.served(offers) and not rpc.opened(offers)]
+    return [rpc for rpc in every() if rpc.served(capabilities) and not rpc.opened(capabilities)]
 
 
 def call(driver: Driver, rpc: Rpc, request: Message) -> Any:

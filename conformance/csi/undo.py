@@ -7,7 +7,7 @@ from typing import Any
 
 from google.protobuf.message import Message
 
-from conformance.engine.ledger.calls import CallLedger, Made, Undo
+from conformance.engine.ledger.calls import Made, Undo
 from conformance.engine.verdict import Broken
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code, Refused
@@ -94,16 +94,3 @@ def undo(made: Made, call: Call) -> None:
             f"{rpc} answers OK",
             str(refusal),
         ) from None
-
-
-def undo_all(ledger: CallLedger, call: Call, *, left: bool = False) -> list[Broken]:
-    """Undoes everything, newest first, and goes on after a refusal; returns the refusals."""
-    refused = []
-    for made in ledger.open_calls(left=left):
-        try:
-            undo(made, call)
-            ledger.forget(made)
-        except Broken as broken:
-            made.left = True
-            refused.append(broken)
-    return refused

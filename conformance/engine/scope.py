@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager
 from typing import Generic, TypeVar
 
 __all__ = ["CaseScope", "Shared"]
@@ -19,19 +19,28 @@ class CaseScope:
 
     def __init__(self) -> None:
         self.failed = False
-        self._stack = ExitStack()
+        self._undos: list[Callable[[], object]] = []
 
     def callback(self, undo: Callable[[], object]) -> None:
         """Calls `undo` at the end."""
-        self._stack.callback(undo)
+        self._undos.append(undo)
 
     def enter(self, context: AbstractContextManager[T]) -> T:
         """Enters a context and leaves it at the end."""
-        return self._stack.enter_context(context)
+        entered = context.__enter__()
+        self.callback(lambda: context.__exit__(None, None, None))
+        return entered
 
     def close(self) -> None:
-        """Undoes all of it; goes on after an error, and raises it then."""
-        self._stack.close()
+        """Undoes all of it; goes on after an error, and raises the first one then."""
+        error: BaseException | None = None
+        while self._undos:
+            try:
+                self._undos.pop()()
+            except BaseException as raised:
+                error = error or raised
+        if error:
+            raise error
 
 
 class Shared(Generic[T]):

@@ -8,9 +8,12 @@ from typing import Any
 
 import pytest
 
-from conformance.csi.capabilities import Offers
+from conformance.csi.capabilities import Capabilities
+from conformance.csi.opening import open_target
 from conformance.csi.settings import CsiSettings
-from conformance.csi.target import CsiTarget, open_target
+from conformance.csi.target import CsiTarget
+from conformance.engine.needs import Feature
+from conformance.engine.scope import CaseScope
 from tests.targets import resolved
 
 Opener = Callable[..., CsiTarget]
@@ -33,17 +36,23 @@ def opened() -> Iterator[Opener]:
 @pytest.fixture
 def csi(opened: Opener) -> Iterator[CsiTarget]:
     """Our fake with all that it can do, cleaned up as after a case."""
-    target = opened()
+    target, scope = opened(), CaseScope()
+    target.begin(scope)
     yield target
-    target.clean_up()
+    scope.close()
 
 
 @pytest.fixture
 def stub() -> Callable[..., Any]:
-    """A target of which only settings, offers and what is given are there."""
+    """A target of which only settings, capabilities and what is given are there."""
 
     def make(*capabilities: str, settings: dict[str, Any] | None = None, **more: Any) -> Any:
-        offers = more.pop("offers", Offers(capabilities=frozenset(capabilities)))
-        return SimpleNamespace(offers=offers, settings=CsiSettings(**settings or {}), **more)
+        advertised = more.pop("advertised", Capabilities(names=frozenset(capabilities)))
+        chosen = CsiSettings(**settings or {})
+
+        def has(*wanted: Feature) -> bool:
+            return all(feature.name in advertised for feature in wanted)
+
+        return SimpleNamespace(capabilities=advertised, settings=chosen, has=has, **more)
 
     return make

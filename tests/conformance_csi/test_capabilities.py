@@ -7,7 +7,7 @@ from typing import Any, NoReturn, cast
 
 import pytest
 
-from conformance.csi.capabilities import Offers, ask
+from conformance.csi.capabilities import Capabilities, ask
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.csi.kubelet import Driver
 from refimpl.wire.status import Code, Refused
@@ -59,7 +59,7 @@ def driver(**services: Any) -> Driver:
 
 def test_a_driver_that_tells_nothing_offers_nothing() -> None:
     """Refusals count as not offered, whatever their code."""
-    assert ask(driver(), driver()) == Offers()
+    assert ask(driver(), driver()) == Capabilities()
 
 
 def test_each_service_is_asked_for_its_own() -> None:
@@ -77,7 +77,7 @@ def test_each_service_is_asked_for_its_own() -> None:
         ),
     )
     told = ask(driver(identity=identity, controller=controller), driver(node=node))
-    assert told.capabilities == {
+    assert told.names == {
         "plugin:CONTROLLER_SERVICE",
         "plugin:VOLUME_ACCESSIBILITY_CONSTRAINTS",
         "expansion:ONLINE",
@@ -122,4 +122,4 @@ def test_the_revision_is_guessed_by_what_only_one_has(
     capabilities: tuple[str, ...], revision: str
 ) -> None:
     """No RPC tells it."""
-    assert Offers(capabilities=frozenset(capabilities)).guess_revision() == revision
+    assert Capabilities(names=frozenset(capabilities)).guess_revision() == revision

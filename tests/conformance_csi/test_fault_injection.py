@@ -66,7 +66,7 @@ def test_each_way_to_break_has_its_pair_of_hooks(hooked: Any, block: Any, names:
 
 def test_our_fake_is_broken_by_its_own_methods(csi: Any) -> None:
     """At once, so that nothing has to be waited for."""
-    volume_id = csi.volume().volume_id
+    volume_id = csi.steps.volume().volume_id
     with fault_injection.sick(csi, volume_id, "DEGRADED", "PathLost"):
         assert csi.fake.settings
     assert fault_injection.settle_s(csi) < fault_injection.settle_s(

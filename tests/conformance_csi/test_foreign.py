@@ -14,7 +14,7 @@ def test_a_file_that_was_left_alone_has_no_harm(csi: Any, tmp_path: Path) -> Non
     laid = foreign.at(csi, str(tmp_path / "file"))
     inner = foreign.inside(csi, str(tmp_path / "a" / "b"))
     assert laid.harm() == inner.harm() == ""
-    csi.clean_up()
+    csi.scope.close()
     assert sorted(os.listdir(tmp_path)) == ["a"]
     assert os.listdir(tmp_path / "a" / "b") == []
 
@@ -36,5 +36,5 @@ def test_a_link_goes_and_what_it_leads_to_stays(csi: Any, tmp_path: Path) -> Non
         foreign.link(csi, str(tmp_path / name), str(tmp_path / "real"))
     (tmp_path / "replaced").unlink()
     (tmp_path / "replaced").write_text("other")
-    csi.clean_up()
+    csi.scope.close()
     assert sorted(os.listdir(tmp_path)) == ["real", "replaced"]

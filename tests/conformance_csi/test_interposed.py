@@ -17,12 +17,12 @@ def test_a_lost_answer_is_on_record_and_undone(csi: Any) -> None:
     """The effect was there: the volume goes when the case ends."""
     with interposed(csi, *Faults.from_yaml(LOST).rules) as driver:
         with pytest.raises(Refused) as raised:
-            driver.controller.CreateVolume(csi.volume_request())
+            driver.controller.CreateVolume(csi.requests.volume())
         assert driver.identity.GetPluginInfo(csi_info()).name == csi.name
     assert raised.value.code == Code.UNAVAILABLE
     assert len(csi.fake.state.tables.volumes) == 1
     assert csi.journal.calls("CreateVolume")[-1].code == Code.UNAVAILABLE
-    csi.clean_up()
+    csi.scope.close()
     assert len(csi.fake.state.tables.volumes) == 0
 
 

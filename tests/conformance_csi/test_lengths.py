@@ -31,7 +31,7 @@ def test_all_of_it_goes_when_the_case_ends(csi: Any) -> None:
     assert [os.path.basename(path) for path in paths[1:]] == list(lengths.UNUSUAL)
     left = Path(paths[1], "data")
     left.write_text("x")
-    csi.clean_up()
+    csi.scope.close()
     assert not os.path.exists(paths[0])
     assert not os.path.exists(paths[2])
     assert left.read_text() == "x"

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from conformance.csi import preconditions
 from conformance.csi.common import mounts
 
 TABLE = r"""22 1 0:20 / / rw,relatime - ext4 /dev/a rw
@@ -24,14 +23,14 @@ def _table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The table above, with one path that is no UTF-8."""
     path = tmp_path / "mountinfo"
     path.write_bytes(TABLE.encode() + b"35 22 0:35 / /mnt/\xff rw - tmpfs none rw\n")
-    monkeypatch.setattr(preconditions, "MOUNTINFO", path)
+    monkeypatch.setattr(mounts, "MOUNTINFO", path)
 
 
 @pytest.mark.usefixtures("_table")
 def test_every_path_is_read_as_it_is() -> None:
     """Escapes, other scripts, what only looks like the end of a line, and bytes that are no text:
     one odd mount of somebody else must not hide ours."""
-    points = preconditions.mount_points()
+    points = mounts.mount_points()
     assert points[3:6] == ["/mnt/two words", "/mnt/größe\\体", "/mnt/page\x0cbreak"]
     assert os.fsencode(points[6]) == b"/mnt/\xff"
     assert len(points) == 7
@@ -60,7 +59,7 @@ def test_links_above_a_path_are_followed(tmp_path: Path, monkeypatch: pytest.Mon
     (tmp_path / "link").symlink_to(tmp_path / "real")
     table = tmp_path / "mountinfo"
     table.write_text(f"1 0 0:1 / {os.path.realpath(tmp_path)}/real/x rw - tmpfs none rw\n")
-    monkeypatch.setattr(preconditions, "MOUNTINFO", table)
+    monkeypatch.setattr(mounts, "MOUNTINFO", table)
     assert mounts.layers(str(tmp_path / "link" / "x")) == 1
     assert mounts.layers(str(tmp_path / "link")) == 0
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from conformance.csi import features, needs
-from conformance.csi.capabilities import Offers
+from conformance.csi.capabilities import Capabilities
 from conformance.engine.needs import Feature
 from conformance.engine.revision import Revision
 
@@ -39,7 +39,7 @@ def test_a_capability_has_to_be_on_or_off(target: Any) -> None:
 
 def test_services_and_revisions_are_those_of_the_run(target: Any) -> None:
     """A rule of one revision is none of the other."""
-    csi = target(offers=Offers(services=frozenset({"node"})))
+    csi = target(advertised=Capabilities(services=frozenset({"node"})))
     assert needs.NODE.unmet(csi) is None
     assert needs.CONTROLLER.unmet(csi) == "no controller service"
     assert needs.REVISION_1_12.unmet(csi) is None
@@ -76,7 +76,7 @@ def test_what_is_published_decides_about_mounts_and_data(
 ) -> None:
     """A driver that fails to publish is not blamed here: a case says so."""
     csi = opened()
-    csi.published = published
+    csi.preconditions.published = published
     for name, reason in zip(("mounts", "data"), reasons, strict=True):
         assert reason in csi.lacks[name]
         assert bool(csi.lacks[name]) == bool(reason)

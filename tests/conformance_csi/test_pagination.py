@@ -146,8 +146,8 @@ def test_pages_are_as_small_as_is_bearable(length: int, size: int) -> None:
 
 def test_the_lists_of_a_driver_are_walked(csi: Any) -> None:
     """Volumes, snapshots of a volume, and volumes that are sick."""
-    volume = csi.volume()
-    snapshot = csi.snapshot(volume)
+    volume = csi.steps.volume()
+    snapshot = csi.steps.snapshot(volume)
     assert pagination.volumes(csi).ids() == [volume.volume_id]
     assert pagination.snapshots(csi, volume.volume_id).ids() == [snapshot.snapshot_id]
     assert pagination.snapshots(csi, snapshot_id="none").ids() == []

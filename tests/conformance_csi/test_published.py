@@ -62,11 +62,11 @@ def test_nothing_left_is_asked_of_the_users_command(stub: Callable[..., Any]) ->
 
 def test_a_volume_is_published_at_two_targets(csi: Any) -> None:
     """Both are undone when the case ends."""
-    mode = csi.sharing_mode()
-    place = csi.mount(capability=csi.capability(mode))
+    mode = csi.preconditions.sharing_mode()
+    place = csi.steps.mount(capability=csi.requests.capability(mode))
     second = published.at_another_target(csi, place)
     assert os.path.lexists(place.target_path)
     assert os.path.lexists(second.target_path)
-    csi.clean_up()
+    csi.scope.close()
     for path in (place.target_path, second.target_path):
         published.expect_gone(csi, path, "gone")

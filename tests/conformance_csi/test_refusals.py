@@ -38,14 +38,14 @@ def test_an_answer_where_an_error_was_due_is_shown() -> None:
 
 def test_a_volume_that_is_left_behind_is_told(csi: Any) -> None:
     """By its id; one that was there before is not counted."""
-    csi.volume()
+    csi.steps.volume()
     with refusals.makes_no_volume(csi, "nothing"):
         pass
     made: list[str] = []
 
     def leave_one() -> None:
         with refusals.makes_no_volume(csi, "a refused call"):
-            made.append(csi.volume().volume_id)
+            made.append(csi.steps.volume().volume_id)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("REFIMPL_TIMEOUT_FACTOR", "0.01")
@@ -59,6 +59,6 @@ def test_without_a_list_nothing_can_be_seen(opened: Any) -> None:
     csi = opened("fake:csi-1.0-minimal")
     ran = []
     with refusals.makes_no_volume(csi, "a call"):
-        ran.append(csi.volume())
-    csi.clean_up()
+        ran.append(csi.steps.volume())
+    csi.scope.close()
     assert len(ran) == 1

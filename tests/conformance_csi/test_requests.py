@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.csi.capabilities import Offers
+from conformance.csi.capabilities import Capabilities
 from conformance.csi.requests import Mode, Requests, from_snapshot, from_volume
 from conformance.csi.settings import CsiSettings
 from refimpl.csi.api import csi_pb2 as pb
@@ -18,11 +18,8 @@ SECRETS = {
 
 def requests(*capabilities: str, place: dict[str, str] | None = None, **chosen: object) -> Requests:
     """A builder for a driver that was never asked anything."""
-    made = Requests()
-    made.settings = CsiSettings(**chosen)  # type: ignore[arg-type]
-    made.offers = Offers(capabilities=frozenset(capabilities), node_id="n", topology=place)
-    made.run_id = "run1"
-    return made
+    advertised = Capabilities(names=frozenset(capabilities), node_id="n", topology=place)
+    return Requests(CsiSettings(**chosen), advertised, "run1")  # type: ignore[arg-type]
 
 
 def test_names_are_fresh_and_carry_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,7 +53,7 @@ def test_a_volume_has_the_configured_size_unless_told(
     required: int | None, limit: int, asked: tuple[int, int] | None
 ) -> None:
     """A limit alone must not be below the usual size; nothing at all is no range."""
-    made = requests(volume_size=7).volume_request(required=required, limit=limit)
+    made = requests(volume_size=7).volume(required=required, limit=limit)
     if asked is None:
         assert not made.HasField("capacity_range")
     else:
@@ -66,36 +63,36 @@ def test_a_volume_has_the_configured_size_unless_told(
 def test_each_request_has_the_secrets_of_its_own_kind() -> None:
     """And none of another."""
     made = requests(secrets=SECRETS)
-    assert made.volume_request().secrets == {"a": "create"}
-    assert made.delete_request("v").secrets == {}
-    assert made.node_publish_request(pb.Volume(), "/t").secrets == {"a": "publish"}
+    assert made.volume().secrets == {"a": "create"}
+    assert made.delete("v").secrets == {}
+    assert made.node_publish(pb.Volume(), "/t").secrets == {"a": "publish"}
 
 
 def test_places_are_asked_for_only_where_the_driver_knows_them() -> None:
     """And only where the node tells one."""
-    assert not requests().volume_request().HasField("accessibility_requirements")
-    assert not requests(TOPOLOGY).volume_request().HasField("accessibility_requirements")
+    assert not requests().volume().HasField("accessibility_requirements")
+    assert not requests(TOPOLOGY).volume().HasField("accessibility_requirements")
     made = requests(TOPOLOGY, place={"zone": "a"})
-    asked = made.volume_request().accessibility_requirements
+    asked = made.volume().accessibility_requirements
     assert [dict(each.segments) for each in (*asked.requisite, *asked.preferred)] == [
         {"zone": "a"}
     ] * 2
-    assert made.capacity_request().accessible_topology.segments == {"zone": "a"}
+    assert made.capacity().accessible_topology.segments == {"zone": "a"}
 
 
 def test_what_a_volume_told_is_sent_along() -> None:
     """Its context, as CSI wants it; the node is the first one unless told."""
     made, volume = requests(), pb.Volume(volume_id="v", volume_context={"k": "x"})
     for sent in (
-        made.publish_request(volume),
-        made.validate_request(volume),
-        made.stage_request(volume, "/s", publish_context={"p": "1"}),
-        made.node_publish_request(volume, "/t", publish_context={"p": "1"}, readonly=True),
+        made.publish(volume),
+        made.validate(volume),
+        made.stage(volume, "/s", publish_context={"p": "1"}),
+        made.node_publish(volume, "/t", publish_context={"p": "1"}, readonly=True),
     ):
         assert (sent.volume_id, dict(sent.volume_context)) == ("v", {"k": "x"})
-    assert made.publish_request(volume).node_id == "n"
-    assert made.unpublish_request("v").node_id == "n"
-    assert made.unpublish_request("v", "").node_id == ""
+    assert made.publish(volume).node_id == "n"
+    assert made.unpublish("v").node_id == "n"
+    assert made.unpublish("v", "").node_id == ""
 
 
 def test_unknown_ids_are_of_the_form_that_the_user_gave() -> None:
@@ -110,5 +107,5 @@ def test_sources_are_of_one_kind() -> None:
     """A restore or a clone."""
     assert from_snapshot("s").WhichOneof("type") == "snapshot"
     assert from_volume("v").WhichOneof("type") == "volume"
-    made = requests().volume_request(source=from_snapshot("s"))
+    made = requests().volume(source=from_snapshot("s"))
     assert made.volume_content_source.snapshot.snapshot_id == "s"

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from conformance.csi import rpcs
-from conformance.csi.capabilities import Offers
+from conformance.csi.capabilities import Capabilities
 from refimpl.csi.api import csi_pb2 as pb
 
 
-def offers(
+def advertised(
     *capabilities: str, services: tuple[str, ...] = ("controller", "group", "node")
-) -> Offers:
+) -> Capabilities:
     """What a driver advertises."""
-    return Offers(capabilities=frozenset(capabilities), services=frozenset(services))
+    return Capabilities(names=frozenset(capabilities), services=frozenset(services))
 
 
 def test_every_rpc_of_the_schema_is_there_once() -> None:
@@ -39,19 +39,19 @@ def test_an_rpc_knows_its_types() -> None:
 @pytest.mark.parametrize(
     ("name", "told", "opened"),
     [
-        ("Probe", offers(services=()), True),
-        ("CreateVolume", offers(), False),
-        ("CreateVolume", offers("controller:CREATE_DELETE_VOLUME"), True),
-        ("CreateVolume", offers("controller:CREATE_DELETE_VOLUME", services=("node",)), False),
-        ("NodeGetVolumeStats", offers("node:VOLUME_CONDITION"), True),
-        ("NodePublishVolume", offers(), True),
-        ("NodePublishVolume", offers(services=()), False),
-        ("GetMetadataDelta", offers(), False),
-        ("GetMetadataDelta", offers("plugin:SNAPSHOT_METADATA_SERVICE"), True),
+        ("Probe", advertised(services=()), True),
+        ("CreateVolume", advertised(), False),
+        ("CreateVolume", advertised("controller:CREATE_DELETE_VOLUME"), True),
+        ("CreateVolume", advertised("controller:CREATE_DELETE_VOLUME", services=("node",)), False),
+        ("NodeGetVolumeStats", advertised("node:VOLUME_CONDITION"), True),
+        ("NodePublishVolume", advertised(), True),
+        ("NodePublishVolume", advertised(services=()), False),
+        ("GetMetadataDelta", advertised(), False),
+        ("GetMetadataDelta", advertised("plugin:SNAPSHOT_METADATA_SERVICE"), True),
     ],
 )
 def test_an_rpc_is_opened_by_its_service_and_a_capability(
-    name: str, told: Offers, opened: bool
+    name: str, told: Capabilities, opened: bool
 ) -> None:
     """One of several is enough; what has none comes with its service."""
     assert rpcs.named(name).opened(told) == opened
@@ -60,16 +60,16 @@ def test_an_rpc_is_opened_by_its_service_and_a_capability(
 def test_what_is_free_without_a_capability_is_due_with_it() -> None:
     """NodeGetInfo: due where volumes are attached, allowed otherwise."""
     info = rpcs.named("NodeGetInfo")
-    assert info.opened(offers())
-    assert not info.due(offers())
-    assert info.due(offers("controller:PUBLISH_UNPUBLISH_VOLUME"))
+    assert info.opened(advertised())
+    assert not info.due(advertised())
+    assert info.due(advertised("controller:PUBLISH_UNPUBLISH_VOLUME"))
 
 
 def test_a_stream_is_read_to_its_end(csi: Any) -> None:
     """As a list of its replies; every RPC can be called by its description."""
     driver = csi.driver
-    block = csi.volume_request(capabilities=[csi.capability(block=True)])
-    snapshot = csi.snapshot(csi.volume(block))
+    block = csi.requests.volume(capabilities=[csi.requests.capability(block=True)])
+    snapshot = csi.steps.snapshot(csi.steps.volume(block))
     request = pb.GetMetadataAllocatedRequest(snapshot_id=snapshot.snapshot_id)
     assert isinstance(rpcs.call(driver, rpcs.named("GetMetadataAllocated"), request), list)
     answer = rpcs.call(driver, rpcs.named("GetPluginInfo"), pb.GetPluginInfoRequest())

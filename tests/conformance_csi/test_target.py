@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from conformance.csi.target import open_target
+from conformance.csi.needs import TWO_ENDPOINTS, TWO_NODE_ENDPOINTS
+from conformance.csi.opening import open_target
 from conformance.engine.options import BadOption
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.csi.fake import FakeDriver
@@ -30,7 +31,7 @@ def test_a_target_file_says_all_of_it(tmp_path: Path, opened: Any) -> None:
     with FakeDriver(tmp_path / "c.sock", storage="memory") as driver:
         text = f'endpoint = "{driver.endpoint}"\nrevision = "csi-1.12"\n[csi]\nvolume_size = 7\n'
         target = opened(write(tmp_path / "t.toml", text), csi__testvolumesize=8)
-        assert target.name == target.offers.name != ""
+        assert target.name == target.capabilities.name != ""
         assert str(target.revision) == "csi-1.12"
         assert target.settings.volume_size == 8
         target.close()
@@ -93,9 +94,9 @@ def test_calls_reach_the_endpoint_that_serves_them(tmp_path: Path, opened: Any) 
         assert target.endpoint == driver.endpoint
         assert target.node_endpoints == driver.nodes
         assert len(target.nodes) == 2
-        assert target.no_split_endpoints == ""
+        assert target.has(TWO_ENDPOINTS, TWO_NODE_ENDPOINTS)
         info = target.call("/csi.v1.Node/NodeGetInfo", pb.NodeGetInfoRequest())
-        assert info.node_id == target.offers.node_id
+        assert info.node_id == target.capabilities.node_id
         (call,) = target.calls(target.mark() - 1)
         assert driver.nodes[0].path in target.reproduce(call)
         target.close()
@@ -142,8 +143,8 @@ def test_what_a_case_made_is_undone_with_its_secrets(opened: Any, tmp_path: Path
     file = tmp_path / "s.yaml"
     file.write_text("DeleteVolumeSecret: {token: canary}\n")
     target = opened("fake", csi__secrets=str(file))
-    target.mount()
-    target.clean_up()
+    target.steps.mount()
+    target.scope.close()
     delete = target.journal.calls("DeleteVolume")[-1]
     assert delete.requests[0].secrets == {"token": "canary"}
-    assert not target.ledger.open_calls()
+    assert not target.cleanup.calls.open_calls()

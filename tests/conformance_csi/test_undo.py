@@ -8,8 +8,8 @@ import pytest
 from google.protobuf.message import Message
 
 from conformance.csi import undo
-from conformance.engine.ledger.calls import CallLedger, Made
-from conformance.engine.ledger.entries import CALL, Ledger, LedgerEntry
+from conformance.engine.ledger.calls import Made
+from conformance.engine.ledger.entries import CALL, LedgerEntry
 from conformance.engine.verdict import Broken
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code, Refused
@@ -110,25 +110,3 @@ def test_what_is_gone_already_is_undone() -> None:
     driver = Driver(DeleteVolume=Code.NOT_FOUND)
     undo.undo(made_by(CREATE, pb.CreateVolumeRequest(name="a"), CREATED), driver)
     assert len(driver.asked) == 1
-
-
-def test_a_refusal_does_not_keep_the_others_from_being_undone() -> None:
-    """Newest first, each tried once, the refused one kept for the end of the run."""
-    book = CallLedger(Ledger(), undo.TABLE)
-    for id in ("1", "2"):
-        reply = pb.CreateVolumeResponse(volume=pb.Volume(volume_id=id))
-        book.perform(CREATE, pb.CreateVolumeRequest(name=id), lambda _, reply=reply: reply)
-    request = pb.NodePublishVolumeRequest(volume_id="1", target_path="/t")
-    book.perform(PUBLISH, request, lambda _: pb.NodePublishVolumeResponse())
-    driver = Driver(NodeUnpublishVolume=Code.INTERNAL)
-    (broken,) = undo.undo_all(book, driver)
-    assert "what NodePublishVolume made can be removed again" in str(broken)
-    assert [rpc for rpc, _ in driver.asked] == [
-        "NodeUnpublishVolume",
-        "DeleteVolume",
-        "DeleteVolume",
-    ]
-    assert book.open_calls() == []
-    assert [made.method for made in book.open_calls(left=True)] == [PUBLISH]
-    assert undo.undo_all(book, Driver(), left=True) == []
-    assert book.open_calls(left=True) == []

@@ -11,7 +11,8 @@ from conformance.engine.scope import CaseScope, Shared
 
 
 def test_the_newest_is_undone_first_whatever_fails() -> None:
-    """An error is told, and keeps nothing else from being undone."""
+    """The first error is told, which may be why there are others; it keeps nothing else from being
+    undone."""
     scope, undone = CaseScope(), list[str]()
 
     def refuse() -> None:
@@ -23,7 +24,11 @@ def test_the_newest_is_undone_first_whatever_fails() -> None:
         yield "c"
         undone.append("c")
 
-    scope.callback(lambda: undone.append("a"))
+    def refuse_later() -> None:
+        undone.append("a")
+        raise KeyError("because b stayed")
+
+    scope.callback(refuse_later)
     scope.callback(refuse)
     assert scope.enter(context()) == "c"
     with pytest.raises(ValueError, match="b stays"):

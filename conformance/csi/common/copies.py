@@ -35,7 +35,7 @@ def expect_copied(copy: pb.Volume, source: pb.VolumeContentSource, least: int) -
 
 def expect_not_smaller(csi: CsiTarget, size: int, source: pb.VolumeContentSource) -> None:
     """No copy is made that could not hold its source of `size` bytes."""
-    request = csi.volume_request(limit=size // 2, source=source)
+    request = csi.requests.volume(limit=size // 2, source=source)
     expect_status(
         lambda: csi.controller.CreateVolume(request),
         {Code.OUT_OF_RANGE},
@@ -46,15 +46,15 @@ def expect_not_smaller(csi: CsiTarget, size: int, source: pb.VolumeContentSource
 def expect_grown(csi: CsiTarget, source: Source, *, block: bool) -> None:
     """A copy larger than its source is refused, or has both the content and the size."""
     what = "block device" if block else "file system"
-    capability = csi.capability(block=block)
-    asked = csi.volume_request(required=csi.data_size, capabilities=[capability])
-    original = csi.volume(asked)
+    capability = csi.requests.capability(block=block)
+    asked = csi.requests.volume(required=csi.preconditions.data_size, capabilities=[capability])
+    original = csi.steps.volume(asked)
     written = content.fresh()
-    place = csi.mount(original, capability=capability)
+    place = csi.steps.mount(original, capability=capability)
     content.write(place, written)
-    csi.withdraw(place)
-    size = 2 * max(original.capacity_bytes, csi.data_size)
-    request = csi.volume_request(required=size, capabilities=[capability], source=source(original))
+    csi.steps.withdraw(place)
+    size = 2 * max(original.capacity_bytes, csi.preconditions.data_size)
+    request = csi.requests.volume(required=size, capabilities=[capability], source=source(original))
     made = expect_status(
         lambda: csi.controller.CreateVolume(request),
         {Code.OK, Code.OUT_OF_RANGE},
@@ -63,7 +63,7 @@ def expect_grown(csi: CsiTarget, source: Source, *, block: bool) -> None:
     if made is None:
         return
     expect_copied(made.volume, request.volume_content_source, size)
-    copy = csi.mount(made.volume, capability=capability)
+    copy = csi.steps.mount(made.volume, capability=capability)
     content.expect_content(
         copy, written, f"a larger copy of a {what} has the content of its source"
     )
@@ -79,4 +79,4 @@ def expect_grown(csi: CsiTarget, source: Source, *, block: bool) -> None:
 
 def access_types(csi: CsiTarget) -> list[bool]:
     """The access types that volumes can have: False for mount, True for block."""
-    return [block for block in (False, True) if csi.makes(block=block)]
+    return [block for block in (False, True) if csi.preconditions.makes(block=block)]

@@ -12,7 +12,7 @@ from typing import Any
 from google.protobuf.message import Message
 
 from conformance.csi import rpcs
-from conformance.csi.needs import NODE, SAME_HOST, VOLUMES
+from conformance.csi.needs import NODE, SAME_HOST, STAGE_UNSTAGE_VOLUME, VOLUMES
 from conformance.csi.target import CsiTarget
 from conformance.engine.verdict import Broken
 from refimpl.csi.api import csi_pb2 as pb
@@ -40,18 +40,18 @@ _NEEDY = tuple(
 # What a well-formed request about things that are not there has in its fields.
 _NOWHERE = "/refimpl-nowhere/mount"
 _UNKNOWN: dict[str, Callable[[CsiTarget], Any]] = {
-    "name": lambda csi: csi.fresh_name(),
-    "volume_id": lambda csi: csi.unknown_volume_id(),
-    "source_volume_id": lambda csi: csi.unknown_volume_id(),
-    "source_volume_ids": lambda csi: [csi.unknown_volume_id()],
-    "snapshot_id": lambda csi: csi.unknown_snapshot_id(),
-    "snapshot_ids": lambda csi: [csi.unknown_snapshot_id()],
-    "base_snapshot_id": lambda csi: csi.unknown_snapshot_id(),
-    "target_snapshot_id": lambda csi: csi.unknown_snapshot_id(),
-    "group_snapshot_id": lambda csi: csi.unknown_snapshot_id(),
-    "node_id": lambda csi: csi.offers.node_id or "refimpl-node",
-    "volume_capability": lambda csi: csi.capability(),
-    "volume_capabilities": lambda csi: [csi.capability()],
+    "name": lambda csi: csi.requests.fresh_name(),
+    "volume_id": lambda csi: csi.requests.unknown_volume_id(),
+    "source_volume_id": lambda csi: csi.requests.unknown_volume_id(),
+    "source_volume_ids": lambda csi: [csi.requests.unknown_volume_id()],
+    "snapshot_id": lambda csi: csi.requests.unknown_snapshot_id(),
+    "snapshot_ids": lambda csi: [csi.requests.unknown_snapshot_id()],
+    "base_snapshot_id": lambda csi: csi.requests.unknown_snapshot_id(),
+    "target_snapshot_id": lambda csi: csi.requests.unknown_snapshot_id(),
+    "group_snapshot_id": lambda csi: csi.requests.unknown_snapshot_id(),
+    "node_id": lambda csi: csi.capabilities.node_id or "refimpl-node",
+    "volume_capability": lambda csi: csi.requests.capability(),
+    "volume_capabilities": lambda csi: [csi.requests.capability()],
     "capacity_range": lambda csi: pb.CapacityRange(required_bytes=csi.settings.volume_size),
     "mutable_parameters": lambda csi: csi.settings.mutable_parameters,
     "volume_path": lambda _: _NOWHERE,
@@ -66,11 +66,11 @@ def answers(csi: CsiTarget) -> list[Entry]:
     mark = csi.mark()
     for name in _ABOUT:
         _ask(csi, name)
-    volume = _ask(csi, "CreateVolume", csi.volume_request()).volume
+    volume = _ask(csi, "CreateVolume", csi.requests.volume()).volume
     if not volume.volume_id and csi.settings.volume_id:
-        volume = csi.volume()
+        volume = csi.steps.volume()
     if volume.volume_id:
-        _ask(csi, "ValidateVolumeCapabilities", csi.validate_request(volume))
+        _ask(csi, "ValidateVolumeCapabilities", csi.requests.validate(volume))
         if csi.paths:
             _on_the_node(csi, volume)
         _at_the_controller(csi, volume.volume_id)
@@ -85,7 +85,7 @@ def refusals(csi: CsiTarget) -> list[Entry]:
         _ask(csi, name, rpcs.named(name).request())
         if name != "CreateVolume":
             _ask(csi, name, plausible(csi, rpcs.named(name)))
-    _ask(csi, "CreateVolume", csi.volume_request(capabilities=[]))
+    _ask(csi, "CreateVolume", csi.requests.volume(capabilities=[]))
     for name in ("ListVolumes", "ListSnapshots", "ControllerListVolumeHealth"):
         _ask(csi, name, starting_token=csi.settings.invalid_token)
     _at_no_place(csi)
@@ -98,8 +98,8 @@ def _at_no_place(csi: CsiTarget) -> None:
     if not csi.has(SAME_HOST, VOLUMES, NODE):
         return
     with contextlib.suppress(Refused, Broken):
-        request = csi.ready().request
-        request.target_path = f"{csi.target_path()}/mount"
+        request = csi.steps.ready().request
+        request.target_path = f"{csi.steps.target_path()}/mount"
         _ask(csi, "NodePublishVolume", request)
 
 
@@ -112,7 +112,7 @@ def plausible(csi: CsiTarget, rpc: rpcs.Rpc) -> Message:
 def _ask(csi: CsiTarget, called: str, request: Message | None = None, **fields: Any) -> Any:
     """Makes the call where the driver offers it; the reply is empty where it does not answer."""
     rpc = rpcs.named(called)
-    if rpc.opened(csi.offers):
+    if rpc.opened(csi.capabilities):
         with contextlib.suppress(Refused):
             reply = csi.call_with_secrets(rpc.method, request or rpc.request(**fields))
             return list(reply) if rpc.streams else reply
@@ -120,12 +120,12 @@ def _ask(csi: CsiTarget, called: str, request: Message | None = None, **fields: 
 
 
 def _on_the_node(csi: CsiTarget, volume: pb.Volume) -> None:
-    volume_id, target, staging = volume.volume_id, csi.target_path(), ""
-    context = _ask(csi, "ControllerPublishVolume", csi.publish_request(volume)).publish_context
-    if "node:STAGE_UNSTAGE_VOLUME" in csi.offers:
-        staging = csi.staging_path()
-        _ask(csi, "NodeStageVolume", csi.stage_request(volume, staging, publish_context=context))
-    publish = csi.node_publish_request(
+    volume_id, target, staging = volume.volume_id, csi.steps.target_path(), ""
+    context = _ask(csi, "ControllerPublishVolume", csi.requests.publish(volume)).publish_context
+    if csi.has(STAGE_UNSTAGE_VOLUME):
+        staging = csi.steps.staging_path()
+        _ask(csi, "NodeStageVolume", csi.requests.stage(volume, staging, publish_context=context))
+    publish = csi.requests.node_publish(
         volume, target, staging_path=staging, publish_context=context
     )
     _ask(csi, "NodePublishVolume", publish)
@@ -137,11 +137,11 @@ def _on_the_node(csi: CsiTarget, volume: pb.Volume) -> None:
         volume_id=volume_id,
         volume_path=target,
         staging_target_path=staging,
-        volume_capability=csi.capability(),
+        volume_capability=csi.requests.capability(),
     )
     _ask(csi, "NodeUnpublishVolume", volume_id=volume_id, target_path=target)
     _ask(csi, "NodeUnstageVolume", volume_id=volume_id, staging_target_path=staging)
-    _ask(csi, "ControllerUnpublishVolume", csi.unpublish_request(volume_id))
+    _ask(csi, "ControllerUnpublishVolume", csi.requests.unpublish(volume_id))
 
 
 def _at_the_controller(csi: CsiTarget, volume_id: str) -> None:
@@ -158,7 +158,7 @@ def _at_the_controller(csi: CsiTarget, volume_id: str) -> None:
 
 def _snapshots(csi: CsiTarget, volume_id: str) -> None:
     first, second = (
-        _ask(csi, "CreateSnapshot", csi.snapshot_request(volume_id)).snapshot.snapshot_id
+        _ask(csi, "CreateSnapshot", csi.requests.snapshot(volume_id)).snapshot.snapshot_id
         for _ in range(2)
     )
     if first and second:
@@ -169,7 +169,7 @@ def _snapshots(csi: CsiTarget, volume_id: str) -> None:
     group = _ask(
         csi,
         "CreateVolumeGroupSnapshot",
-        name=csi.fresh_name("g"),
+        name=csi.requests.fresh_name("g"),
         source_volume_ids=[volume_id],
     ).group_snapshot
     if group.group_snapshot_id:

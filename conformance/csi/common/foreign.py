@@ -39,7 +39,7 @@ def at(csi: CsiTarget, path: str) -> Foreign:
     """A file at a path where nothing is; it goes when the case ends."""
     laid = Foreign(path, content.fresh())
     Path(path).write_bytes(laid.content)
-    csi.afterwards(laid.remove)
+    csi.scope.callback(laid.remove)
     return laid
 
 
@@ -57,4 +57,4 @@ def link(csi: CsiTarget, path: str, leads_to: str) -> None:
         if os.path.islink(path):
             os.unlink(path)
 
-    csi.afterwards(remove)
+    csi.scope.callback(remove)

@@ -11,7 +11,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from conformance.csi.common import pagination
 from conformance.csi.fault_injection import settle_s, sick, sick_storage
-from conformance.csi.needs import BREAKABLE, BREAKABLE_STORAGE
+from conformance.csi.needs import (
+    BREAKABLE,
+    BREAKABLE_STORAGE,
+    CONTROLLER_HEALTH,
+    LIST_HEALTH,
+    NODE_HEALTH,
+)
 from conformance.csi.target import CsiTarget
 from conformance.engine.verdict import Broken, eventually, expect
 from refimpl.csi.api import csi_pb2 as pb
@@ -73,16 +79,16 @@ def named(found: Iterable[Ailment]) -> str:
 def volumes_told(csi: CsiTarget) -> list[tuple[str, pb.VolumeHealth]]:
     """Every health of volumes that can be had, with the RPC that told it: of a new volume, broken
     where there is a way to, and of all that are listed."""
-    volume_id = csi.volume().volume_id
+    volume_id = csi.steps.volume().volume_id
     with _sick_if_possible(csi, volume_id):
         told = []
-        if "controller:GET_VOLUME_HEALTH" in csi.offers:
+        if csi.has(CONTROLLER_HEALTH):
             told.append(("ControllerGetVolumeHealth", at_controller(csi, volume_id)))
-        if "controller:LIST_VOLUME_HEALTH" in csi.offers:
+        if csi.has(LIST_HEALTH):
             pages = pagination.sick_volumes(csi).walk()
             listed = [entry for page in pages for entry in page.entries]
             told += [("ControllerListVolumeHealth", health) for health in listed]
-        if "node:GET_VOLUME_HEALTH" in csi.offers:
+        if csi.has(NODE_HEALTH):
             told.append(("NodeGetVolumeHealth", at_node(csi, volume_id)))
         return told
 
@@ -93,7 +99,7 @@ def _sick_if_possible(csi: CsiTarget, volume_id: str) -> Iterator[None]:
         yield
         return
     with sick(csi, volume_id):
-        if "controller:GET_VOLUME_HEALTH" in csi.offers:
+        if csi.has(CONTROLLER_HEALTH):
             with contextlib.suppress(Broken):  # another case says whether it has to be told
                 eventually(lambda: ailments(at_controller(csi, volume_id)), settle_s(csi), "")
         yield
@@ -116,7 +122,7 @@ def several_sick(csi: CsiTarget, count: int) -> Iterator[list[str]]:
     with contextlib.ExitStack() as stack:
         ids = []
         for _ in range(count):
-            volume = csi.volume(csi.volume_request(required=csi.small_size))
+            volume = csi.steps.volume(csi.requests.volume(required=csi.preconditions.small_size))
             stack.enter_context(sick(csi, volume.volume_id))
             ids.append(volume.volume_id)
         rule = "ControllerListVolumeHealth lists every volume that is broken"

@@ -19,7 +19,7 @@ _COMPONENT = 250
 def directory(csi: CsiTarget, length: int) -> str:
     """A fresh directory with a path of that many bytes, or as few as the staging directory allows;
     it goes when the case ends (FILES)."""
-    path = csi.staging_path()
+    path = csi.steps.staging_path()
     missing = length - len(path.encode())
     while missing > 1:
         size = min(missing - 1, _COMPONENT)
@@ -31,13 +31,13 @@ def directory(csi: CsiTarget, length: int) -> str:
 
 def named(csi: CsiTarget, name: str) -> str:
     """A fresh directory of that name; it goes when the case ends (FILES)."""
-    return _made(csi, csi.staging_path(), name)
+    return _made(csi, csi.steps.staging_path(), name)
 
 
 def _made(csi: CsiTarget, parent: str, name: str) -> str:
     path = Path(parent, name)
     path.mkdir(mode=0o750)
-    csi.afterwards(partial(_remove, path))
+    csi.scope.callback(partial(_remove, path))
     return str(path)
 
 

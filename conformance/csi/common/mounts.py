@@ -4,8 +4,29 @@ from __future__ import annotations
 
 import os
 import subprocess
+from pathlib import Path
 
-from conformance.csi.preconditions import mount_points, mount_table
+MOUNTINFO = Path("/proc/self/mountinfo")
+
+
+def mount_points() -> list[str]:
+    """The mount points of this process, one entry a layer (proc(5), mountinfo)."""
+    return [point for point, _ in _table()]
+
+
+def _table() -> list[tuple[str, str]]:
+    """Mount point and whole line of each mount, in the order of mounting (proc(5), mountinfo)."""
+    # A path is any bytes, and only blanks, newlines and backslashes are escaped in it.
+    lines = MOUNTINFO.read_text(errors="surrogateescape").split("\n")
+    return [(_unescape(line.split(" ")[4]), line) for line in lines if line]
+
+
+def _unescape(text: str) -> str:
+    return (
+        text.encode("latin-1", "backslashreplace").decode("unicode_escape")
+        if "\\" in text
+        else text
+    )
 
 
 def layers(path: str) -> int:
@@ -16,7 +37,7 @@ def layers(path: str) -> int:
 def options(path: str) -> frozenset[str]:
     """Options of the topmost mount at a path, its own and those of its file system (proc(5))."""
     found: frozenset[str] = frozenset()
-    for point, line in mount_table():
+    for point, line in _table():
         if point == _plain(path):
             own, of_file_system = line.split(" ")[5], line.rpartition(" ")[2]
             found = frozenset(f"{own},{of_file_system}".split(","))
@@ -26,7 +47,7 @@ def options(path: str) -> frozenset[str]:
 def fs_type(path: str) -> str:
     """The file system that is topmost at a path, empty where nothing is mounted (proc(5))."""
     found = ""
-    for point, line in mount_table():
+    for point, line in _table():
         if point == _plain(path):
             found = line.partition(" - ")[2].split(" ")[0]
     return found

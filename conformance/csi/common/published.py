@@ -32,14 +32,14 @@ def publish(csi: CsiTarget, place: Mounted, **fields: Any) -> Mounted:
 
 def at_another_target(csi: CsiTarget, place: Mounted, **fields: Any) -> Mounted:
     """The same volume published at a further, fresh target."""
-    return publish(csi, place, target_path=csi.target_path(), **fields)
+    return publish(csi, place, target_path=csi.steps.target_path(), **fields)
 
 
 def block_volume(csi: CsiTarget) -> Mounted:
     """A small block volume, all but published: some drivers give each block its space at once."""
-    capability = csi.capability(block=True)
-    request = csi.volume_request(capabilities=[capability], required=csi.data_size)
-    return csi.ready(csi.volume(request), capability=capability)
+    capability = csi.requests.capability(block=True)
+    request = csi.requests.volume(capabilities=[capability], required=csi.preconditions.data_size)
+    return csi.steps.ready(csi.steps.volume(request), capability=capability)
 
 
 def expect_gone(csi: CsiTarget, path: str, rule: str) -> None:

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 
 from conformance.csi.common import pagination
+from conformance.csi.needs import LIST_VOLUMES
 from conformance.csi.target import CsiTarget
 from conformance.engine.verdict import Broken, eventually, expect
 from refimpl.wire.status import Code, Refused
@@ -35,7 +36,7 @@ def makes_no_volume(csi: CsiTarget, what: str) -> Iterator[None]:
 
     Others may work on the same driver: their volumes get time to go away again.
     """
-    if "controller:LIST_VOLUMES" not in csi.offers:
+    if not csi.has(LIST_VOLUMES):
         yield
         return
     listed = pagination.volumes(csi).ids

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 
 from conformance.engine.process import peer_of
@@ -33,11 +32,3 @@ def listener(endpoint: Endpoint) -> int:
         return 0
     with connect(endpoint) as made:
         return peer_of(made)
-
-
-def descriptors(process: int) -> int | None:
-    """How many files a process has open; None where that cannot be seen (proc(5))."""
-    try:
-        return len(os.listdir(f"/proc/{process}/fd"))
-    except OSError:
-        return None

@@ -17,10 +17,10 @@ def ready(
     """A NodeStageVolume, all but sent, of a volume published to the node."""
     if volume is None:
         asked = [capability] if capability else None
-        volume = csi.volume(csi.volume_request(capabilities=asked))
-    context = csi.attach(volume, capability=capability)
-    return csi.stage_request(
-        volume, csi.staging_path(), capability=capability, publish_context=context
+        volume = csi.steps.volume(csi.requests.volume(capabilities=asked))
+    context = csi.steps.attach(volume, capability=capability)
+    return csi.requests.stage(
+        volume, csi.steps.staging_path(), capability=capability, publish_context=context
     )
 
 
@@ -46,9 +46,9 @@ def publish_request(
 ) -> pb.NodePublishVolumeRequest:
     """A NodePublishVolume of what was staged so, at a fresh target."""
     volume = pb.Volume(volume_id=staged.volume_id, volume_context=staged.volume_context)
-    return csi.node_publish_request(
+    return csi.requests.node_publish(
         volume,
-        csi.target_path(),
+        csi.steps.target_path(),
         staging_path=staged.staging_target_path,
         capability=staged.volume_capability,
         publish_context=staged.publish_context,

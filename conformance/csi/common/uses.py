@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from conformance.csi.needs import SINGLE_NODE_MULTI_WRITER
 from conformance.csi.requests import Mode
 from conformance.csi.target import CsiTarget
 from refimpl.csi.api import csi_pb2 as pb
@@ -19,7 +20,7 @@ _FINER: Modes = (Mode.SINGLE_NODE_SINGLE_WRITER, Mode.SINGLE_NODE_MULTI_WRITER)
 
 def single_node_modes(csi: CsiTarget) -> Modes:
     """The modes for one node. Two of them may be sent only with SINGLE_NODE_MULTI_WRITER."""
-    return _SINGLE_NODE + (_FINER if "controller:SINGLE_NODE_MULTI_WRITER" in csi.offers else ())
+    return _SINGLE_NODE + (_FINER if csi.has(SINGLE_NODE_MULTI_WRITER) else ())
 
 
 def all_modes(csi: CsiTarget) -> Modes:
@@ -28,9 +29,9 @@ def all_modes(csi: CsiTarget) -> Modes:
 
 
 def other_type(csi: CsiTarget, mode: Mode.Mode.ValueType | None = None) -> pb.VolumeCapability:
-    """A capability of the access type that `csi.capability()` is not of."""
-    mount = csi.capability().WhichOneof("access_type") == "mount"
-    return csi.capability(mode, block=mount)
+    """A capability of the access type that `csi.requests.capability()` is not of."""
+    mount = csi.requests.capability().WhichOneof("access_type") == "mount"
+    return csi.requests.capability(mode, block=mount)
 
 
 def described(capability: pb.VolumeCapability) -> str:

@@ -43,13 +43,11 @@ class Undo:
 
 @attrs.define
 class Made:
-    """One call that may have made something on the target. left: the target would not let go of
-    it; it is tried once more at the end."""
+    """One call that may have made something on the target."""
 
     entry: LedgerEntry
     request: Message
     reply: Message | None = None
-    left: bool = False
 
     @property
     def method(self) -> str:
@@ -63,7 +61,8 @@ class Made:
 class CallLedger:
     """The calls not yet undone, each an entry of a ledger.
 
-    table: method -> how its calls are undone. requests: method -> its request's type.
+    table: method -> how its calls are undone. requests: method -> its request's type. begun: told
+    of each call that may make something, before it is made.
     """
 
     def __init__(
@@ -71,9 +70,10 @@ class CallLedger:
         ledger: Ledger,
         table: Mapping[str, Undo],
         requests: Mapping[str, type[Message]] | None = None,
+        begun: Callable[[Made], object] = bool,
     ) -> None:
         self.ledger, self.table = ledger, table
-        self._requests = requests or {}
+        self._requests, self._begun = requests or {}, begun
         self._inverses = {undo.inverse for undo in table.values()}
         self._open: dict[int, Made] = {}
         self._keys: dict[bytes, int] = {}
@@ -98,14 +98,15 @@ class CallLedger:
             self._undone(method, request)
         return reply
 
-    def open_calls(self, *, left: bool = False) -> list[Made]:
-        """What is still to be undone, newest first; `left`: with what could not be undone before.
-
-        One refusal must not fail every case after it.
-        """
+    def open_calls(self) -> list[Made]:
+        """What is still to be undone, newest first."""
         with self._lock:
-            calls = [call for call in self._open.values() if left or not call.left]
-        return sorted(calls, key=lambda call: -call.entry.number)
+            return sorted(self._open.values(), key=lambda call: -call.entry.number)
+
+    def is_open(self, call_made: Made) -> bool:
+        """Whether it is still to be undone."""
+        with self._lock:
+            return call_made.entry.number in self._open
 
     def forget(self, call_made: Made) -> None:
         """The thing is gone, or was never made."""
@@ -126,6 +127,7 @@ class CallLedger:
         call_made = Made(entry, request)
         with self._lock:
             self._open[entry.number] = call_made
+        self._begun(call_made)
         return call_made
 
     def _learn(self, call_made: Made, reply: Message) -> None:

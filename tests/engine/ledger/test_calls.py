@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from conformance.csi.undo import REQUESTS, TABLE, undo_all
+from conformance.csi.undo import REQUESTS, TABLE
 from conformance.engine.ledger.calls import CallLedger, Made
 from conformance.engine.ledger.entries import Ledger, left
 from conformance.engine.ledger.file import in_use
@@ -145,14 +145,15 @@ def test_a_torn_last_line_is_a_call_never_made(tmp_path: Path) -> None:
     assert len(recorded(path)) == 1
 
 
-def test_what_cannot_be_undone_does_not_come_up_again_until_the_end() -> None:
-    """One refusal must not fail every case after it."""
-    book = opened()
+def test_whoever_undoes_calls_is_told_before_each_is_made() -> None:
+    """Also of one that is refused then, which is not open any more."""
+    begun: list[Made] = []
+    book = CallLedger(Ledger(), TABLE, REQUESTS, begun.append)
+    with pytest.raises(Refused):
+        book.perform(CREATE, pb.CreateVolumeRequest(name="a"), _refuse(Code.INTERNAL))
     _create(book)
-    refused = undo_all(book, lambda *_: _refuse(Code.INTERNAL)(None))
-    assert len(refused) == 1
-    assert not book.open_calls()
-    assert len(book.open_calls(left=True)) == 1
+    book.perform(DELETE, pb.DeleteVolumeRequest(volume_id="none"), lambda _: None)
+    assert [book.is_open(made) for made in begun] == [False, True]
 
 
 def test_the_ledger_of_a_run_that_is_still_going_is_in_use(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.csi.target import open_target
+from conformance.csi.opening import open_target
 from conformance.engine.ledger import sweep
 from conformance.engine.options import BadOption, Options
 from conformance.engine.resolve import resolve
@@ -39,12 +39,13 @@ def killed(driver: FakeDriver, run_id: str = "1", name: str = "a") -> None:
     """A run that made a volume and was never heard of again; its answer may have got lost."""
     target = open_target(resolve(options(driver, run_id), "csi"))
     with contextlib.suppress(Refused):
-        target.controller.CreateVolume(target.volume_request(name), timeout=5)
+        target.controller.CreateVolume(target.requests.volume(name), timeout=5)
     # What SIGKILL does: nothing is undone, and the file stays.
     (path,) = sweep.home().glob(f"*-{run_id}-*")
     kept = path.read_bytes()
-    target.ledger._open.clear()
-    target.ledger.ledger._open.clear()
+    calls = target.cleanup.calls
+    calls._open.clear()
+    calls.ledger._open.clear()
     target.close()
     path.write_bytes(kept)
 

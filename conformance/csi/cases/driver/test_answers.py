@@ -1,21 +1,18 @@
-"""What holds for every answer, whichever RPC gives it; judged over a tour and the whole run."""
+"""What holds for every answer, whichever RPC gives it: calls of every RPC, and of the whole run."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import cast
 
 import pytest
 
 from conformance.csi import rpcs
-from conformance.csi.common import every_rpc as tour
-from conformance.csi.common import watch
+from conformance.csi.common import every_rpc, watch
 from conformance.csi.common.refusals import code_of
 from conformance.csi.needs import REVISION_1_13
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
-from conformance.engine.session import judge_of
 from conformance.engine.verdict import expect, should
 from refimpl.csi.kubelet import Driver
 from refimpl.wire.endpoint import Endpoint
@@ -34,31 +31,27 @@ _AT_A_NODE: tuple[str, ...] = ("Identity", "Node")
 
 
 @pytest.fixture(scope="module")
-def answers(request: pytest.FixtureRequest) -> Calls:
-    """One good call or more of every RPC that is offered."""
-    return _toured(request, tour.answers)
+def answers(driver: CsiTarget) -> Calls:
+    """One good call or more of every RPC that is advertised."""
+    with driver.cleanup.trial():
+        return every_rpc.answers(driver)
 
 
 @pytest.fixture(scope="module")
-def refusals(request: pytest.FixtureRequest) -> Calls:
-    """Bad calls of every RPC that is offered."""
-    return _toured(request, tour.refusals)
+def refusals(driver: CsiTarget) -> Calls:
+    """Bad calls of every RPC that is advertised."""
+    with driver.cleanup.trial():
+        return every_rpc.refusals(driver)
 
 
-def _toured(request: pytest.FixtureRequest, walk: Callable[[CsiTarget], list[Entry]]) -> Calls:
-    csi = cast("CsiTarget", judge_of(request.config).target("csi"))
-    calls = walk(csi)
-    csi.clean_up_quietly()
-    return calls
-
-
-def _found(csi: CsiTarget, tour: Calls, watcher: Callable[[Entry], list[str]]) -> list[str]:
-    """What is wrong with the calls of a tour and of the run so far, each kind once.
+def _found(csi: CsiTarget, made: Calls, watcher: Callable[[Entry], list[str]]) -> list[str]:
+    """What is wrong with the calls made for these cases and with those of the run so far, each
+    kind once.
 
     Calls to processes that cases started for themselves are left out: some were killed in them.
     """
     ours = {str(endpoint) for endpoint in (csi.endpoint, *csi.node_endpoints)}
-    seen = {entry.seq: entry for entry in tour}
+    seen = {entry.seq: entry for entry in made}
     seen |= {entry.seq: entry for entry in csi.journal.entries if entry.peer in ours}
     return list(dict.fromkeys(text for entry in seen.values() for text in watcher(entry)))
 
@@ -78,7 +71,7 @@ def test_every_rpc_that_is_advertised_is_there(csi: CsiTarget, refusals: Calls) 
         f"{rpc.name} at {endpoint}"
         for endpoint, driver, services in places
         for rpc in rpcs.of(*services)
-        if rpc.due(csi.offers) and _code(seen, endpoint, driver, rpc) == Code.UNIMPLEMENTED
+        if rpc.due(csi.capabilities) and _code(seen, endpoint, driver, rpc) == Code.UNIMPLEMENTED
     ]
     expect(
         not missing,

@@ -62,7 +62,7 @@ def _expect_unimplemented(csi: CsiTarget, chosen: Iterable[Rpc], rule: str) -> N
 def test_an_rpc_whose_capability_is_off_is_unimplemented(csi: CsiTarget) -> None:
     """UNIMPLEMENTED tells a caller not to come again; any other error is repeated for ever."""
     _expect_unimplemented(
-        csi, rpcs.closed(csi.offers), "an RPC whose capability is off is UNIMPLEMENTED"
+        csi, rpcs.closed(csi.capabilities), "an RPC whose capability is off is UNIMPLEMENTED"
     )
 
 
@@ -104,7 +104,7 @@ def test_capabilities_do_not_contradict_each_other(csi: CsiTarget) -> None:
             name not in told or any(other in told for other in others),
             f"{name} is advertised only beside {' or '.join(others)}",
             wanted=" or ".join(others),
-            got=", ".join(sorted(told.capabilities)),
+            got=", ".join(sorted(told.names)),
         )
     topology = "plugin:VOLUME_ACCESSIBILITY_CONSTRAINTS"
     expect(
@@ -117,7 +117,7 @@ def test_capabilities_do_not_contradict_each_other(csi: CsiTarget) -> None:
         "controller:PUBLISH_READONLY" not in told or "controller:PUBLISH_UNPUBLISH_VOLUME" in told,
         "PUBLISH_READONLY speaks of a field of ControllerPublishVolume",
         wanted="controller:PUBLISH_UNPUBLISH_VOLUME as well",
-        got=", ".join(sorted(told.capabilities)),
+        got=", ".join(sorted(told.names)),
     )
 
 
@@ -171,7 +171,7 @@ def test_without_group_or_metadata_service_its_rpcs_are_unimplemented(csi: CsiTa
         "SnapshotMetadata": "plugin:SNAPSHOT_METADATA_SERVICE",
     }
     for service, capability in optional.items():
-        if capability not in csi.offers:
+        if capability not in csi.capabilities:
             rule = f"without {capability} the RPCs of {service} are UNIMPLEMENTED"
             _expect_unimplemented(csi, rpcs.of(service), rule)
 
@@ -181,7 +181,7 @@ def test_controller_and_node_agree_on_single_node_access_modes(csi: CsiTarget) -
     """The sidecars choose the access mode of ReadWriteOnce by the controller's capability, kubelet
     by the node's: a volume would be made for one mode and published with another."""
     name = "SINGLE_NODE_MULTI_WRITER"
-    told = {side: f"{side}:{name}" in csi.offers for side in ("controller", "node")}
+    told = {side: f"{side}:{name}" in csi.capabilities for side in ("controller", "node")}
     expect(
         told["controller"] == told["node"],
         f"{name} is advertised by controller and node, or by neither",

@@ -130,13 +130,13 @@ def test_probe_says_ready_or_not(csi: CsiTarget) -> None:
 def test_a_call_before_the_driver_is_ready_does_no_harm(csi: CsiTarget) -> None:
     """Calls may fail until the driver is ready; repeated afterwards they have to come out as if
     they had been made only then."""
-    request = csi.volume_request()
+    request = csi.requests.volume()
     early: pb.Volume | None = None
     with missing_dependency(csi), contextlib.suppress(Refused):
-        early = csi.volume(request)
+        early = csi.steps.volume(request)
     eventually(lambda: _ready(csi), 60.0, "Probe says ready once the dependency is back")
-    made = csi.volume(request)
-    again = csi.volume(request)
+    made = csi.steps.volume(request)
+    again = csi.steps.volume(request)
     expect(
         again == made and early in (None, made),
         "CreateVolume before and after the driver is ready makes one volume",

@@ -57,7 +57,7 @@ def test_what_a_node_tells_of_itself_is_well_formed(csi: CsiTarget) -> None:
         wrong = list(places.problems(segments))
         rule = "accessible_topology obeys the grammar of topology"
         expect(not wrong, rule, wanted="[prefix/]name: value", got=wrong)
-        if "plugin:VOLUME_ACCESSIBILITY_CONSTRAINTS" in csi.offers:
+        if csi.has(TOPOLOGY):
             rule = "a node of a driver with VOLUME_ACCESSIBILITY_CONSTRAINTS tells where it is"
             should(segments, rule, wanted="accessible_topology.segments", got=info)
     prefixes = places.prefixes(key for info in told for key in info.accessible_topology.segments)

@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import cast
 
 import pytest
 
 from conformance.csi import process_lifecycle
 from conformance.csi.capabilities import ask
 from conformance.csi.needs import SUPERVISED
-from conformance.csi.process_lifecycle import Life, Probed, Start
+from conformance.csi.process_lifecycle import Probed, ProcessLifecycle, Start
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
-from conformance.engine.session import judge_of
 from conformance.engine.verdict import expect, should, timeout
 from refimpl.wire.status import Code
 
-# All of these look at one life of one process, which costs two starts.
+# All of these look at one process, which costs two starts.
 pytestmark = pytest.mark.xdist_group("process")
 
 
 @pytest.fixture(scope="session")
-def life(request: pytest.FixtureRequest) -> Life | None:
+def lifecycle(driver: CsiTarget) -> ProcessLifecycle | None:
     """What was seen of a process of our own; None where the suite cannot start one."""
-    csi = cast("CsiTarget", judge_of(request.config).target("csi"))
-    return process_lifecycle.live(csi) if csi.command else None
+    return process_lifecycle.observe(driver) if driver.command else None
 
 
 def _expect_started(start: Start | None, rule: str) -> None:
@@ -38,88 +35,93 @@ def _failure(start: Start | None) -> str:
 
 
 @case("CSI-PROTO-001", "CSI 1.13 Connectivity, CSI_ENDPOINT", needs=[SUPERVISED])
-def test_a_started_driver_serves_at_the_endpoint_it_was_given(life: Life) -> None:
+def test_a_started_driver_serves_at_the_endpoint_it_was_given(lifecycle: ProcessLifecycle) -> None:
     """The supervisor names the socket in CSI_ENDPOINT and connects there; it has no other way to
     find the driver. What the command is told as {endpoint} is the same value."""
-    _expect_started(life.first, "a driver creates the socket it was told and answers there")
+    _expect_started(lifecycle.first, "a driver creates the socket it was told and answers there")
 
 
 @case("CSI-PROTO-002", "robustness: killed drivers leave their socket", needs=[SUPERVISED])
-def test_a_driver_starts_over_the_socket_of_a_killed_one(life: Life) -> None:
+def test_a_driver_starts_over_the_socket_of_a_killed_one(lifecycle: ProcessLifecycle) -> None:
     """After a kill nobody removes the socket file; a driver that stumbles over it stays down until
     someone logs in to the node."""
-    _expect_started(life.first, "a driver starts")
-    _expect_started(life.second, "a driver starts where a killed one has left its socket")
+    _expect_started(lifecycle.first, "a driver starts")
+    _expect_started(lifecycle.second, "a driver starts where a killed one has left its socket")
 
 
 @case("CSI-PROTO-003", "CSI 1.13 Filesystem", needs=[SUPERVISED])
-def test_a_driver_puts_nothing_beside_its_socket(life: Life) -> None:
+def test_a_driver_puts_nothing_beside_its_socket(lifecycle: ProcessLifecycle) -> None:
     """The directory belongs to the supervisor; kubelet takes what lies there for other sockets."""
-    _expect_started(life.first, "a driver starts")
-    assert life.before is not None
+    _expect_started(lifecycle.first, "a driver starts")
+    assert lifecycle.before is not None
     expect(
-        life.before.beside == [life.socket],
+        lifecycle.before.beside == [lifecycle.socket],
         "a driver creates no file or directory beside its socket",
-        wanted=[life.socket],
-        got=life.before.beside,
+        wanted=[lifecycle.socket],
+        got=lifecycle.before.beside,
     )
 
 
 @case("CSI-PROTO-014", "robustness: the end of a pod", needs=[SUPERVISED])
-def test_sigterm_ends_a_driver_in_good_order(life: Life) -> None:
+def test_sigterm_ends_a_driver_in_good_order(lifecycle: ProcessLifecycle) -> None:
     """Every update of a driver ends one: a call cut off at a bad moment leaves half a volume, a
     socket left behind leads callers to nobody. CANCELLED is as good as UNAVAILABLE: gRPC ends so
     what a server had not begun, and callers repeat both."""
-    _expect_started(life.second, "a driver starts again")
-    assert life.ending is not None
+    _expect_started(lifecycle.second, "a driver starts again")
+    assert lifecycle.ending is not None
     expect(
-        set(life.ending.last) <= {Code.UNAVAILABLE, Code.CANCELLED},
+        set(lifecycle.ending.last) <= {Code.UNAVAILABLE, Code.CANCELLED},
         "on SIGTERM calls are finished, or end as UNAVAILABLE",
         wanted="UNAVAILABLE for each caller's last call",
-        got=", ".join(code.name for code in life.ending.last),
+        got=", ".join(code.name for code in lifecycle.ending.last),
     )
     expect(
-        life.ending.status == 0,
+        lifecycle.ending.status == 0,
         "on SIGTERM a driver ends by itself, with status 0",
         wanted="0",
-        got=life.ending.status,
+        got=lifecycle.ending.status,
     )
     expect(
-        life.socket not in life.ending.left,
+        lifecycle.socket not in lifecycle.ending.left,
         "a driver that ends removes its socket",
         wanted="no socket",
-        got=life.ending.left,
+        got=lifecycle.ending.left,
     )
 
 
 @pytest.mark.looks_back
 @case("CSI-ID-008", "CSI 1.13 GetPluginCapabilities")
-def test_capabilities_stay_as_they_are(csi: CsiTarget, life: Life | None) -> None:
+def test_capabilities_stay_as_they_are(csi: CsiTarget, lifecycle: ProcessLifecycle | None) -> None:
     """The sidecars ask once and never again. Asked before the first case and late in the run, which
     is the load between, and (where the suite can start the driver) before and after a restart."""
-    told = [csi.offers, ask(csi.driver, csi.nodes[0])]
-    if life and life.before and life.after:
-        told += [life.before.offers, life.after.offers]
+    told = [csi.capabilities, ask(csi.driver, csi.nodes[0])]
+    if lifecycle and lifecycle.before and lifecycle.after:
+        told += [lifecycle.before.capabilities, lifecycle.after.capabilities]
     first = told[0]
     for other in told[1:]:
-        changed = sorted(first.capabilities ^ other.capabilities)
+        changed = sorted(first.names ^ other.names)
         expect(
             other.version != first.version or not changed,
             f"version {first.version} of a driver has the same capabilities at all times",
             wanted="no change",
             got=f"{', '.join(changed)}: advertised at one time and not at another",
         )
-    if life:
+    if lifecycle:
         rule = "capabilities can be compared before and after a restart"
-        should(life.after, rule, wanted="a restart", got=_failure(life.second or life.first))
+        should(
+            lifecycle.after,
+            rule,
+            wanted="a restart",
+            got=_failure(lifecycle.second or lifecycle.first),
+        )
 
 
 @case("CSI-ID-015", "CSI 1.13 Probe", needs=[SUPERVISED])
-def test_a_starting_driver_becomes_ready_once(life: Life) -> None:
+def test_a_starting_driver_becomes_ready_once(lifecycle: ProcessLifecycle) -> None:
     """The sidecars probe a starting driver each second: any error but these ends them, and one that
     was ready is sent work from then on."""
-    _expect_started(life.first, "a driver starts")
-    before, after = _at_ready(life.first.probes)
+    _expect_started(lifecycle.first, "a driver starts")
+    before, after = _at_ready(lifecycle.first.probes)
     strange = [str(probe) for probe in before if probe.code not in _STARTING]
     expect(
         not strange,

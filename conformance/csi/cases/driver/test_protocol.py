@@ -13,6 +13,7 @@ from conformance.csi.common import sockets
 from conformance.csi.needs import CREATE_DELETE_VOLUME
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
+from conformance.engine.process import measures_of
 from conformance.engine.verdict import eventually, expect, expect_status
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.csi.api import csi_pb2_grpc
@@ -37,7 +38,9 @@ _GARBAGE = {
 @case("CSI-PROTO-006", "robustness: methods of a later specification")
 def test_an_unknown_method_is_unimplemented(csi: CsiTarget) -> None:
     """A newer caller tries what a later specification brings, and falls back when it is told so."""
-    for service in dict.fromkeys(rpc.service for rpc in rpcs.every() if rpc.served(csi.offers)):
+    for service in dict.fromkeys(
+        rpc.service for rpc in rpcs.every() if rpc.served(csi.capabilities)
+    ):
         at = csi.node_endpoints[0] if service == "Node" else csi.endpoint
         call = csi.channel(at).unary_unary(f"/csi.v1.{service}/NoSuchMethod")
         expect_status(
@@ -57,7 +60,7 @@ def test_unknown_fields_change_nothing(csi: CsiTarget) -> None:
         "NodeGetCapabilities",
     ):
         rpc = rpcs.named(name)
-        if rpc.opened(csi.offers):
+        if rpc.opened(csi.capabilities):
             plain = csi.call(rpc.method, rpc.request())
             extended = csi.call(rpc.method, _extended(rpc.request()))
             expect(
@@ -66,11 +69,11 @@ def test_unknown_fields_change_nothing(csi: CsiTarget) -> None:
                 wanted=plain,
                 got=extended,
             )
-    if rpcs.named("CreateVolume").opened(csi.offers):
-        request, made = csi.lasting_request, csi.lasting_volume
+    if rpcs.named("CreateVolume").opened(csi.capabilities):
+        request, made = csi.shared.request(), csi.shared.volume()
         del request.volume_capabilities[:]
-        request.volume_capabilities.append(_extended(csi.capability()))
-        again = csi.volume(_extended(request))
+        request.volume_capabilities.append(_extended(csi.requests.capability()))
+        again = csi.steps.volume(_extended(request))
         expect(
             again == made,
             "CreateVolume takes a request with unknown fields for the one without them",
@@ -88,8 +91,7 @@ def test_connections_that_come_and_go_leave_nothing_behind(csi: CsiTarget) -> No
     """Kubelet opens a connection for each of its calls and liveness probes one for each probe: a
     driver that keeps something of each runs out of descriptors after some days."""
     _probe_over_own_connection(csi.endpoint)
-    process = sockets.listener(csi.endpoint)
-    before = sockets.descriptors(process) if process else None
+    before = _descriptors(csi.endpoint)
     for number in range(12):
         sockets.connect(csi.endpoint).close()
         if number % 2 == 0:
@@ -97,11 +99,18 @@ def test_connections_that_come_and_go_leave_nothing_behind(csi: CsiTarget) -> No
     csi.identity.Probe(pb.ProbeRequest())
     if before is not None:
         eventually(
-            lambda: (sockets.descriptors(process) or 0) < before + 5,
+            lambda: (_descriptors(csi.endpoint) or 0) < before + 5,
             5.0,
             f"18 connections that were closed again leave the driver with the {before} open files "
             "that it had",
         )
+
+
+def _descriptors(endpoint: Endpoint) -> int | None:
+    """How many files the process that listens there has open; None where that cannot be seen."""
+    pid = sockets.listener(endpoint)
+    measures = measures_of(pid) if pid else None
+    return measures.fds if measures else None
 
 
 def _probe_over_own_connection(endpoint: Endpoint) -> None:
@@ -113,13 +122,13 @@ def _probe_over_own_connection(endpoint: Endpoint) -> None:
 def test_a_call_that_timed_out_can_be_repeated(csi: CsiTarget) -> None:
     """The sidecars give up after some seconds and repeat: what the first call still does must end
     up as the same volume. Three volumes, as it is chance how far a call gets in 1 ms."""
-    requests = [csi.volume_request() for _ in range(3)]
+    requests = [csi.requests.volume() for _ in range(3)]
     for request in requests:
         with contextlib.suppress(Refused):
             csi.controller.CreateVolume(request, timeout=0.001)
     for request in requests:
-        made = _unless_pending(lambda request=request: csi.volume(request))  # type: ignore[misc]
-        again = csi.volume(request)
+        made = _unless_pending(lambda request=request: csi.steps.volume(request))  # type: ignore[misc]
+        again = csi.steps.volume(request)
         expect(
             again == made,
             "CreateVolume after a deadline of 1 ms makes one volume, however often it is repeated",

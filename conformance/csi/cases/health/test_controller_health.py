@@ -13,6 +13,7 @@ from conformance.csi.needs import (
     CONDITION_AND_HEALTH,
     CONTROLLER_HEALTH,
     CREATE_DELETE_VOLUME,
+    GET_VOLUME,
     LIST_HEALTH,
     NODE_HEALTH,
     REVISION_1_13,
@@ -39,7 +40,7 @@ _TIMES = 3
 def test_the_health_of_a_volume_is_told_under_its_id(csi: CsiTarget) -> None:
     """Whoever watches many volumes sorts the answers by id. A volume nobody has broken has nothing
     to tell, or people learn to overlook what is told."""
-    volume_id = csi.lasting_volume.volume_id
+    volume_id = csi.shared.volume().volume_id
     found = health.ailments(health.at_controller(csi, volume_id))
     rule = "a volume in good order has an empty health_statuses"
     should(not found, rule, wanted="no entry", got=health.named(found))
@@ -49,7 +50,7 @@ def test_the_health_of_a_volume_is_told_under_its_id(csi: CsiTarget) -> None:
 def test_the_health_of_no_volume_is_not_told(csi: CsiTarget) -> None:
     """An empty answer for a volume that is not there reads as good health."""
     _expect_code(csi, "", Code.INVALID_ARGUMENT, "without volume_id")
-    _expect_code(csi, csi.unknown_volume_id(), Code.NOT_FOUND, "of an unknown volume")
+    _expect_code(csi, csi.requests.unknown_volume_id(), Code.NOT_FOUND, "of an unknown volume")
 
 
 @case("CSI-HLTH-005", _ENTRIES, needs=[REVISION_1_13, _ANY_VOLUME, VOLUMES])
@@ -70,8 +71,8 @@ def test_the_entries_of_a_volume_can_be_told_apart(csi: CsiTarget) -> None:
 @case("CSI-HLTH-013", _SOURCE, needs=[*_NEEDS, CREATE_DELETE_VOLUME])
 def test_the_health_of_a_deleted_volume_is_not_told(csi: CsiTarget) -> None:
     """A monitor asks on for as long as it gets answers."""
-    volume_id = csi.volume().volume_id
-    csi.controller.DeleteVolume(csi.delete_request(volume_id))
+    volume_id = csi.steps.volume().volume_id
+    csi.controller.DeleteVolume(csi.requests.delete(volume_id))
     _expect_code(csi, volume_id, Code.NOT_FOUND, "of a deleted volume")
 
 
@@ -79,7 +80,7 @@ def test_the_health_of_a_deleted_volume_is_not_told(csi: CsiTarget) -> None:
 def test_an_entry_stays_as_long_as_its_problem(csi: CsiTarget) -> None:
     """An entry that comes and goes sends people after a problem that seems solved each time; one
     that never goes hides the next problem."""
-    volume_id = csi.volume().volume_id
+    volume_id = csi.steps.volume().volume_id
     before = _seen(csi, volume_id)
     with sick(csi, volume_id):
         found = _appeared(csi, volume_id, before)
@@ -95,7 +96,7 @@ def test_an_entry_stays_as_long_as_its_problem(csi: CsiTarget) -> None:
 @case("CSI-HLTH-015", _ENTRIES, needs=[*_NEEDS, CREATE_DELETE_VOLUME, BREAKABLE_TWICE])
 def test_each_of_two_problems_has_its_own_entry(csi: CsiTarget) -> None:
     """A driver that tells the worst one only says that all is well again when that is repaired."""
-    volume_id = csi.volume().volume_id
+    volume_id = csi.steps.volume().volume_id
     with sick(csi, volume_id, "DEGRADED", "RefimplFirst"):
         first = _appeared(csi, volume_id, set())
         expect(first, "a volume with a fault has an entry", wanted="an entry", got="none")
@@ -131,7 +132,7 @@ def test_reasons_and_messages_are_short(csi: CsiTarget) -> None:
     told: list[tuple[str, health.Entry]] = [
         (rpc, entry) for rpc, told in health.volumes_told(csi) for entry in told.health_statuses
     ]
-    if "node:GET_STORAGE_HEALTH" in csi.offers:
+    if csi.has(STORAGE_HEALTH):
         backends = health.storage_told(csi)
         told += [("NodeGetStorageHealth", entry) for entries in backends for entry in entries]
     for rpc, entry in told:
@@ -149,7 +150,7 @@ def test_reasons_and_messages_are_short(csi: CsiTarget) -> None:
 def test_controller_and_node_may_see_different_things(csi: CsiTarget) -> None:
     """A path that only one node has lost is no news to the controller. Both go on telling what
     they see, and neither refuses because the other sees more."""
-    volume_id = csi.volume().volume_id
+    volume_id = csi.steps.volume().volume_id
     with sick_on_first_node(csi, volume_id):
         for who, look in (("controller", health.at_controller), ("node", health.at_node)):
             expect_status(
@@ -167,9 +168,9 @@ def test_controller_and_node_may_see_different_things(csi: CsiTarget) -> None:
 def test_what_one_node_has_lost_is_not_inaccessible_to_the_controller(csi: CsiTarget) -> None:
     """INACCESSIBLE from the controller reads as: from no node at all. An operator that acts on it
     takes a volume from pods which use it happily."""
-    volume_id = csi.volume().volume_id
+    volume_id = csi.steps.volume().volume_id
     with sick_on_first_node(csi, volume_id, "INACCESSIBLE"):
-        if "node:GET_VOLUME_HEALTH" in csi.offers:
+        if csi.has(NODE_HEALTH):
             rule = "the node that has lost a volume tells so"
             eventually(lambda: health.ailments(health.at_node(csi, volume_id)), settle_s(csi), rule)
         told = health.at_controller(csi, volume_id)
@@ -193,8 +194,8 @@ def test_the_condition_capability_of_older_revisions_is_gone(csi: CsiTarget) -> 
     left = [
         f"{side} VOLUME_CONDITION"
         for side in ("controller", "node")
-        if f"{side}:VOLUME_CONDITION" in csi.offers
-        and f"{side}:GET_VOLUME_HEALTH" not in csi.offers
+        if f"{side}:VOLUME_CONDITION" in csi.capabilities
+        and f"{side}:GET_VOLUME_HEALTH" not in csi.capabilities
     ]
     expect(
         not left,
@@ -212,8 +213,12 @@ def test_the_condition_capability_of_older_revisions_is_gone(csi: CsiTarget) -> 
 def test_condition_and_health_agree(csi: CsiTarget) -> None:
     """While clusters of both revisions are about, the same volume must not be well in one and sick
     in the other."""
-    place = csi.mount() if "node" in transitions(csi.offers) and csi.has(SAME_HOST) else None
-    volume_id = place.volume.volume_id if place else csi.volume().volume_id
+    place = (
+        csi.steps.mount()
+        if "node" in transitions(csi.capabilities) and csi.has(SAME_HOST)
+        else None
+    )
+    volume_id = place.volume.volume_id if place else csi.steps.volume().volume_id
     target = place.target_path if place else ""
     _expect_agreement(csi, volume_id, target, "in good order")
     with sick(csi, volume_id):
@@ -221,7 +226,7 @@ def test_condition_and_health_agree(csi: CsiTarget) -> None:
 
 
 def _expect_agreement(csi: CsiTarget, volume_id: str, target: str, what: str) -> None:
-    for side in transitions(csi.offers):
+    for side in transitions(csi.capabilities):
         if side == "node" and not target:
             continue
 
@@ -241,7 +246,7 @@ def _expect_agreement(csi: CsiTarget, volume_id: str, target: str, what: str) ->
 
 
 def _condition(csi: CsiTarget, volume_id: str) -> pb.VolumeCondition:
-    if "controller:GET_VOLUME" in csi.offers:
+    if csi.has(GET_VOLUME):
         request = pb.ControllerGetVolumeRequest(volume_id=volume_id)
         return csi.controller.ControllerGetVolume(request).status.volume_condition
     entry = volumes(csi).find(volume_id)

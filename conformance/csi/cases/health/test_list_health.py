@@ -14,7 +14,13 @@ from conformance.csi.common.pagination import (
     smallest_pages,
 )
 from conformance.csi.fault_injection import repair_volume
-from conformance.csi.needs import BREAKABLE, CREATE_DELETE_VOLUME, LIST_HEALTH, REVISION_1_13
+from conformance.csi.needs import (
+    BREAKABLE,
+    CONTROLLER_HEALTH,
+    CREATE_DELETE_VOLUME,
+    LIST_HEALTH,
+    REVISION_1_13,
+)
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
 from conformance.engine.verdict import expect, expect_status
@@ -31,7 +37,7 @@ def test_whoever_lists_health_can_be_asked_for_one_volume(csi: CsiTarget) -> Non
     """Entries may be missing or twice in a list that changes; a caller settles that by asking for
     the one volume, and looks for the capability first."""
     expect(
-        "controller:GET_VOLUME_HEALTH" in csi.offers,
+        csi.has(CONTROLLER_HEALTH),
         "LIST_VOLUME_HEALTH is advertised together with GET_VOLUME_HEALTH",
         wanted="GET_VOLUME_HEALTH",
         got="LIST_VOLUME_HEALTH alone",
@@ -68,7 +74,7 @@ def _expect_all_in_largest(listing: Listing, ids: list[str]) -> None:
 @case("CSI-HLTH-006", _SOURCE, needs=[*_NEEDS, CREATE_DELETE_VOLUME])
 def test_the_healthy_are_left_out(csi: CsiTarget) -> None:
     """With every volume in it the list is as long as ListVolumes, and is fetched every minute."""
-    volume_id, listing = csi.volume().volume_id, sick_volumes(csi)
+    volume_id, listing = csi.steps.volume().volume_id, sick_volumes(csi)
     entry = listing.find(volume_id)
     rule = "ControllerListVolumeHealth leaves out volumes in good order"
     expect(entry is None, rule, wanted=f"without {volume_id}", got=entry)
@@ -102,7 +108,7 @@ def test_a_walk_survives_that_volumes_heal_and_go(csi: CsiTarget) -> None:
         for id in healed:
             repair_volume(csi, id, "Broken")
         for id in deleted:
-            csi.controller.DeleteVolume(csi.delete_request(id))
+            csi.controller.DeleteVolume(csi.requests.delete(id))
         if page.next_token:
             expect_status(
                 lambda: listing.walk(2, token=page.next_token),

@@ -48,7 +48,7 @@ _ASKED = 50  # questions while another call hangs: the hanging one is on its way
 @case("CSI-HLTH-007", _SOURCE, needs=_VOLUME)
 def test_relative_paths_are_refused(csi: CsiTarget) -> None:
     """Relative to what? Whatever the driver finds there is not what the caller means."""
-    volume_id, relative = csi.volume().volume_id, "refimpl/mount"
+    volume_id, relative = csi.steps.volume().volume_id, "refimpl/mount"
     for field, request in (
         ("volume_publish_path", health.node_request(volume_id, published=relative)),
         ("staging_target_path", health.node_request(volume_id, staged=relative)),
@@ -64,12 +64,12 @@ def test_relative_paths_are_refused(csi: CsiTarget) -> None:
 def test_a_volume_whose_staging_failed_has_a_health(csi: CsiTarget) -> None:
     """That is when somebody wants to know. Kubelet asks as soon as it has tried, and NOT_FOUND
     hides the reason why the pod does not start."""
-    volume = csi.volume()
-    context, path = csi.attach(volume), csi.staging_path()
+    volume = csi.steps.volume()
+    context, path = csi.steps.attach(volume), csi.steps.staging_path()
     attempts = (f"{path}/missing", None), (path, other_type(csi))
     codes = []
     for where, capability in attempts:
-        request = csi.stage_request(volume, where, capability=capability, publish_context=context)
+        request = csi.requests.stage(volume, where, capability=capability, publish_context=context)
         codes.append(code_of(partial(csi.node.NodeStageVolume, request)).name)
     for staged in (path, ""):
         expect_status(
@@ -83,7 +83,7 @@ def test_a_volume_whose_staging_failed_has_a_health(csi: CsiTarget) -> None:
 @case("CSI-HLTH-009", _SOURCE, needs=_PUBLISHED)
 def test_health_is_told_without_paths(csi: CsiTarget) -> None:
     """The id says which volume is meant; both paths may be left out."""
-    health.at_node(csi, csi.mount().volume.volume_id)
+    health.at_node(csi, csi.steps.mount().volume.volume_id)
 
 
 @case("CSI-HLTH-020", _SOURCE, needs=_NEEDS)
@@ -91,7 +91,7 @@ def test_the_health_of_no_volume_is_not_told(csi: CsiTarget) -> None:
     """Any error keeps what kubelet knows of a volume, an empty answer clears it."""
     for what, volume_id, code in (
         ("without volume_id", "", Code.INVALID_ARGUMENT),
-        ("of an unknown volume", csi.unknown_volume_id(), Code.NOT_FOUND),
+        ("of an unknown volume", csi.requests.unknown_volume_id(), Code.NOT_FOUND),
     ):
         expect_status(
             partial(csi.node.NodeGetVolumeHealth, health.node_request(volume_id)),
@@ -103,7 +103,7 @@ def test_the_health_of_no_volume_is_not_told(csi: CsiTarget) -> None:
 @case("CSI-HLTH-021", _SOURCE, needs=_PUBLISHED)
 def test_whichever_path_is_named_the_health_is_the_same(csi: CsiTarget) -> None:
     """Kubelet names what it knows: after a restart that may be one path, both or none."""
-    place = csi.mount()
+    place = csi.steps.mount()
     target, staging = place.target_path, place.staging_path
     ways = {"volume_publish_path": (target, "")}
     if staging:
@@ -124,14 +124,14 @@ def test_long_paths_are_taken(csi: CsiTarget) -> None:
     """Kubelet's paths are longer than 128 bytes where driver or volume have long names. The volume
     is staged and published there first, or that is tried at least."""
     for length in (lengths.LEAST, lengths.KUBELET):
-        volume = csi.volume()
-        context, staging = csi.attach(volume), ""
-        if "node:STAGE_UNSTAGE_VOLUME" in csi.offers:
+        volume = csi.steps.volume()
+        context, staging = csi.steps.attach(volume), ""
+        if csi.has(STAGE_UNSTAGE_VOLUME):
             staging = lengths.directory(csi, length)
-            request = csi.stage_request(volume, staging, publish_context=context)
+            request = csi.requests.stage(volume, staging, publish_context=context)
             code_of(partial(csi.node.NodeStageVolume, request))
         target = f"{lengths.directory(csi, length - len('/mount'))}/mount"
-        publishing = csi.node_publish_request(
+        publishing = csi.requests.node_publish(
             volume, target, staging_path=staging, publish_context=context
         )
         code_of(partial(csi.node.NodePublishVolume, publishing))
@@ -145,8 +145,8 @@ def test_long_paths_are_taken(csi: CsiTarget) -> None:
 @case("CSI-HLTH-023", _KUBELET, needs=[*_PUBLISHED, without(STAGE_UNSTAGE_VOLUME)])
 def test_a_staging_path_means_nothing_to_a_driver_that_does_not_stage(csi: CsiTarget) -> None:
     """Kubelet names its directory for staging whether the driver stages or not."""
-    place = csi.mount()
-    _expect_no_matter(csi, place.volume.volume_id, place.target_path, csi.staging_path())
+    place = csi.steps.mount()
+    _expect_no_matter(csi, place.volume.volume_id, place.target_path, csi.steps.staging_path())
 
 
 @case("CSI-HLTH-024", _KUBELET, needs=[*_PUBLISHED, BLOCK])
@@ -154,7 +154,7 @@ def test_a_directory_of_the_callers_own_does_not_matter_for_a_block_volume(csi: 
     """Of a block volume kubelet names its own map of devices as the staging path, a directory in
     which nothing was ever staged, and no publish path."""
     place = publish(csi, block_volume(csi))
-    _expect_no_matter(csi, place.volume.volume_id, "", csi.staging_path())
+    _expect_no_matter(csi, place.volume.volume_id, "", csi.steps.staging_path())
 
 
 def _expect_no_matter(csi: CsiTarget, volume_id: str, target: str, staging: str) -> None:
@@ -172,7 +172,7 @@ def _expect_no_matter(csi: CsiTarget, volume_id: str, target: str, staging: str)
 @case("CSI-HLTH-025", _SOURCE, needs=[*_PUBLISHED, TWO_NODE_ENDPOINTS, BREAKABLE_ON_NODE])
 def test_a_node_tells_what_it_has_lost_and_the_others_do_not(csi: CsiTarget) -> None:
     """With the right node named one pod moves away; with all of them the whole service does."""
-    place = csi.mount()
+    place = csi.steps.mount()
     volume_id, target, staging = place.volume.volume_id, place.target_path, place.staging_path
 
     def lost(node: int) -> set[health.Ailment]:
@@ -209,8 +209,10 @@ def test_a_node_tells_what_it_has_lost_and_the_others_do_not(csi: CsiTarget) -> 
 def test_health_is_told_while_another_call_hangs(csi: CsiTarget) -> None:
     """A stage that hangs is what people want to learn the reason of; a health that waits for the
     same lock hangs with it, and so does kubelet's loop over all other volumes."""
-    volume = csi.volume()
-    request = csi.stage_request(volume, csi.staging_path(), publish_context=csi.attach(volume))
+    volume = csi.steps.volume()
+    request = csi.requests.stage(
+        volume, csi.steps.staging_path(), publish_context=csi.steps.attach(volume)
+    )
     with ThreadPoolExecutor(1) as pool, held_volume(csi, volume.volume_id):
         pool.submit(code_of, partial(csi.node.NodeStageVolume, request))
         for _ in range(_ASKED):
@@ -240,7 +242,7 @@ def _expect_answers(csi: CsiTarget, volume_id: str) -> None:
         "node:GET_STORAGE_HEALTH": lambda: csi.node.NodeGetStorageHealth(of_storage, timeout=limit),
     }
     for capability, call in calls.items():
-        if capability in csi.offers:
+        if capability in csi.capabilities:
             expect_status(
                 call,
                 {Code.OK, Code.ABORTED},

@@ -45,7 +45,7 @@ Unit = pb.VolumeUsage
 @case("CSI-STAT-001", _SOURCE, needs=_PUBLISHED)
 def test_statistics_are_not_told_without_id_and_path(csi: CsiTarget) -> None:
     """Numbers of some other volume are worse than none."""
-    place = csi.lasting_mount
+    place = csi.shared.mount()
     for lacking, volume_id, path in (
         ("volume_id", "", place.target_path),
         ("volume_path", place.volume.volume_id, ""),
@@ -60,7 +60,7 @@ def test_statistics_of_an_unknown_volume_are_not_found(csi: CsiTarget) -> None:
         csi,
         {Code.NOT_FOUND},
         "of a volume that does not exist",
-        csi.unknown_volume_id(),
+        csi.requests.unknown_volume_id(),
         _NOWHERE,
     )
 
@@ -69,9 +69,9 @@ def test_statistics_of_an_unknown_volume_are_not_found(csi: CsiTarget) -> None:
 def test_statistics_are_told_at_the_volumes_own_paths_only(csi: CsiTarget) -> None:
     """A driver that asks the kernel about any path tells the size of the node's disk, and the
     alarm for the full volume never comes."""
-    volume_id = csi.lasting_mount.volume.volume_id
+    volume_id = csi.shared.mount().volume.volume_id
     for what, path in (
-        ("at another directory", csi.staging_path()),
+        ("at another directory", csi.steps.staging_path()),
         ("at a path that does not exist", _NOWHERE),
     ):
         _expect_code(csi, {Code.NOT_FOUND}, f"of a published volume {what}", volume_id, path)
@@ -80,7 +80,7 @@ def test_statistics_are_told_at_the_volumes_own_paths_only(csi: CsiTarget) -> No
 @case("CSI-STAT-004", _SOURCE, needs=_PUBLISHED)
 def test_statistics_at_a_relative_path_are_refused(csi: CsiTarget) -> None:
     """Such a path has to be absolute; relative to the driver's directory it means nothing."""
-    volume_id = csi.lasting_mount.volume.volume_id
+    volume_id = csi.shared.mount().volume.volume_id
     codes = {Code.INVALID_ARGUMENT, Code.NOT_FOUND}
     _expect_code(csi, codes, "at a relative path", volume_id, "refimpl/mount")
 
@@ -116,7 +116,7 @@ def test_the_usage_of_a_mount_volume_adds_up(csi: CsiTarget) -> None:
 @case("CSI-STAT-006", _SOURCE, needs=[*_STATS, VOLUMES, MOUNT, DATA])
 def test_the_usage_grows_with_what_is_written(csi: CsiTarget) -> None:
     """A volume that seems empty until the first write fails warns nobody."""
-    place = csi.mount(capability=csi.capability(block=False))
+    place = csi.steps.mount(capability=csi.requests.capability(block=False))
 
     def used() -> int:
         return _bytes(_stats(csi, place.volume.volume_id, place.target_path)).used
@@ -147,7 +147,7 @@ def test_the_total_of_a_block_volume_is_its_capacity(csi: CsiTarget) -> None:
 @case("CSI-STAT-008", _SOURCE, needs=[*_PUBLISHED, STAGE_UNSTAGE_VOLUME])
 def test_statistics_are_told_at_the_staging_path(csi: CsiTarget) -> None:
     """Some callers know where a volume is staged and not where it is published."""
-    place = csi.lasting_mount
+    place = csi.shared.mount()
     told = _stats(csi, place.volume.volume_id, place.staging_path)
     expect(told.usage, "at the staging path usage is told, too", wanted="usage", got=told)
 
@@ -155,7 +155,7 @@ def test_statistics_are_told_at_the_staging_path(csi: CsiTarget) -> None:
 @case("CSI-STAT-009", _SOURCE, needs=[*_PUBLISHED, STAGE_UNSTAGE_VOLUME])
 def test_a_staging_path_beside_the_target_changes_nothing(csi: CsiTarget) -> None:
     """Kubelet leaves it out; a driver that counts on it shows no usage in a cluster."""
-    place = csi.lasting_mount
+    place = csi.shared.mount()
     volume_id, target = place.volume.volume_id, place.target_path
     without = _totals(_stats(csi, volume_id, target))
     given = _totals(_stats(csi, volume_id, target, place.staging_path))
@@ -166,8 +166,8 @@ def test_a_staging_path_beside_the_target_changes_nothing(csi: CsiTarget) -> Non
 @case("CSI-STAT-010", _SOURCE, needs=_PUBLISHED)
 def test_after_an_unpublish_there_are_no_statistics_at_the_target(csi: CsiTarget) -> None:
     """What would be told is the usage of the node's own disk, under the name of the volume."""
-    place = csi.mount()
-    csi.unmount(place)
+    place = csi.steps.mount()
+    csi.steps.unmount(place)
     what = "at a target where the volume was published before"
     _expect_code(csi, {Code.NOT_FOUND}, what, place.volume.volume_id, place.target_path)
 
@@ -176,7 +176,7 @@ def test_after_an_unpublish_there_are_no_statistics_at_the_target(csi: CsiTarget
 def test_the_condition_of_a_volume_is_told_with_its_statistics(csi: CsiTarget) -> None:
     """An event at the pod's claim is made of it: no condition counts as a healthy volume. That a
     broken volume is told as abnormal is looked at where there is a way to break one."""
-    place = csi.mount()
+    place = csi.steps.mount()
     volume_id = place.volume.volume_id
     healthy = _condition(csi, volume_id, place.target_path)
     rule = "the condition of a volume nobody has broken is not abnormal"
@@ -219,7 +219,7 @@ def test_the_total_of_a_mount_volume_is_about_its_capacity(csi: CsiTarget) -> No
 def test_whoever_tells_conditions_only_is_still_asked_for_statistics(csi: CsiTarget) -> None:
     """In CSI 1.12 the condition travels with this RPC and with no other, so that it has to be
     there; CSI 1.13 knows no such condition, and need not serve it."""
-    place = csi.mount()
+    place = csi.steps.mount()
     request = pb.NodeGetVolumeStatsRequest(
         volume_id=place.volume.volume_id, volume_path=place.target_path
     )
@@ -234,7 +234,11 @@ def test_whoever_tells_conditions_only_is_still_asked_for_statistics(csi: CsiTar
 def _file_system(csi: CsiTarget) -> Mounted:
     """A published mount volume to look at."""
     usual = csi.settings.access_type == "mount"
-    return csi.lasting_mount if usual else csi.mount(capability=csi.capability(block=False))
+    return (
+        csi.shared.mount()
+        if usual
+        else csi.steps.mount(capability=csi.requests.capability(block=False))
+    )
 
 
 def _stats(

@@ -33,7 +33,7 @@ _OTHER_MODES = (
 @case("CSI-PUB-001", _SOURCE, needs=[PUBLISH_UNPUBLISH_VOLUME, NODE_ID, VOLUMES])
 def test_a_publish_that_lacks_a_required_field_is_refused(csi: CsiTarget) -> None:
     """A driver that guesses the volume, the node or the use attaches the wrong thing."""
-    request = csi.publish_request(csi.lasting_volume)
+    request = csi.requests.publish(csi.shared.volume())
     for field in ("volume_id", "node_id", "volume_capability"):
         lacking = pb.ControllerPublishVolumeRequest()
         lacking.CopyFrom(request)
@@ -48,9 +48,9 @@ def test_a_publish_that_lacks_a_required_field_is_refused(csi: CsiTarget) -> Non
 @case("CSI-PUB-002", _SOURCE, needs=[PUBLISH_UNPUBLISH_VOLUME, NODE_ID])
 def test_an_unknown_volume_cannot_be_published(csi: CsiTarget) -> None:
     """The caller has to learn that the volume is gone; with another code it goes on trying."""
-    nowhere = pb.Volume(volume_id=csi.unknown_volume_id())
+    nowhere = pb.Volume(volume_id=csi.requests.unknown_volume_id())
     expect_status(
-        lambda: csi.attach(nowhere),
+        lambda: csi.steps.attach(nowhere),
         {Code.NOT_FOUND},
         "ControllerPublishVolume of a volume that does not exist is refused, though the node does",
     )
@@ -59,9 +59,9 @@ def test_an_unknown_volume_cannot_be_published(csi: CsiTarget) -> None:
 @case("CSI-PUB-003", _SOURCE, needs=[PUBLISH_UNPUBLISH_VOLUME, NODE_ID, VOLUMES])
 def test_a_volume_cannot_be_published_to_an_unknown_node(csi: CsiTarget) -> None:
     """A node that has left the cluster must not count as one that holds the volume."""
-    volume = csi.lasting_volume
+    volume = csi.shared.volume()
     expect_status(
-        lambda: csi.attach(volume, node_id=csi.fresh_name("node")),
+        lambda: csi.steps.attach(volume, node_id=csi.requests.fresh_name("node")),
         {Code.NOT_FOUND},
         "ControllerPublishVolume to a node that does not exist is refused",
     )
@@ -70,10 +70,10 @@ def test_a_volume_cannot_be_published_to_an_unknown_node(csi: CsiTarget) -> None
 @case("CSI-PUB-004", _SOURCE, needs=[PUBLISH_UNPUBLISH_VOLUME, NODE_ID, VOLUMES])
 def test_a_repeated_publish_answers_the_same(csi: CsiTarget) -> None:
     """The attacher asks again after every lost answer; the node finds the disk by this context."""
-    volume = csi.lasting_volume
-    first = csi.attach(volume)
+    volume = csi.shared.volume()
+    first = csi.steps.attach(volume)
     for _ in range(2):
-        again = csi.attach(volume)
+        again = csi.steps.attach(volume)
         expect(
             again == first,
             "the same ControllerPublishVolume answers with the same publish_context",
@@ -89,16 +89,16 @@ def test_a_repeated_publish_answers_the_same(csi: CsiTarget) -> None:
 )
 def test_a_published_volume_does_not_change_its_readonly_flag(csi: CsiTarget) -> None:
     """An OK would let a pod write to what was attached read-only, or fail it at its first write."""
-    volume = csi.lasting_volume
+    volume = csi.shared.volume()
     for readonly in (False, True):
-        csi.attach(volume, readonly=readonly)
+        csi.steps.attach(volume, readonly=readonly)
         expect_status(
-            partial(csi.attach, volume, readonly=not readonly),
+            partial(csi.steps.attach, volume, readonly=not readonly),
             {Code.ALREADY_EXISTS},
             f"a volume published to a node with readonly = {readonly} is not published there with"
             f" readonly = {not readonly} as well",
         )
-        csi.controller.ControllerUnpublishVolume(csi.unpublish_request(volume.volume_id))
+        csi.controller.ControllerUnpublishVolume(csi.requests.unpublish(volume.volume_id))
 
 
 @case("CSI-PUB-006", _SOURCE, needs=[PUBLISH_UNPUBLISH_VOLUME, NODE_ID, CREATE_DELETE_VOLUME])
@@ -106,17 +106,19 @@ def test_a_published_volume_does_not_change_its_use(csi: CsiTarget) -> None:
     """An OK would promise a use that the attachment was not made for.
 
     The other access type may also be refused as none that this volume has (CSI-PUB-018)."""
-    usual = csi.capability()
+    usual = csi.requests.capability()
     variants = [([usual], other_type(csi), {Code.INVALID_ARGUMENT, Code.FAILED_PRECONDITION})]
     for mode in _OTHER_MODES:
-        if mode != usual.access_mode.mode and csi.makes(usual.access_mode.mode, mode):
-            variants.append(([usual, csi.capability(mode)], csi.capability(mode), set()))
+        if mode != usual.access_mode.mode and csi.preconditions.makes(usual.access_mode.mode, mode):
+            variants.append(
+                ([usual, csi.requests.capability(mode)], csi.requests.capability(mode), set())
+            )
             break
     for made_for, other, also in variants:
-        volume = csi.volume(csi.volume_request(capabilities=made_for))
-        csi.attach(volume)
+        volume = csi.steps.volume(csi.requests.volume(capabilities=made_for))
+        csi.steps.attach(volume)
         expect_status(
-            partial(csi.attach, volume, capability=other),
+            partial(csi.steps.attach, volume, capability=other),
             {Code.ALREADY_EXISTS, *also},
             f"a volume published to a node as {described(usual)} is not published there as"
             f" {described(other)} as well",
@@ -130,9 +132,9 @@ def test_a_published_volume_does_not_change_its_use(csi: CsiTarget) -> None:
 )
 def test_a_readonly_flag_nobody_offered_is_refused_or_ignored(csi: CsiTarget) -> None:
     """Callers must not send it; one that does should not meet an error it will never get over."""
-    volume = csi.volume()
+    volume = csi.steps.volume()
     expect_status(
-        lambda: csi.attach(volume, readonly=True),
+        lambda: csi.steps.attach(volume, readonly=True),
         {Code.OK, Code.INVALID_ARGUMENT},
         "ControllerPublishVolume with readonly, without PUBLISH_READONLY, is refused or ignores it",
     )
@@ -148,10 +150,10 @@ def test_a_volume_for_readers_is_published_without_the_readonly_flag_or_refused(
 ) -> None:
     """Kubernetes knows no readonly flag for many drivers and sends none. Where the answer is OK
     the mode alone has to keep writers out, which CSI-NPUB-014 looks at."""
-    reader = csi.capability(Mode.SINGLE_NODE_READER_ONLY)
-    volume = csi.volume(csi.volume_request(capabilities=[reader]))
+    reader = csi.requests.capability(Mode.SINGLE_NODE_READER_ONLY)
+    volume = csi.steps.volume(csi.requests.volume(capabilities=[reader]))
     expect_status(
-        lambda: csi.attach(volume, capability=reader, readonly=False),
+        lambda: csi.steps.attach(volume, capability=reader, readonly=False),
         {Code.OK, Code.INVALID_ARGUMENT, Code.FAILED_PRECONDITION},
         "ControllerPublishVolume for SINGLE_NODE_READER_ONLY with readonly = False is done or"
         " refused as contradictory",
@@ -161,12 +163,12 @@ def test_a_volume_for_readers_is_published_without_the_readonly_flag_or_refused(
 @case("CSI-PUB-016", _SOURCE, needs=[PUBLISH_UNPUBLISH_VOLUME, NODE_ID, VOLUMES])
 def test_a_wrong_volume_context_is_refused_or_ignored(csi: CsiTarget) -> None:
     """A hand-written PersistentVolume with a mistyped attribute must not bring the driver down."""
-    volume = csi.lasting_volume
+    volume = csi.shared.volume()
     wrong = pb.Volume(volume_id=volume.volume_id)
     wrong.volume_context.update(dict.fromkeys(volume.volume_context, "of another volume"))
     wrong.volume_context["refimpl.example/unknown"] = "x"
     expect_status(
-        lambda: csi.attach(wrong),
+        lambda: csi.steps.attach(wrong),
         {Code.OK, Code.INVALID_ARGUMENT},
         "ControllerPublishVolume with a volume_context that is not the volume's is refused or"
         " ignores it",
@@ -181,11 +183,11 @@ def test_a_wrong_volume_context_is_refused_or_ignored(csi: CsiTarget) -> None:
 def test_entries_the_provisioner_adds_to_the_context_are_borne(csi: CsiTarget) -> None:
     """The provisioner writes its identity beside the driver's own entries; a driver that insists
     on its own set alone can attach nothing that Kubernetes has provisioned."""
-    volume = csi.lasting_volume
+    volume = csi.shared.volume()
     key = "storage.kubernetes.io/csiProvisionerIdentity"
-    volume.volume_context[key] = f"1700000000000-8081-{csi.offers.name}"[:128]
+    volume.volume_context[key] = f"1700000000000-8081-{csi.capabilities.name}"[:128]
     expect_status(
-        lambda: csi.attach(volume),
+        lambda: csi.steps.attach(volume),
         {Code.OK},
         f"ControllerPublishVolume bears the entry {key} in volume_context",
     )
@@ -196,21 +198,21 @@ def test_a_use_the_volume_was_not_made_for_is_refused(csi: CsiTarget) -> None:
     """The driver has to make sure that the volume can be used as described, or the pod fails later
     at a mount that nobody understands. OK is right only where the driver stands by it in
     ValidateVolumeCapabilities."""
-    volume = csi.lasting_volume
-    nothing = pb.VolumeCapability(access_mode=Mode(mode=csi.usual_mode))
+    volume = csi.shared.volume()
+    nothing = pb.VolumeCapability(access_mode=Mode(mode=csi.requests.usual_mode))
     expect_status(
-        lambda: csi.attach(volume, capability=nothing),
+        lambda: csi.steps.attach(volume, capability=nothing),
         {Code.INVALID_ARGUMENT, Code.FAILED_PRECONDITION},
         "ControllerPublishVolume with a volume_capability that has no access type is refused",
     )
     wrong_kind = other_type(csi)
     reply = expect_status(
-        lambda: csi.attach(volume, capability=wrong_kind),
+        lambda: csi.steps.attach(volume, capability=wrong_kind),
         {Code.OK, Code.INVALID_ARGUMENT, Code.FAILED_PRECONDITION},
         f"ControllerPublishVolume as {described(wrong_kind)} is refused or done",
     )
     if reply is not None:
-        asked = csi.validate_request(volume, [wrong_kind])
+        asked = csi.requests.validate(volume, [wrong_kind])
         answer = csi.controller.ValidateVolumeCapabilities(asked)
         expect(
             answer.HasField("confirmed"),

@@ -34,24 +34,26 @@ def test_a_volume_for_one_node_is_not_published_to_a_second(csi: CsiTarget) -> N
     """Two nodes that write to one file system destroy it. Whoever moves the pod needs to know
     which node to wait for, so the message should name it."""
     for mode in single_node_modes(csi):
-        if not csi.makes(mode):
+        if not csi.preconditions.makes(mode):
             continue
-        use = csi.capability(mode)
+        use = csi.requests.capability(mode)
         readonly = mode == Mode.SINGLE_NODE_READER_ONLY and _can_be_readonly(csi)
-        volume = csi.volume(csi.volume_request(capabilities=[use]))
-        csi.attach(volume, capability=use, readonly=readonly)
+        volume = csi.steps.volume(csi.requests.volume(capabilities=[use]))
+        csi.steps.attach(volume, capability=use, readonly=readonly)
         rule = f"a volume published to one node as {described(use)} is not published to a second"
         try:
-            csi.attach(volume, node_id=csi.near_node_id, capability=use, readonly=readonly)
+            csi.steps.attach(
+                volume, node_id=csi.preconditions.near_node_id, capability=use, readonly=readonly
+            )
         except Refused as refusal:
             code, said = refusal.code, refusal.message
         else:
             code, said = Code.OK, "no message"
         expect(code == Code.FAILED_PRECONDITION, rule, wanted="FAILED_PRECONDITION", got=code.name)
         should(
-            csi.offers.node_id in said,
+            csi.capabilities.node_id in said,
             "the refusal names the node that has the volume",
-            wanted=csi.offers.node_id,
+            wanted=csi.capabilities.node_id,
             got=said,
         )
 
@@ -59,12 +61,16 @@ def test_a_volume_for_one_node_is_not_published_to_a_second(csi: CsiTarget) -> N
 @case("CSI-PUB-008", _SOURCE, needs=[*_SHARED, MULTI_NODE_READER])
 def test_readers_on_two_nodes_share_a_volume(csi: CsiTarget) -> None:
     """ReadOnlyMany: a data set that every node reads."""
-    use = csi.capability(Mode.MULTI_NODE_READER_ONLY)
-    volume = csi.volume(csi.volume_request(capabilities=[use]))
-    for node in (csi.offers.node_id, csi.near_node_id):
+    use = csi.requests.capability(Mode.MULTI_NODE_READER_ONLY)
+    volume = csi.steps.volume(csi.requests.volume(capabilities=[use]))
+    for node in (csi.capabilities.node_id, csi.preconditions.near_node_id):
         expect_status(
             partial(
-                csi.attach, volume, node_id=node, capability=use, readonly=_can_be_readonly(csi)
+                csi.steps.attach,
+                volume,
+                node_id=node,
+                capability=use,
+                readonly=_can_be_readonly(csi),
             ),
             {Code.OK},
             f"a volume for MULTI_NODE_READER_ONLY is published to node {node}",
@@ -74,11 +80,11 @@ def test_readers_on_two_nodes_share_a_volume(csi: CsiTarget) -> None:
 @case("CSI-PUB-009", _SOURCE, needs=[*_SHARED, MULTI_NODE_WRITERS])
 def test_writers_on_two_nodes_share_a_volume(csi: CsiTarget) -> None:
     """ReadWriteMany: without it a Deployment of two replicas never becomes ready."""
-    use = csi.capability(Mode.MULTI_NODE_MULTI_WRITER)
-    volume = csi.volume(csi.volume_request(capabilities=[use]))
-    for node in (csi.offers.node_id, csi.near_node_id):
+    use = csi.requests.capability(Mode.MULTI_NODE_MULTI_WRITER)
+    volume = csi.steps.volume(csi.requests.volume(capabilities=[use]))
+    for node in (csi.capabilities.node_id, csi.preconditions.near_node_id):
         expect_status(
-            partial(csi.attach, volume, node_id=node, capability=use),
+            partial(csi.steps.attach, volume, node_id=node, capability=use),
             {Code.OK},
             f"a volume for MULTI_NODE_MULTI_WRITER is published to node {node}",
         )
@@ -87,17 +93,20 @@ def test_writers_on_two_nodes_share_a_volume(csi: CsiTarget) -> None:
 @case("CSI-PUB-010", _SOURCE, needs=[*_SHARED, PUBLISH_READONLY, MULTI_NODE_ONE_WRITER])
 def test_of_many_nodes_only_one_writes(csi: CsiTarget) -> None:
     """MULTI_NODE_SINGLE_WRITER: the other nodes read, and a second writer is held off."""
-    use = csi.capability(Mode.MULTI_NODE_SINGLE_WRITER)
-    volume, other = csi.volume(csi.volume_request(capabilities=[use])), csi.near_node_id
-    csi.attach(volume, capability=use)
+    use = csi.requests.capability(Mode.MULTI_NODE_SINGLE_WRITER)
+    volume, other = (
+        csi.steps.volume(csi.requests.volume(capabilities=[use])),
+        csi.preconditions.near_node_id,
+    )
+    csi.steps.attach(volume, capability=use)
     expect_status(
-        lambda: csi.attach(volume, node_id=other, capability=use, readonly=True),
+        lambda: csi.steps.attach(volume, node_id=other, capability=use, readonly=True),
         {Code.OK},
         "a volume for MULTI_NODE_SINGLE_WRITER is published to a reader beside its writer",
     )
-    csi.controller.ControllerUnpublishVolume(csi.unpublish_request(volume.volume_id, other))
+    csi.controller.ControllerUnpublishVolume(csi.requests.unpublish(volume.volume_id, other))
     expect_status(
-        lambda: csi.attach(volume, node_id=other, capability=use),
+        lambda: csi.steps.attach(volume, node_id=other, capability=use),
         {Code.FAILED_PRECONDITION},
         "a volume for MULTI_NODE_SINGLE_WRITER is not published to a second writer",
     )
@@ -115,9 +124,9 @@ def test_a_full_node_has_room_again_after_an_unpublish(csi: CsiTarget) -> None:
     """A slot that is not given back makes the node useless after some days of pods coming and
     going."""
     attached, left_over = _fill(csi)
-    csi.controller.ControllerUnpublishVolume(csi.unpublish_request(attached[0].volume_id))
+    csi.controller.ControllerUnpublishVolume(csi.requests.unpublish(attached[0].volume_id))
     expect_status(
-        lambda: csi.attach(left_over),
+        lambda: csi.steps.attach(left_over),
         {Code.OK},
         "after ControllerUnpublishVolume from a full node another volume is published to it",
     )
@@ -128,7 +137,7 @@ def test_a_repeated_publish_needs_no_room_on_a_full_node(csi: CsiTarget) -> None
     """The last volume of a node whose answer got lost is asked for again, and is already there."""
     attached, _ = _fill(csi)
     expect_status(
-        lambda: csi.attach(attached[-1]),
+        lambda: csi.steps.attach(attached[-1]),
         {Code.OK},
         "ControllerPublishVolume of a volume that a full node already has is repeated",
     )
@@ -137,10 +146,10 @@ def test_a_repeated_publish_needs_no_room_on_a_full_node(csi: CsiTarget) -> None
 def _fill(csi: CsiTarget) -> tuple[list[pb.Volume], pb.Volume]:
     """Publishes volumes to the first node until it takes no more: those it took, and the next."""
     attached: list[pb.Volume] = []
-    while len(attached) <= csi.offers.max_volumes:
-        volume = csi.volume(csi.volume_request(required=csi.small_size))
+    while len(attached) <= csi.capabilities.max_volumes:
+        volume = csi.steps.volume(csi.requests.volume(required=csi.preconditions.small_size))
         try:
-            csi.attach(volume)
+            csi.steps.attach(volume)
         except Refused as refusal:
             rule = "ControllerPublishVolume to a node that is full is refused"
             if refusal.code != Code.RESOURCE_EXHAUSTED or not attached:
@@ -149,10 +158,10 @@ def _fill(csi: CsiTarget) -> tuple[list[pb.Volume], pb.Volume]:
         attached.append(volume)
     raise Broken(
         "a node takes no more volumes than its max_volumes_per_node",
-        f"RESOURCE_EXHAUSTED for number {csi.offers.max_volumes + 1}",
+        f"RESOURCE_EXHAUSTED for number {csi.capabilities.max_volumes + 1}",
         f"OK for all {len(attached)}",
     )
 
 
 def _can_be_readonly(csi: CsiTarget) -> bool:
-    return "controller:PUBLISH_READONLY" in csi.offers
+    return csi.has(PUBLISH_READONLY)

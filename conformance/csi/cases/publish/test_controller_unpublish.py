@@ -9,9 +9,11 @@ from conformance.csi.common.pagination import volumes
 from conformance.csi.interposed import interposed
 from conformance.csi.needs import (
     CREATE_DELETE_VOLUME,
+    LIST_PUBLISHED_NODES,
     MULTI_NODE_WRITERS,
     NEAR_NODES,
     NODE_ID,
+    PUBLISH_READONLY,
     PUBLISH_UNPUBLISH_VOLUME,
     SAME_HOST,
     STAGE_UNSTAGE_VOLUME,
@@ -32,7 +34,7 @@ _SHARED: Sequence[Need] = [PUBLISH_UNPUBLISH_VOLUME, NODE_ID, CREATE_DELETE_VOLU
 @case("CSI-PUB-019", _SOURCE, needs=[PUBLISH_UNPUBLISH_VOLUME, NODE_ID])
 def test_an_unpublish_without_a_volume_is_refused(csi: CsiTarget) -> None:
     """Taken for "all volumes", it would pull every disk off the node."""
-    request = csi.unpublish_request("")
+    request = csi.requests.unpublish("")
     expect_status(
         lambda: csi.controller.ControllerUnpublishVolume(request),
         {Code.INVALID_ARGUMENT},
@@ -43,15 +45,17 @@ def test_an_unpublish_without_a_volume_is_refused(csi: CsiTarget) -> None:
 @case("CSI-PUB-020", _SOURCE, needs=[PUBLISH_UNPUBLISH_VOLUME, NODE_ID, VOLUMES])
 def test_a_volume_that_was_never_published_counts_as_unpublished(csi: CsiTarget) -> None:
     """A publish may have failed before it began; its clean-up must come to an end nevertheless."""
-    _unpublish(csi, csi.lasting_volume, "ControllerUnpublishVolume of a volume no node has is done")
+    _unpublish(
+        csi, csi.shared.volume(), "ControllerUnpublishVolume of a volume no node has is done"
+    )
 
 
 @case("CSI-PUB-021", _SOURCE, needs=[PUBLISH_UNPUBLISH_VOLUME, NODE_ID, VOLUMES])
 def test_a_repeated_unpublish_is_done(csi: CsiTarget) -> None:
     """The detacher repeats what it got no answer to, and retries an error for ever: the volume
     would stay "attached" in the cluster until someone removes a finalizer by hand."""
-    volume = csi.lasting_volume
-    csi.attach(volume)
+    volume = csi.shared.volume()
+    csi.steps.attach(volume)
     _unpublish(csi, volume, "ControllerUnpublishVolume of a published volume is done")
     _unpublish(csi, volume, "the same ControllerUnpublishVolume once more is done")
 
@@ -60,10 +64,14 @@ def test_a_repeated_unpublish_is_done(csi: CsiTarget) -> None:
 def test_what_cannot_be_found_counts_as_unpublished_or_as_missing(csi: CsiTarget) -> None:
     """Nodes and volumes vanish before they are let go of. OK is what lets the caller finish;
     NOT_FOUND is for a driver that cannot tell whether the volume is still in use."""
-    gone, volume, node = csi.unknown_volume_id(), csi.lasting_volume, csi.fresh_name("node")
+    gone, volume, node = (
+        csi.requests.unknown_volume_id(),
+        csi.shared.volume(),
+        csi.requests.fresh_name("node"),
+    )
     for what, request in (
-        ("an unknown volume", csi.unpublish_request(gone)),
-        ("an unknown node", csi.unpublish_request(volume.volume_id, node)),
+        ("an unknown volume", csi.requests.unpublish(gone)),
+        ("an unknown node", csi.requests.unpublish(volume.volume_id, node)),
     ):
         expect_status(
             partial(csi.controller.ControllerUnpublishVolume, request),
@@ -77,17 +85,23 @@ def test_an_unpublish_without_a_node_takes_the_volume_off_all(csi: CsiTarget) ->
     """A node that keeps the volume goes on writing to what its owner believes free. Whether one
     does is seen by publishing the volume there in another way (CSI-PUB-006). With a single node,
     or a driver for single nodes, "all" is one."""
-    both = csi.near_node_id and csi.makes(Mode.MULTI_NODE_MULTI_WRITER, Mode.SINGLE_NODE_WRITER)
-    nodes = [csi.offers.node_id, csi.near_node_id] if both else [csi.offers.node_id]
-    one = csi.capability()
-    many = csi.capability(Mode.MULTI_NODE_MULTI_WRITER) if both else one
-    volume = csi.volume(csi.volume_request(capabilities=[many, one] if both else [one]))
+    both = csi.preconditions.near_node_id and csi.preconditions.makes(
+        Mode.MULTI_NODE_MULTI_WRITER, Mode.SINGLE_NODE_WRITER
+    )
+    nodes = (
+        [csi.capabilities.node_id, csi.preconditions.near_node_id]
+        if both
+        else [csi.capabilities.node_id]
+    )
+    one = csi.requests.capability()
+    many = csi.requests.capability(Mode.MULTI_NODE_MULTI_WRITER) if both else one
+    volume = csi.steps.volume(csi.requests.volume(capabilities=[many, one] if both else [one]))
     for node in nodes:
-        csi.attach(volume, node_id=node, capability=many)
+        csi.steps.attach(volume, node_id=node, capability=many)
     _unpublish(csi, volume, "ControllerUnpublishVolume without node_id is done", node_id="")
     for node in nodes:
         expect_status(
-            partial(csi.attach, volume, node_id=node, capability=one),
+            partial(csi.steps.attach, volume, node_id=node, capability=one),
             {Code.OK},
             f"after ControllerUnpublishVolume without node_id the volume is free on node {node}",
         )
@@ -97,18 +111,25 @@ def test_an_unpublish_without_a_node_takes_the_volume_off_all(csi: CsiTarget) ->
 @case("CSI-PUB-024", _SOURCE, needs=[*_SHARED, MULTI_NODE_WRITERS])
 def test_an_unpublish_leaves_the_other_nodes_alone(csi: CsiTarget) -> None:
     """One replica that ends must not cost the others their storage."""
-    many, one = map(csi.capability, (Mode.MULTI_NODE_MULTI_WRITER, Mode.SINGLE_NODE_WRITER))
-    volume = csi.volume(csi.volume_request(capabilities=[many, one]))
-    for node in (csi.offers.node_id, csi.near_node_id):
-        csi.attach(volume, node_id=node, capability=many)
+    many, one = map(
+        csi.requests.capability, (Mode.MULTI_NODE_MULTI_WRITER, Mode.SINGLE_NODE_WRITER)
+    )
+    volume = csi.steps.volume(csi.requests.volume(capabilities=[many, one]))
+    for node in (csi.capabilities.node_id, csi.preconditions.near_node_id):
+        csi.steps.attach(volume, node_id=node, capability=many)
     _unpublish(csi, volume, "ControllerUnpublishVolume from one of two nodes is done")
-    if "controller:LIST_VOLUMES_PUBLISHED_NODES" in csi.offers:
+    if csi.has(LIST_PUBLISHED_NODES):
         entry = volumes(csi).find(volume.volume_id)
         nodes = list(entry.status.published_node_ids) if entry else []
         rule = "after ControllerUnpublishVolume from one node ListVolumes tells the other"
-        expect(csi.near_node_id in nodes, rule, wanted=csi.near_node_id, got=nodes)
+        expect(
+            csi.preconditions.near_node_id in nodes,
+            rule,
+            wanted=csi.preconditions.near_node_id,
+            got=nodes,
+        )
     expect_status(
-        lambda: csi.attach(volume, node_id=csi.near_node_id, capability=one),
+        lambda: csi.steps.attach(volume, node_id=csi.preconditions.near_node_id, capability=one),
         {Code.ALREADY_EXISTS},
         "after ControllerUnpublishVolume from one node the volume is still published to the other,"
         " so that another use is refused there",
@@ -118,11 +139,11 @@ def test_an_unpublish_leaves_the_other_nodes_alone(csi: CsiTarget) -> None:
 @case("CSI-PUB-025", _SOURCE, needs=_SHARED)
 def test_a_volume_moves_to_another_node(csi: CsiTarget) -> None:
     """What happens to every StatefulSet when its node is drained."""
-    volume = csi.volume()
-    csi.attach(volume)
+    volume = csi.steps.volume()
+    csi.steps.attach(volume)
     _unpublish(csi, volume, "ControllerUnpublishVolume from the first node is done")
     expect_status(
-        lambda: csi.attach(volume, node_id=csi.near_node_id),
+        lambda: csi.steps.attach(volume, node_id=csi.preconditions.near_node_id),
         {Code.OK},
         "a volume that was unpublished from one node is published to another",
     )
@@ -132,14 +153,14 @@ def test_a_volume_moves_to_another_node(csi: CsiTarget) -> None:
 def test_an_unpublish_cancels_a_publish_of_unknown_outcome(csi: CsiTarget) -> None:
     """A pod is deleted while its attach hangs. The caller cannot know whether the request or only
     its answer got lost, and has no way to cancel but the inverse call."""
-    volume = csi.volume()
+    volume = csi.steps.volume()
     request_lost = FaultRule(do=Status(Code.UNAVAILABLE), id="request-lost", times=1)
     answer_lost = FaultRule(do=DropReply(), id="answer-lost", times=1)
     with interposed(csi, request_lost, answer_lost) as driver:
         for lost in ("request", "answer"):
             publish = f"a ControllerPublishVolume whose {lost} got lost"
             expect_status(
-                partial(driver.controller.ControllerPublishVolume, csi.publish_request(volume)),
+                partial(driver.controller.ControllerPublishVolume, csi.requests.publish(volume)),
                 {Code.UNAVAILABLE},
                 f"{publish} comes to no other end",
             )
@@ -161,10 +182,10 @@ def test_an_unpublish_cancels_a_publish_of_unknown_outcome(csi: CsiTarget) -> No
 def test_an_unpublish_of_a_staged_volume_does_no_harm(csi: CsiTarget) -> None:
     """Callers must unstage first, but a force-detach does not. Refused or done, the node can be
     cleaned up afterwards, and the volume serves again."""
-    volume = csi.volume(csi.volume_request(required=csi.data_size))
-    path = csi.stage(volume, publish_context=csi.attach(volume))
+    volume = csi.steps.volume(csi.requests.volume(required=csi.preconditions.data_size))
+    path = csi.steps.stage(volume, publish_context=csi.steps.attach(volume))
     expect_status(
-        lambda: csi.controller.ControllerUnpublishVolume(csi.unpublish_request(volume.volume_id)),
+        lambda: csi.controller.ControllerUnpublishVolume(csi.requests.unpublish(volume.volume_id)),
         {Code.OK, Code.FAILED_PRECONDITION},
         "ControllerUnpublishVolume of a volume that is staged is done or refused as in use",
     )
@@ -173,29 +194,29 @@ def test_an_unpublish_of_a_staged_volume_does_no_harm(csi: CsiTarget) -> None:
     expect_status(lambda: csi.node.NodeUnstageVolume(unstage), {Code.OK}, f"{rule} is unstaged")
     _unpublish(csi, volume, f"{rule} is unpublished afterwards")
     expect_status(
-        lambda: csi.stage(volume, publish_context=csi.attach(volume)),
+        lambda: csi.steps.stage(volume, publish_context=csi.steps.attach(volume)),
         {Code.OK},
         f"{rule} is published and staged again",
     )
 
 
 def _unpublish(csi: CsiTarget, volume: pb.Volume, rule: str, node_id: str | None = None) -> None:
-    request = csi.unpublish_request(volume.volume_id, node_id)
+    request = csi.requests.unpublish(volume.volume_id, node_id)
     expect_status(lambda: csi.controller.ControllerUnpublishVolume(request), {Code.OK}, rule)
 
 
 def _expect_free(csi: CsiTarget, volume: pb.Volume, when: str) -> None:
     """No node has the volume: another may have it, or the same one in another way."""
-    if csi.near_node_id:
+    if csi.preconditions.near_node_id:
         expect_status(
-            lambda: csi.attach(volume, node_id=csi.near_node_id),
+            lambda: csi.steps.attach(volume, node_id=csi.preconditions.near_node_id),
             {Code.OK},
             f"{when} the volume can be published to another node",
         )
-        _unpublish(csi, volume, "and unpublished from there", csi.near_node_id)
-    if "controller:PUBLISH_READONLY" in csi.offers:
+        _unpublish(csi, volume, "and unpublished from there", csi.preconditions.near_node_id)
+    if csi.has(PUBLISH_READONLY):
         expect_status(
-            lambda: csi.attach(volume, readonly=True),
+            lambda: csi.steps.attach(volume, readonly=True),
             {Code.OK},
             f"{when} the volume can be published to the same node in another way",
         )

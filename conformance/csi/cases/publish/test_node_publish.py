@@ -22,14 +22,14 @@ _VOLUME = (NODE, VOLUMES, SAME_HOST)
 _K8S = "csi.storage.k8s.io"
 _TOKENS = f"{_K8S}/serviceAccount.tokens"
 _REPEATS = 2
-# Beside the mode of `csi.capability()`; the first that a volume can be made for as well is used.
+# Beside the usual mode; the first that a volume can be made for as well is used.
 _OTHERS = (Mode.SINGLE_NODE_READER_ONLY, Mode.MULTI_NODE_MULTI_WRITER, Mode.MULTI_NODE_READER_ONLY)
 
 
 @case("CSI-NPUB-001", _SOURCE, needs=_VOLUME)
 def test_a_publish_without_its_fields_is_refused(csi: CsiTarget) -> None:
     """A driver that fills in what is missing mounts something, somewhere, for somebody."""
-    place = csi.lasting_mount
+    place = csi.shared.mount()
     for field in ("volume_id", "target_path", "volume_capability"):
         lacking = pb.NodePublishVolumeRequest()
         lacking.CopyFrom(place.request)
@@ -44,7 +44,7 @@ def test_a_publish_without_its_fields_is_refused(csi: CsiTarget) -> None:
 @case("CSI-NPUB-002", _SOURCE, needs=[*_VOLUME, STAGE_UNSTAGE_VOLUME])
 def test_a_driver_that_stages_wants_to_be_told_where(csi: CsiTarget) -> None:
     """The pod would get whatever the driver finds, or an empty directory of the node's own disk."""
-    place = changed(csi.ready(), staging_target_path="")
+    place = changed(csi.steps.ready(), staging_target_path="")
     expect_status(
         lambda: csi.node.NodePublishVolume(place.request),
         {Code.FAILED_PRECONDITION},
@@ -57,12 +57,12 @@ def test_a_driver_that_stages_wants_to_be_told_where(csi: CsiTarget) -> None:
 def test_a_volume_that_was_not_staged_is_not_published(csi: CsiTarget) -> None:
     """After a reboot kubelet may be wrong about what is staged; with an OK the pod writes into the
     empty staging directory of the node, and its data is gone with the next mount."""
-    volume = csi.volume()
-    request = csi.node_publish_request(
+    volume = csi.steps.volume()
+    request = csi.requests.node_publish(
         volume,
-        csi.target_path(),
-        staging_path=csi.staging_path(),
-        publish_context=csi.attach(volume),
+        csi.steps.target_path(),
+        staging_path=csi.steps.staging_path(),
+        publish_context=csi.steps.attach(volume),
     )
     expect_status(
         lambda: csi.node.NodePublishVolume(request),
@@ -75,8 +75,8 @@ def test_a_volume_that_was_not_staged_is_not_published(csi: CsiTarget) -> None:
 def test_a_volume_that_does_not_exist_is_not_published(csi: CsiTarget) -> None:
     """A pod whose volume was deleted must not start with an empty directory in its place. All but
     the id is as for a volume that does exist."""
-    request = changed(csi.lasting_mount, target_path=csi.target_path()).request
-    request.volume_id = csi.unknown_volume_id()
+    request = changed(csi.shared.mount(), target_path=csi.steps.target_path()).request
+    request.volume_id = csi.requests.unknown_volume_id()
     expect_status(
         lambda: csi.node.NodePublishVolume(request),
         {Code.NOT_FOUND},
@@ -89,7 +89,7 @@ def test_a_repeated_publish_mounts_once(csi: CsiTarget) -> None:
     """Kubelet asks again after every restart. Mounts that pile up slow down the node, and the one
     unmount of the pod's end leaves the volume in use for ever."""
     visible = csi.has(MOUNTS)
-    place = csi.lasting_mount
+    place = csi.shared.mount()
     for _ in range(_REPEATS):
         publish(csi, place)
     if visible:
@@ -102,7 +102,7 @@ def test_a_repeated_publish_mounts_once(csi: CsiTarget) -> None:
 def test_a_published_volume_does_not_change_its_readonly_flag(csi: CsiTarget) -> None:
     """An OK tells kubelet that the pod cannot write, or can, and neither is true."""
     for readonly in (False, True):
-        place = csi.mount(readonly=readonly)
+        place = csi.steps.mount(readonly=readonly)
         flipped = changed(place, readonly=not readonly)
         expect_status(
             partial(csi.node.NodePublishVolume, flipped.request),
@@ -110,7 +110,7 @@ def test_a_published_volume_does_not_change_its_readonly_flag(csi: CsiTarget) ->
             f"a volume published with readonly = {readonly} is not published at the same target"
             f" with readonly = {not readonly}",
         )
-        csi.withdraw(place)
+        csi.steps.withdraw(place)
 
 
 @case("CSI-NPUB-007", _SOURCE, needs=_VOLUME)
@@ -118,11 +118,13 @@ def test_a_published_volume_does_not_change_its_use(csi: CsiTarget) -> None:
     """An OK would promise a use that the mount was not made for.
 
     The other access type may also be refused as none that this volume has (CSI-NPUB-027)."""
-    usual = csi.capability()
+    usual = csi.requests.capability()
     known = [mode for mode in all_modes(csi) if mode in _OTHERS and mode != usual.access_mode.mode]
-    also = next((mode for mode in known if csi.makes(usual.access_mode.mode, mode)), None)
-    made_for = [usual] if also is None else [usual, csi.capability(also)]
-    place = csi.mount(csi.volume(csi.volume_request(capabilities=made_for)))
+    also = next(
+        (mode for mode in known if csi.preconditions.makes(usual.access_mode.mode, mode)), None
+    )
+    made_for = [usual] if also is None else [usual, csi.requests.capability(also)]
+    place = csi.steps.mount(csi.steps.volume(csi.requests.volume(capabilities=made_for)))
     for other in [other_type(csi), *made_for[1:]]:
         wrong_type = other.WhichOneof("access_type") != usual.WhichOneof("access_type")
         second = changed(place, volume_capability=other)
@@ -138,7 +140,7 @@ def test_a_published_volume_does_not_change_its_use(csi: CsiTarget) -> None:
 @case("CSI-NPUB-008", _SOURCE, needs=_VOLUME)
 def test_other_secrets_do_not_make_another_publish(csi: CsiTarget) -> None:
     """Secrets are rotated while pods run; they say who asks, not what is asked for."""
-    place = csi.lasting_mount
+    place = csi.shared.mount()
     renewed = {**place.request.secrets, "refimpl-unknown": "renewed"}
     second = changed(place, secrets=renewed)
     expect_status(
@@ -152,7 +154,7 @@ def test_other_secrets_do_not_make_another_publish(csi: CsiTarget) -> None:
 def test_a_repeated_publish_may_bring_fresh_tokens(csi: CsiTarget) -> None:
     """For a driver with requiresRepublish, kubelet sends a new token of the pod to the same target
     every few minutes; with a refusal the pod goes on with one that expires."""
-    first = csi.ready()
+    first = csi.steps.ready()
     context = dict(first.request.volume_context)
     for number in range(2):
         tokens = (
@@ -170,7 +172,7 @@ def test_a_repeated_publish_may_bring_fresh_tokens(csi: CsiTarget) -> None:
 def test_entries_that_kubernetes_adds_to_the_context_are_borne(csi: CsiTarget) -> None:
     """Provisioner and kubelet write their own entries beside the driver's; a driver that insists
     on its own set alone can mount nothing in a cluster."""
-    place = csi.ready()
+    place = csi.steps.ready()
     added = {
         f"{_K8S}/pod.name": "web-0",
         f"{_K8S}/pod.namespace": "default",
@@ -192,12 +194,16 @@ def test_entries_that_kubernetes_adds_to_the_context_are_borne(csi: CsiTarget) -
 def test_a_volume_is_not_published_as_the_other_access_type(csi: CsiTarget) -> None:
     """A pod that wants a disk must not get a directory, nor one that wants files a raw device."""
     for block in access_types(csi):
-        place = block_volume(csi) if block else csi.ready(capability=csi.capability(block=False))
-        other = csi.capability(block=not block)
+        place = (
+            block_volume(csi)
+            if block
+            else csi.steps.ready(capability=csi.requests.capability(block=False))
+        )
+        other = csi.requests.capability(block=not block)
         request = changed(place, volume_capability=other).request
         expect_status(
             partial(csi.node.NodePublishVolume, request),
             {Code.INVALID_ARGUMENT, Code.FAILED_PRECONDITION},
             f"a volume for {'block' if block else 'mount'} is not published as {described(other)}",
         )
-        csi.withdraw(place)
+        csi.steps.withdraw(place)

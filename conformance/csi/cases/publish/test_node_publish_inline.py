@@ -28,7 +28,7 @@ def test_an_inline_volume_lives_as_long_as_it_is_published(csi: CsiTarget) -> No
     expect(kind == "directory", rule, wanted="a directory at the target", got=kind)
     written = content.fresh()
     kept = csi.paths.visible and content.write_error(place, written) is None
-    csi.unmount(place)
+    csi.steps.unmount(place)
     rule = "NodeUnpublishVolume of an inline volume leaves nothing at its target"
     expect_gone(csi, place.target_path, rule)
     publish(csi, place)
@@ -40,10 +40,12 @@ def test_an_inline_volume_lives_as_long_as_it_is_published(csi: CsiTarget) -> No
 
 def _inline(csi: CsiTarget) -> Mounted:
     """What kubelet asks for a pod with an inline volume, which is neither attached nor staged."""
-    digest = hashlib.sha256(csi.fresh_name("pod").encode()).hexdigest()
+    digest = hashlib.sha256(csi.requests.fresh_name("pod").encode()).hexdigest()
     volume = pb.Volume(volume_id=f"csi-{digest}", volume_context=csi.settings.volume_context)
     pod = {"pod.name": "web-0", "pod.namespace": "default", "ephemeral": "true"}
     volume.volume_context.update({f"{_K8S}/{key}": value for key, value in pod.items()})
-    target = csi.target_path()
-    request = csi.node_publish_request(volume, target, capability=csi.capability(block=False))
+    target = csi.steps.target_path()
+    request = csi.requests.node_publish(
+        volume, target, capability=csi.requests.capability(block=False)
+    )
     return Mounted(volume, target, "", {}, request)

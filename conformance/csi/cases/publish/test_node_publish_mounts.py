@@ -36,7 +36,7 @@ def test_a_volume_for_readers_is_published_for_readers_only(csi: CsiTarget) -> N
     """Kubernetes sends no readonly flag for such a claim: the mode alone has to keep writers out,
     or the call is refused as contradictory. What the mount allows is tried out as root only."""
     visible = csi.has(MOUNTS, ROOT)
-    place = csi.ready(capability=csi.capability(Mode.SINGLE_NODE_READER_ONLY))
+    place = csi.steps.ready(capability=csi.requests.capability(Mode.SINGLE_NODE_READER_ONLY))
     reply = expect_status(
         lambda: csi.node.NodePublishVolume(place.request),
         _CLEAN,
@@ -50,13 +50,13 @@ def test_a_volume_for_readers_is_published_for_readers_only(csi: CsiTarget) -> N
 def test_a_readonly_volume_can_be_read_and_not_written(csi: CsiTarget) -> None:
     """A pod that was given data to look at must not change it; the pod beside it that writes goes
     on writing. Where a volume has one target at a time, the writer comes first."""
-    shared = csi.sharing_mode(block=False)
-    capability = csi.capability(shared or None, block=False)
-    writer = csi.mount(capability=capability)
+    shared = csi.preconditions.sharing_mode(block=False)
+    capability = csi.requests.capability(shared or None, block=False)
+    writer = csi.steps.mount(capability=capability)
     written = content.fresh()
     content.write(writer, written)
     if not shared:
-        csi.unmount(writer)
+        csi.steps.unmount(writer)
     reader = at_another_target(csi, writer, readonly=True)
     content.expect_content(reader, written, "a volume published with readonly can be read")
     _expect_no_writing(reader, "a volume published with readonly cannot be written to")
@@ -80,8 +80,8 @@ def test_a_readonly_block_volume_cannot_be_written(csi: CsiTarget) -> None:
 @case("CSI-NPUB-023", _SOURCE, needs=[NODE, MOUNT, VOLUMES, MOUNTS, ROOT])
 def test_mount_flags_hold_at_the_target(csi: CsiTarget) -> None:
     """Whoever writes noexec into a storage class relies on it for safety."""
-    capability = csi.capability(block=False, mount_flags=_FLAGS)
-    place = csi.mount(capability=capability)
+    capability = csi.requests.capability(block=False, mount_flags=_FLAGS)
+    place = csi.steps.mount(capability=capability)
     seen = mounts.options(place.target_path)
     expect(
         seen.issuperset(_FLAGS),
@@ -99,8 +99,8 @@ def test_mount_flags_hold_at_the_target(csi: CsiTarget) -> None:
 def test_a_selinux_label_is_taken_or_refused_cleanly(csi: CsiTarget) -> None:
     """Kubelet adds the pod's label to mount_flags, in quotes, with commas inside them. A driver
     that splits it there fails in a way that nobody traces back to the label."""
-    capability = csi.capability(block=False, mount_flags=[_LABEL])
-    code = code_of(lambda: csi.mount(capability=capability))
+    capability = csi.requests.capability(block=False, mount_flags=[_LABEL])
+    code = code_of(lambda: csi.steps.mount(capability=capability))
     should(
         code in _CLEAN,
         f"a volume is staged and published with {_LABEL} in mount_flags, or that is refused",

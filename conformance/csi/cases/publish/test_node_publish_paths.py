@@ -39,7 +39,7 @@ _COMPONENT = 200
 def test_a_mount_volume_appears_as_a_directory_that_the_driver_makes(csi: CsiTarget) -> None:
     """Kubelet makes the parent only; a pod is started on whatever lies at the path then."""
     visible = csi.has(MOUNTS)
-    place = csi.mount(capability=csi.capability(block=False))
+    place = csi.steps.mount(capability=csi.requests.capability(block=False))
     assert csi.paths is not None
     kind = csi.paths.kind(place.target_path)
     rule = "NodePublishVolume makes a directory at a target that was not there"
@@ -68,7 +68,7 @@ def test_a_block_volume_appears_as_a_device_of_its_size(csi: CsiTarget) -> None:
 def test_what_lies_at_a_target_already_is_left_alone(csi: CsiTarget) -> None:
     """A node after a crash is full of leftovers. Publish and the unpublish that follows may fail,
     but must not delete files of others, nor be led away by a link."""
-    ready = csi.ready()
+    ready = csi.steps.ready()
     harmed = [problem for what in _LEFTOVERS if (problem := _stumbled(csi, ready, what))]
     rule = "NodePublishVolume and NodeUnpublishVolume leave alone what lies at a target already"
     expect(not harmed, rule, wanted="every file as it was", got="; ".join(harmed))
@@ -78,8 +78,8 @@ def test_what_lies_at_a_target_already_is_left_alone(csi: CsiTarget) -> None:
 def test_a_missing_parent_is_not_made(csi: CsiTarget) -> None:
     """The parent belongs to the caller. A driver that makes it mounts at paths where nobody looks,
     after the pod was forgotten, and nobody ever unmounts there."""
-    parent = csi.target_path()
-    place = changed(csi.ready(), target_path=f"{parent}/mount")
+    parent = csi.steps.target_path()
+    place = changed(csi.steps.ready(), target_path=f"{parent}/mount")
     refusal = expect_refusal(
         lambda: csi.node.NodePublishVolume(place.request),
         "NodePublishVolume at a target whose parent does not exist is refused",
@@ -93,8 +93,8 @@ def test_a_missing_parent_is_not_made(csi: CsiTarget) -> None:
 def test_a_target_that_is_not_absolute_is_refused(csi: CsiTarget) -> None:
     """Relative to what? The driver would mount in its own directory, where nobody finds it. A path
     with `..` says less than it seems to, and is better not taken either."""
-    ready = csi.ready()
-    relative = changed(ready, target_path=f"{csi.fresh_name('relative')}/mount")
+    ready = csi.steps.ready()
+    relative = changed(ready, target_path=f"{csi.requests.fresh_name('relative')}/mount")
     expect_status(
         lambda: csi.node.NodePublishVolume(relative.request),
         {Code.INVALID_ARGUMENT},
@@ -115,14 +115,14 @@ def test_a_target_that_is_not_absolute_is_refused(csi: CsiTarget) -> None:
 def test_long_target_paths_are_taken(csi: CsiTarget) -> None:
     """Kubelet's own paths have some 190 bytes. Every driver takes 128, whatever the characters; it
     should take as many as the system takes."""
-    ready = csi.ready()
+    ready = csi.steps.ready()
     targets = [(f"of {length} bytes", _long(csi, length)) for length in _LENGTHS]
     targets += [(f"with {name!r} in it", _named(csi, name)) for name in ("two words", "größe-体积")]
     targets.sort(key=lambda each: len(each[1].encode()) > _LEAST)  # what every driver must first
     for what, target in targets:
         place = changed(ready, target_path=target)
         codes = [code_of(partial(csi.node.NodePublishVolume, place.request))]
-        codes += [code_of(partial(csi.unmount, place))]
+        codes += [code_of(partial(csi.steps.unmount, place))]
         if codes[-1] != Code.OK:
             _unmount_by_hand(csi, place)
         demand = expect if len(target.encode()) <= _LEAST else should
@@ -134,16 +134,16 @@ def _unmount_by_hand(csi: CsiTarget, place: Mounted) -> None:
     """Leaves nothing behind where the driver would: a longer path is no must, cleaning up is."""
     if csi.has(ROOT):
         mounts.uncover(place.target_path)
-        code_of(partial(csi.unmount, place))
+        code_of(partial(csi.steps.unmount, place))
 
 
 def _stumbled(csi: CsiTarget, ready: Mounted, what: str) -> str:
     """Publishes over a leftover and unpublishes; what became of it, empty where nothing did."""
-    place = changed(ready, target_path=csi.target_path())
+    place = changed(ready, target_path=csi.steps.target_path())
     laid, led_to = _LEFTOVERS[what](csi, place)
     code = code_of(lambda: csi.node.NodePublishVolume(place.request))
     harm = laid.harm() if laid and led_to else ""  # a mount over the others hides them, no more
-    ended = code_of(lambda: csi.unmount(place))
+    ended = code_of(lambda: csi.steps.unmount(place))
     if laid and not harm:
         harm = laid.harm()
     if laid and not led_to:
@@ -168,7 +168,7 @@ def _file(csi: CsiTarget, place: Mounted) -> Laid:
 
 
 def _link(csi: CsiTarget, place: Mounted) -> Laid:
-    outside = csi.staging_path()
+    outside = csi.steps.staging_path()
     laid = foreign.inside(csi, outside)
     block = place.request.volume_capability.HasField("block")
     foreign.link(csi, place.target_path, laid.path if block else outside)
@@ -185,7 +185,7 @@ _LEFTOVERS: dict[str, Callable[[CsiTarget, Mounted], Laid]] = {
 
 def _long(csi: CsiTarget, length: int) -> str:
     """A fresh target of that many bytes, or of as few as the configured directory allows."""
-    target = csi.target_path()
+    target = csi.steps.target_path()
     parent, name = os.path.split(target)
     missing = max(0, length - len(target.encode()))
     while missing > _COMPONENT:
@@ -195,7 +195,7 @@ def _long(csi: CsiTarget, length: int) -> str:
 
 
 def _named(csi: CsiTarget, name: str) -> str:
-    parent, last = os.path.split(csi.target_path())
+    parent, last = os.path.split(csi.steps.target_path())
     return _under(csi, Path(parent, name), last)
 
 
@@ -204,7 +204,7 @@ def _under(csi: CsiTarget, parent: Path, name: str) -> str:
     for directory in reversed([parent, *parent.parents]):
         if not directory.exists():
             directory.mkdir(mode=0o750)
-            csi.afterwards(partial(_remove, directory))
+            csi.scope.callback(partial(_remove, directory))
     return str(parent / name)
 
 

@@ -38,9 +38,9 @@ _FINER = (SINGLE_NODE_MULTI_WRITER, NODE_SINGLE_NODE_MULTI_WRITER)
 
 
 def _expect_one_target(csi: CsiTarget, mode: Mode.Mode.ValueType) -> None:
-    place = csi.mount(capability=csi.capability(mode))
+    place = csi.steps.mount(capability=csi.requests.capability(mode))
     for readonly in (False, True):
-        second = changed(place, target_path=csi.target_path(), readonly=readonly)
+        second = changed(place, target_path=csi.steps.target_path(), readonly=readonly)
         expect_status(
             partial(csi.node.NodePublishVolume, second.request),
             {Code.FAILED_PRECONDITION},
@@ -50,10 +50,10 @@ def _expect_one_target(csi: CsiTarget, mode: Mode.Mode.ValueType) -> None:
 
 
 def _expect_many_targets(csi: CsiTarget, mode: Mode.Mode.ValueType, *flags: bool) -> None:
-    place = csi.ready(capability=csi.capability(mode))
+    place = csi.steps.ready(capability=csi.requests.capability(mode))
     for number in range(_TARGETS):
         readonly = flags[number % len(flags)]
-        another = changed(place, target_path=csi.target_path(), readonly=readonly)
+        another = changed(place, target_path=csi.steps.target_path(), readonly=readonly)
         expect_status(
             partial(csi.node.NodePublishVolume, another.request),
             {Code.OK},
@@ -84,7 +84,7 @@ def test_a_volume_for_several_writers_is_published_for_each(csi: CsiTarget) -> N
 def test_a_volume_for_several_nodes_is_published_for_several_pods_of_one(csi: CsiTarget) -> None:
     """A shared claim is there for many pods, and some of them land on one node. Writers and
     readers mix, but for the mode that knows readers only."""
-    modes = [mode for mode in _MULTI_NODE if csi.makes(mode)]
+    modes = [mode for mode in _MULTI_NODE if csi.preconditions.makes(mode)]
     if not modes:
         pytest.skip("the driver makes no volumes for several nodes")
     for mode in modes:
@@ -96,14 +96,14 @@ def test_a_volume_for_several_nodes_is_published_for_several_pods_of_one(csi: Cs
 def test_what_was_written_is_there_at_the_next_publish(csi: CsiTarget) -> None:
     """A pod that moves or restarts has to find its files again, at whatever path. Where a volume
     can be at two targets at once, both show the same."""
-    shared = csi.sharing_mode()
-    place = csi.mount(capability=csi.capability(shared or None))
+    shared = csi.preconditions.sharing_mode()
+    place = csi.steps.mount(capability=csi.requests.capability(shared or None))
     written = _write(place)
-    csi.unmount(place)
+    csi.steps.unmount(place)
     publish(csi, place)
     content.expect_content(place, written, "what was written is there after the next publish")
     if not shared:
-        csi.unmount(place)
+        csi.steps.unmount(place)
     second = at_another_target(csi, place)
     rule = f"what was written is there at {'a second' if shared else 'another'} target"
     content.expect_content(second, written, rule)
@@ -115,10 +115,10 @@ def test_what_was_written_is_there_at_the_next_publish(csi: CsiTarget) -> None:
 @case("CSI-NUNP-008", "CSI 1.13 NodeUnpublishVolume", needs=[NODE, SHARING, DATA])
 def test_the_end_of_one_publication_leaves_the_other(csi: CsiTarget) -> None:
     """One pod of a shared claim ends; the others must not lose their files under their feet."""
-    place = csi.mount(capability=csi.capability(csi.sharing_mode()))
+    place = csi.steps.mount(capability=csi.requests.capability(csi.preconditions.sharing_mode()))
     second = at_another_target(csi, place)
     written = _write(place)
-    csi.unmount(place)
+    csi.steps.unmount(place)
     rule = "after one of two targets was unpublished, the other still shows the volume"
     content.expect_content(second, written, rule)
     _write(second)

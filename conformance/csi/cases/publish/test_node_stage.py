@@ -30,16 +30,16 @@ _SOURCE = "CSI 1.13 NodeStageVolume"
 _NEEDS = (NODE, STAGE_UNSTAGE_VOLUME)
 _VOLUME = (*_NEEDS, VOLUMES, SAME_HOST)
 _REPEATS = 2
-# Beside the mode of `csi.capability()`; the first that a volume can be made for as well is used.
+# Beside the usual mode; the first that a volume can be made for as well is used.
 _OTHERS = (Mode.SINGLE_NODE_READER_ONLY, Mode.MULTI_NODE_MULTI_WRITER, Mode.MULTI_NODE_READER_ONLY)
 
 
 @case("CSI-STG-001", _SOURCE, needs=_VOLUME)
 def test_a_stage_without_its_fields_is_refused(csi: CsiTarget) -> None:
     """A driver that fills in what is missing mounts something, somewhere, in some way."""
-    place = csi.lasting_mount
-    request = csi.stage_request(
-        place.volume, csi.staging_path(), publish_context=place.publish_context
+    place = csi.shared.mount()
+    request = csi.requests.stage(
+        place.volume, csi.steps.staging_path(), publish_context=place.publish_context
     )
     for field in ("volume_id", "staging_target_path", "volume_capability"):
         lacking = staged.changed(request)
@@ -55,11 +55,11 @@ def test_a_stage_without_its_fields_is_refused(csi: CsiTarget) -> None:
 def test_a_volume_that_does_not_exist_is_not_staged(csi: CsiTarget) -> None:
     """An OK leads to a pod that writes to the disk of the node. Everything but the id is that of a
     volume which exists, so that there is no other reason to refuse it."""
-    place = csi.lasting_mount
-    request = csi.stage_request(
-        place.volume, csi.staging_path(), publish_context=place.publish_context
+    place = csi.shared.mount()
+    request = csi.requests.stage(
+        place.volume, csi.steps.staging_path(), publish_context=place.publish_context
     )
-    request.volume_id = csi.unknown_volume_id()
+    request.volume_id = csi.requests.unknown_volume_id()
     expect_status(
         lambda: csi.node.NodeStageVolume(request),
         {Code.NOT_FOUND},
@@ -71,8 +71,8 @@ def test_a_volume_that_does_not_exist_is_not_staged(csi: CsiTarget) -> None:
 def test_a_repeated_stage_changes_nothing(csi: CsiTarget) -> None:
     """Kubelet stages again after each of its restarts. Mounts that pile up keep the volume in use
     after the one unstage that follows."""
-    place = csi.lasting_mount
-    request = csi.stage_request(
+    place = csi.shared.mount()
+    request = csi.requests.stage(
         place.volume, place.staging_path, publish_context=place.publish_context
     )
     for number in range(_REPEATS):
@@ -92,12 +92,12 @@ def test_a_staged_volume_does_not_change_its_use(csi: CsiTarget) -> None:
     """An OK would promise a use that the mount was not made for.
 
     The other access type may also be refused as none that this volume has (CSI-STG-006)."""
-    usual = csi.capability()
+    usual = csi.requests.capability()
     mode = usual.access_mode.mode
     known = [other for other in _OTHERS if other in all_modes(csi) and other != mode]
-    also = next((other for other in known if csi.makes(mode, other)), None)
-    made_for = [usual] if also is None else [usual, csi.capability(also)]
-    request = staged.ready(csi, csi.volume(csi.volume_request(capabilities=made_for)))
+    also = next((other for other in known if csi.preconditions.makes(mode, other)), None)
+    made_for = [usual] if also is None else [usual, csi.requests.capability(also)]
+    request = staged.ready(csi, csi.steps.volume(csi.requests.volume(capabilities=made_for)))
     csi.node.NodeStageVolume(request)
     for other in [*made_for[1:], other_type(csi)]:
         wrong_type = other.WhichOneof("access_type") != usual.WhichOneof("access_type")
@@ -116,7 +116,7 @@ def test_a_second_staging_path_does_no_harm(csi: CsiTarget) -> None:
     is refused, or leads to the same volume, and the first goes on as it was."""
     first = staged.ready(csi)
     csi.node.NodeStageVolume(first)
-    second = staged.changed(first, staging_target_path=csi.staging_path())
+    second = staged.changed(first, staging_target_path=csi.steps.staging_path())
     made = expect_status(
         lambda: csi.node.NodeStageVolume(second),
         {Code.OK, Code.ALREADY_EXISTS, Code.FAILED_PRECONDITION},
@@ -136,7 +136,7 @@ def test_a_volume_is_not_staged_as_the_other_access_type(csi: CsiTarget) -> None
     """What is staged as a file system is formatted on the way: the database on the raw device is
     gone then."""
     for block in access_types(csi):
-        other = csi.capability(block=not block)
+        other = csi.requests.capability(block=not block)
         request = staged.changed(_of_type(csi, block), volume_capability=other)
         expect_status(
             partial(csi.node.NodeStageVolume, request),
@@ -150,10 +150,10 @@ def test_a_staging_path_that_is_no_directory_is_refused(csi: CsiTarget) -> None:
     """The caller makes the directory. A driver that makes one itself mounts where nobody looks,
     after the volume was forgotten, and nobody ever unmounts there."""
     request = staged.ready(csi)
-    missing = f"{csi.staging_path()}/missing"
-    file = foreign.at(csi, f"{csi.staging_path()}/file")
+    missing = f"{csi.steps.staging_path()}/missing"
+    file = foreign.at(csi, f"{csi.steps.staging_path()}/file")
     for what, path in (
-        ("a relative path", f"{csi.fresh_name('relative')}/staging"),
+        ("a relative path", f"{csi.requests.fresh_name('relative')}/staging"),
         ("a path that does not exist", missing),
         ("a file", file.path),
     ):
@@ -189,14 +189,14 @@ def test_long_staging_paths_are_taken(csi: CsiTarget) -> None:
 def test_a_volume_that_is_not_on_the_node_yet_is_refused_cleanly(csi: CsiTarget) -> None:
     """After a failure of the attacher kubelet may come too early, or without what the controller
     told. INTERNAL tells nobody what to do, and a half-made stage stands in the way of the next."""
-    volume, path = csi.volume(), csi.staging_path()
-    early = csi.stage_request(volume, path)
+    volume, path = csi.steps.volume(), csi.steps.staging_path()
+    early = csi.requests.stage(volume, path)
     refusal = expect_refusal(
         lambda: csi.node.NodeStageVolume(early),
         "NodeStageVolume before ControllerPublish is refused",
     )
     _expect_clear(refusal.code, "before ControllerPublishVolume")
-    request = csi.stage_request(volume, path, publish_context=csi.attach(volume))
+    request = csi.requests.stage(volume, path, publish_context=csi.steps.attach(volume))
     if request.publish_context:
         lacking = staged.changed(request, publish_context={})
         code = code_of(lambda: csi.node.NodeStageVolume(lacking))
@@ -217,6 +217,6 @@ def _expect_clear(code: Code, what: str) -> None:
 
 def _of_type(csi: CsiTarget, block: bool) -> pb.NodeStageVolumeRequest:
     # Small: some drivers give a block volume all of its space at once.
-    capability = csi.capability(block=block)
-    request = csi.volume_request(capabilities=[capability], required=csi.data_size)
-    return staged.ready(csi, csi.volume(request), capability=capability)
+    capability = csi.requests.capability(block=block)
+    request = csi.requests.volume(capabilities=[capability], required=csi.preconditions.data_size)
+    return staged.ready(csi, csi.steps.volume(request), capability=capability)

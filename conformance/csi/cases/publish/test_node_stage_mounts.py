@@ -53,11 +53,11 @@ def test_the_file_system_is_the_one_asked_for(csi: CsiTarget) -> None:
 
 
 def _mounted_as(csi: CsiTarget, fs_type: str) -> str | Refused:
-    capability = csi.capability(block=False, fs_type=fs_type)
-    size = max(_ROOM, csi.data_size)
-    request = csi.volume_request(capabilities=[capability], required=size)
+    capability = csi.requests.capability(block=False, fs_type=fs_type)
+    size = max(_ROOM, csi.preconditions.data_size)
+    request = csi.requests.volume(capabilities=[capability], required=size)
     try:
-        place = csi.mount(csi.volume(request), capability=capability)
+        place = csi.steps.mount(csi.steps.volume(request), capability=capability)
     except Refused as refusal:
         return refusal
     return mounts.fs_type(place.target_path)
@@ -67,22 +67,24 @@ def _mounted_as(csi: CsiTarget, fs_type: str) -> str | Refused:
 def test_what_is_on_a_volume_survives_every_further_stage(csi: CsiTarget) -> None:
     """A driver that cannot read what is on a device, for once, and formats it has deleted the data
     of somebody. Staged again while in use, and again after it was gone from the node."""
-    volume = csi.volume(csi.volume_request(capabilities=[csi.capability(block=False)]))
-    written, capability = content.fresh(), csi.capability(block=False)
-    place = csi.mount(volume, capability=capability)
+    volume = csi.steps.volume(
+        csi.requests.volume(capabilities=[csi.requests.capability(block=False)])
+    )
+    written, capability = content.fresh(), csi.requests.capability(block=False)
+    place = csi.steps.mount(volume, capability=capability)
     content.write(place, written)
     csi.node.NodeStageVolume(_restage(csi, place))
     content.expect_content(place, written, "a repeated NodeStageVolume leaves data as they are")
     for number in (2, 3):
-        csi.withdraw(place)
-        place = csi.mount(volume, capability=capability)
+        csi.steps.withdraw(place)
+        place = csi.steps.mount(volume, capability=capability)
         csi.node.NodeStageVolume(_restage(csi, place))
         rule = f"a volume that is staged the {number}. time holds what was written before"
         content.expect_content(place, written, rule)
 
 
 def _restage(csi: CsiTarget, place: Mounted) -> pb.NodeStageVolumeRequest:
-    return csi.stage_request(
+    return csi.requests.stage(
         place.volume,
         place.staging_path,
         capability=place.request.volume_capability,
@@ -94,15 +96,15 @@ def _restage(csi: CsiTarget, place: Mounted) -> pb.NodeStageVolumeRequest:
 def test_mount_flags_hold_where_a_volume_is_staged(csi: CsiTarget) -> None:
     """Some flags belong to the file system and can be given here only. As many as the specification
     lets a caller send are taken or refused, not stumbled over."""
-    capability = csi.capability(block=False, mount_flags=["noatime"])
-    place = csi.mount(capability=capability)
+    capability = csi.requests.capability(block=False, mount_flags=["noatime"])
+    place = csi.steps.mount(capability=capability)
     staging = place.staging_path
     seen = mounts.options(staging if mounts.layers(staging) else place.target_path)
-    csi.withdraw(place)
+    csi.steps.withdraw(place)
     rule = "a volume staged with mount_flags noatime is mounted so"
     expect("noatime" in seen, rule, wanted="noatime", got=", ".join(sorted(seen)) or "no mount")
     many = ["noatime"] * (_MOST_FLAGS // len("noatime"))
-    crowded = staged.ready(csi, capability=csi.capability(block=False, mount_flags=many))
+    crowded = staged.ready(csi, capability=csi.requests.capability(block=False, mount_flags=many))
     expect_status(
         lambda: csi.node.NodeStageVolume(crowded),
         {Code.OK, Code.INVALID_ARGUMENT},
@@ -114,7 +116,7 @@ def test_mount_flags_hold_where_a_volume_is_staged(csi: CsiTarget) -> None:
 def test_an_unstage_unmounts_and_leaves_the_directory(csi: CsiTarget) -> None:
     """The directory is the caller's, who removes it. With a mount left in it that removal would
     delete what is on the volume."""
-    request = staged.ready(csi, capability=csi.capability(block=False))
+    request = staged.ready(csi, capability=csi.requests.capability(block=False))
     path = request.staging_target_path
     csi.node.NodeStageVolume(request)
     csi.node.NodeUnstageVolume(staged.back(request))
@@ -129,8 +131,8 @@ def test_a_volume_belongs_to_the_group_of_the_pod(csi: CsiTarget) -> None:
     """With this capability kubelet does not change the owner itself: without the group a pod that
     is not root can read and write nothing. The group has to be there, as an option of the mount
     or as that of the files; new files are better writable for it, too."""
-    capability = csi.capability(block=False, mount_group=str(_GROUP))
-    place = csi.mount(capability=capability)
+    capability = csi.requests.capability(block=False, mount_group=str(_GROUP))
+    place = csi.steps.mount(capability=capability)
     options = mounts.options(place.target_path)
     made = Path(place.target_path, "refimpl-group")
     made.write_bytes(content.fresh())

@@ -27,7 +27,7 @@ _RETRIABLE = {Code.ABORTED, Code.UNAVAILABLE, Code.FAILED_PRECONDITION, Code.INT
 @case("CSI-NUNP-001", _SOURCE, needs=_VOLUME)
 def test_an_unpublish_without_its_fields_is_refused(csi: CsiTarget) -> None:
     """A driver that fills in what is missing unmounts what somebody else is using."""
-    volume_id, target = csi.lasting_volume.volume_id, csi.target_path()
+    volume_id, target = csi.shared.volume().volume_id, csi.steps.target_path()
     for lacking, request in (
         ("volume_id", pb.NodeUnpublishVolumeRequest(target_path=target)),
         ("target_path", pb.NodeUnpublishVolumeRequest(volume_id=volume_id)),
@@ -43,9 +43,13 @@ def test_an_unpublish_without_its_fields_is_refused(csi: CsiTarget) -> None:
 def test_an_unpublish_leaves_nothing_at_the_target(csi: CsiTarget) -> None:
     """Kubelet does not let a pod go while something lies at its volume's path."""
     for block in access_types(csi):
-        place = block_volume(csi) if block else csi.ready(capability=csi.capability(block=False))
+        place = (
+            block_volume(csi)
+            if block
+            else csi.steps.ready(capability=csi.requests.capability(block=False))
+        )
         publish(csi, place)
-        csi.unmount(place)
+        csi.steps.unmount(place)
         kind = "file or device of a block" if block else "directory of a mount"
         rule = f"NodeUnpublishVolume removes the {kind} volume from its target"
         expect_gone(csi, place.target_path, rule)
@@ -55,16 +59,16 @@ def test_an_unpublish_leaves_nothing_at_the_target(csi: CsiTarget) -> None:
 def test_an_unpublish_of_what_is_not_published_is_done(csi: CsiTarget) -> None:
     """Kubelet asks after every attempt, also one that never came to anything, and asks again when
     the answer was lost; an error keeps the pod terminating for ever."""
-    never = csi.ready()
+    never = csi.steps.ready()
     expect_status(
-        lambda: csi.unmount(never),
+        lambda: csi.steps.unmount(never),
         {Code.OK},
         "NodeUnpublishVolume at a target where the volume was never published is done",
     )
     publish(csi, never)
     for repeat in ("", "a second time "):
         expect_status(
-            lambda: csi.unmount(never), {Code.OK}, f"NodeUnpublishVolume sent {repeat}is done"
+            lambda: csi.steps.unmount(never), {Code.OK}, f"NodeUnpublishVolume sent {repeat}is done"
         )
 
 
@@ -72,7 +76,7 @@ def test_an_unpublish_of_what_is_not_published_is_done(csi: CsiTarget) -> None:
 def test_an_unpublish_of_an_unknown_volume_is_done_or_not_found(csi: CsiTarget) -> None:
     """After a node was set up anew its pods still have to go; any other error holds them."""
     request = pb.NodeUnpublishVolumeRequest(
-        volume_id=csi.unknown_volume_id(), target_path=csi.target_path()
+        volume_id=csi.requests.unknown_volume_id(), target_path=csi.steps.target_path()
     )
     expect_status(
         lambda: csi.node.NodeUnpublishVolume(request),
@@ -84,12 +88,12 @@ def test_an_unpublish_of_an_unknown_volume_is_done_or_not_found(csi: CsiTarget) 
 @case("CSI-NUNP-005", _BEHIND, needs=[NODE, VOLUMES, FILES])
 def test_an_unpublish_is_done_where_the_target_is_gone(csi: CsiTarget) -> None:
     """An administrator who cleaned up by hand must not have made the pod undeletable."""
-    place = csi.mount()
+    place = csi.steps.mount()
     if (reason := ROOT.unmet(csi)) and mounts.layers(place.target_path):
         pytest.skip(reason)
     mounts.take_away(place.target_path)
     expect_status(
-        lambda: csi.unmount(place),
+        lambda: csi.steps.unmount(place),
         {Code.OK},
         "NodeUnpublishVolume is done where somebody has removed the target",
     )
@@ -98,10 +102,10 @@ def test_an_unpublish_is_done_where_the_target_is_gone(csi: CsiTarget) -> None:
 @case("CSI-NUNP-006", _BEHIND, needs=[NODE, VOLUMES, MOUNTS, ROOT])
 def test_an_unpublish_removes_a_target_that_is_unmounted_already(csi: CsiTarget) -> None:
     """A node that was rebooted has the directories and not the mounts."""
-    place = csi.mount()
+    place = csi.steps.mount()
     mounts.uncover(place.target_path)
     expect_status(
-        lambda: csi.unmount(place),
+        lambda: csi.steps.unmount(place),
         {Code.OK},
         "NodeUnpublishVolume is done where the target is no mount any more",
     )
@@ -113,9 +117,9 @@ def test_an_unpublish_removes_a_target_that_is_unmounted_already(csi: CsiTarget)
 def test_a_target_in_use_is_unpublished_once_it_is_free(csi: CsiTarget) -> None:
     """A process that has not ended yet holds the volume; the next attempt must not find a driver
     that believes to be done, or one that has given up."""
-    place = csi.mount()
+    place = csi.steps.mount()
     with content.opened(place):
-        code = code_of(lambda: csi.unmount(place))
+        code = code_of(lambda: csi.steps.unmount(place))
     expect(
         code == Code.OK or code in _RETRIABLE,
         "NodeUnpublishVolume of a target in use is done later or answered so that it is repeated",
@@ -123,7 +127,7 @@ def test_a_target_in_use_is_unpublished_once_it_is_free(csi: CsiTarget) -> None:
         got=code.name,
     )
     expect_status(
-        lambda: csi.unmount(place),
+        lambda: csi.steps.unmount(place),
         {Code.OK},
         f"NodeUnpublishVolume is done once nobody uses the target ({code.name} before)",
     )

@@ -38,12 +38,12 @@ _SOURCE = "CSI 1.13 NodeUnpublishVolume"
 def test_a_target_that_is_mounted_twice_is_unmounted_twice(csi: CsiTarget) -> None:
     """Two calls at one time, or a driver restarted amid one, leave two mounts. A driver that takes
     off one and then deletes the target deletes the volume's files through the other."""
-    place = csi.mount()
+    place = csi.steps.mount()
     written = content.fresh()
     content.write(place, written)
     mounts.bind(place.target_path, place.target_path)
-    csi.afterwards(lambda: mounts.uncover(place.target_path))
-    code = code_of(lambda: csi.unmount(place))
+    csi.scope.callback(lambda: mounts.uncover(place.target_path))
+    code = code_of(lambda: csi.steps.unmount(place))
     left = mounts.layers(place.target_path)
     _expect_kept(csi, place, written, f"after unpublishing a target mounted twice ({code.name})")
     rule = "NodeUnpublishVolume takes off every mount of the volume at its target"
@@ -55,14 +55,14 @@ def test_an_unpublish_deletes_no_data(csi: CsiTarget) -> None:
     """The worst that a node plugin can do: after a crash the target is an ordinary directory with
     files in it, or with the volume mounted further below, and the driver removes it with all that
     it holds. An error is all right, and so is leaving it."""
-    place = csi.mount(capability=csi.capability(block=False))
+    place = csi.steps.mount(capability=csi.requests.capability(block=False))
     written = content.fresh()
     content.write(place, written)
     if (reason := ROOT.unmet(csi)) and mounts.layers(place.target_path):
         pytest.skip(reason)
     inner = _mounted_below(csi, place)
     laid = foreign.inside(csi, place.target_path)
-    code = code_of(lambda: csi.unmount(place))
+    code = code_of(lambda: csi.steps.unmount(place))
     rule = f"NodeUnpublishVolume ({code.name}) at a target that is no mount any more"
     harm = laid.harm()
     expect(not harm, f"{rule} deletes no files", wanted="every file as it was", got=harm)
@@ -76,7 +76,7 @@ def test_an_unpublish_deletes_no_data(csi: CsiTarget) -> None:
 def test_the_target_of_another_volume_is_left_alone(csi: CsiTarget) -> None:
     """A caller that mixes up its paths must not take the files of a running pod away."""
     assert csi.paths is not None
-    own, other = csi.lasting_mount, csi.mount()
+    own, other = csi.shared.mount(), csi.steps.mount()
     written = content.fresh()
     if csi.has(DATA):
         content.write(other, written)
@@ -107,7 +107,7 @@ def _mounted_below(csi: CsiTarget, place: Mounted) -> str:
     inner = f"{target}/inner" if mounts.layers(target) else ""
     with contextlib.ExitStack() as stack:
         if inner:
-            aside = csi.staging_path()
+            aside = csi.steps.staging_path()
             mounts.bind(target, aside)
             stack.callback(mounts.uncover, aside)
         mounts.take_away(target)
@@ -115,14 +115,14 @@ def _mounted_below(csi: CsiTarget, place: Mounted) -> str:
         if inner:
             os.mkdir(inner)
             mounts.bind(aside, inner)
-            csi.afterwards(lambda: mounts.take_away(inner))
+            csi.scope.callback(lambda: mounts.take_away(inner))
     return inner
 
 
 def _expect_kept(csi: CsiTarget, place: Mounted, written: bytes, when: str) -> None:
     """The volume, published anew at another target, still holds its data."""
     mounts.uncover(place.target_path)
-    csi.unmount(place)
+    csi.steps.unmount(place)
     content.expect_content(
         at_another_target(csi, place), written, f"{when} the volume has its data"
     )

@@ -30,7 +30,7 @@ _VOLUME = (*_NEEDS, VOLUMES, SAME_HOST)
 @case("CSI-STG-013", _SOURCE, needs=_VOLUME)
 def test_an_unstage_without_its_fields_is_refused(csi: CsiTarget) -> None:
     """An OK makes kubelet remove a directory in which the volume is still mounted."""
-    place = csi.lasting_mount
+    place = csi.shared.mount()
     for field in ("volume_id", "staging_target_path"):
         lacking = pb.NodeUnstageVolumeRequest(
             volume_id=place.volume.volume_id, staging_target_path=place.staging_path
@@ -73,7 +73,7 @@ def test_an_unknown_volume_is_unstaged_or_not_found(csi: CsiTarget) -> None:
     """A volume may be deleted while a node still has to clean up after it; both answers let the
     node go on."""
     request = pb.NodeUnstageVolumeRequest(
-        volume_id=csi.unknown_volume_id(), staging_target_path=csi.staging_path()
+        volume_id=csi.requests.unknown_volume_id(), staging_target_path=csi.steps.staging_path()
     )
     expect_status(
         lambda: csi.node.NodeUnstageVolume(request),
@@ -86,7 +86,7 @@ def test_an_unknown_volume_is_unstaged_or_not_found(csi: CsiTarget) -> None:
 def test_a_volume_is_not_unstaged_under_a_pod(csi: CsiTarget) -> None:
     """Kubelet can lose count of the pods that use a volume. With an OK it goes on to detach, and
     the pod writes into nothing."""
-    place = csi.mount()
+    place = csi.steps.mount()
     request = pb.NodeUnstageVolumeRequest(
         volume_id=place.volume.volume_id, staging_target_path=place.staging_path
     )

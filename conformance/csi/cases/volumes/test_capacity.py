@@ -32,7 +32,7 @@ _LARGEST = 2**63 - 1
 def test_capacity_is_told_in_numbers_that_make_sense(csi: CsiTarget) -> None:
     """The scheduler sorts nodes by these numbers; a negative one is a node that never gets a pod,
     or always."""
-    for request in (pb.GetCapacityRequest(), csi.capacity_request()):
+    for request in (pb.GetCapacityRequest(), csi.requests.capacity()):
         told = csi.controller.GetCapacity(request)
         largest, smallest = told.maximum_volume_size, told.minimum_volume_size
         for name, size in (
@@ -57,9 +57,9 @@ def test_a_volume_takes_room_and_gives_it_back(csi: CsiTarget) -> None:
     deletion. What others do meanwhile looks like that, too: so it has to be seen five times."""
     for _ in range(_TRIES):
         before = _available(csi)
-        volume = csi.volume()
+        volume = csi.steps.volume()
         filled = _available(csi)
-        csi.controller.DeleteVolume(csi.delete_request(volume.volume_id))
+        csi.controller.DeleteVolume(csi.requests.delete(volume.volume_id))
         freed = _available(csi)
         if filled <= before <= freed:
             return
@@ -75,7 +75,7 @@ def test_capacity_is_that_for_the_given_parameters(csi: CsiTarget) -> None:
     """Each StorageClass has a pool of its own, and the scheduler asks for each. Equal numbers are
     possible where two classes share a pool, hence only a warning."""
     own = _available(csi)
-    other = csi.controller.GetCapacity(csi.capacity_request(csi.settings.other_parameters))
+    other = csi.controller.GetCapacity(csi.requests.capacity(csi.settings.other_parameters))
     expect(other.available_capacity >= 0, "it is not negative", wanted="0 or more", got=other)
     should(
         own != other.available_capacity,
@@ -88,8 +88,11 @@ def test_capacity_is_that_for_the_given_parameters(csi: CsiTarget) -> None:
 @case("CSI-CAP-004", _SOURCE, needs=[GET_CAPACITY, TOPOLOGY, PLACE])
 def test_capacity_is_that_of_the_given_place(csi: CsiTarget) -> None:
     """The scheduler sends a pod to the place that has room: none where the driver is not."""
-    for segments, there in ((csi.place, True), (nowhere(csi.place), False)):
-        request = csi.capacity_request()
+    for segments, there in (
+        (csi.preconditions.place, True),
+        (nowhere(csi.preconditions.place), False),
+    ):
+        request = csi.requests.capacity()
         request.accessible_topology.CopyFrom(pb.Topology(segments=segments))
         told = csi.controller.GetCapacity(request).available_capacity
         expect(
@@ -104,9 +107,9 @@ def test_capacity_is_that_of_the_given_place(csi: CsiTarget) -> None:
 def test_there_is_no_room_for_volumes_the_driver_does_not_make(csi: CsiTarget) -> None:
     """What CreateVolume refuses must not be offered: the pod would be sent to this node again and
     again."""
-    without_type = pb.VolumeCapability(access_mode=Mode(mode=csi.usual_mode))
-    for use in (csi.capability(Mode.UNKNOWN), without_type, *_refused(csi)):
-        request = csi.capacity_request()
+    without_type = pb.VolumeCapability(access_mode=Mode(mode=csi.requests.usual_mode))
+    for use in (csi.requests.capability(Mode.UNKNOWN), without_type, *_refused(csi)):
+        request = csi.requests.capacity()
         request.ClearField("volume_capabilities")
         request.volume_capabilities.append(use)
         told = expect_status(
@@ -130,18 +133,18 @@ def test_there_is_no_room_for_volumes_the_driver_does_not_make(csi: CsiTarget) -
 def test_the_largest_volume_can_be_made_and_no_larger_one(csi: CsiTarget) -> None:
     """maximum_volume_size decides where a claim goes; too low wastes room, too high never fits.
     Where less is available than one volume may have, there need be no room for it."""
-    told = csi.controller.GetCapacity(csi.capacity_request())
+    told = csi.controller.GetCapacity(csi.requests.capacity())
     largest = told.maximum_volume_size.value
     full = (
         {Code.RESOURCE_EXHAUSTED, Code.OUT_OF_RANGE} if told.available_capacity < largest else set()
     )
     expect_status(
-        lambda: csi.volume(csi.volume_request(required=largest)),
+        lambda: csi.steps.volume(csi.requests.volume(required=largest)),
         {Code.OK, *full},
         f"a volume of maximum_volume_size, {largest} bytes, is created",
     )
     expect_status(
-        lambda: csi.volume(csi.volume_request(required=min(largest + 1, _LARGEST))),
+        lambda: csi.steps.volume(csi.requests.volume(required=min(largest + 1, _LARGEST))),
         {Code.OUT_OF_RANGE},
         f"a volume of {largest + 1} bytes, one more than maximum_volume_size, is refused",
     )
@@ -150,13 +153,13 @@ def test_the_largest_volume_can_be_made_and_no_larger_one(csi: CsiTarget) -> Non
 @case("CSI-CAP-007", _SOURCE, needs=[GET_CAPACITY, CREATE_DELETE_VOLUME, EXPAND_VOLUME])
 def test_capacity_is_not_negative_after_an_expansion_beyond_the_pool(csi: CsiTarget) -> None:
     """Whether a driver lets a volume outgrow its pool or not: less than nothing cannot be left."""
-    volume = csi.volume()
+    volume = csi.steps.volume()
     size = volume.capacity_bytes + _available(csi) + (1 << 30)
     request = pb.ControllerExpandVolumeRequest(
         volume_id=volume.volume_id,
         capacity_range=pb.CapacityRange(required_bytes=min(size, _LARGEST)),
         secrets=csi.settings.secrets_for("ControllerExpandVolume"),
-        volume_capability=csi.capability(),
+        volume_capability=csi.requests.capability(),
     )
     try:
         csi.controller.ControllerExpandVolume(request)
@@ -182,23 +185,25 @@ def test_a_place_nobody_offered_is_refused_or_ignored(csi: CsiTarget) -> None:
 
 
 def _available(csi: CsiTarget) -> int:
-    return csi.controller.GetCapacity(csi.capacity_request()).available_capacity
+    return csi.controller.GetCapacity(csi.requests.capacity()).available_capacity
 
 
 def _refused(csi: CsiTarget) -> list[pb.VolumeCapability]:
     """Uses that CreateVolume refuses, of some that few drivers know all."""
-    if "controller:CREATE_DELETE_VOLUME" not in csi.offers:
+    if not csi.has(CREATE_DELETE_VOLUME):
         return []
     rare = [
-        csi.capability(block=False, fs_type="refimpl-nofs"),
-        csi.capability(Mode.MULTI_NODE_MULTI_WRITER),
+        csi.requests.capability(block=False, fs_type="refimpl-nofs"),
+        csi.requests.capability(Mode.MULTI_NODE_MULTI_WRITER),
         other_type(csi),
         other_type(csi, Mode.MULTI_NODE_MULTI_WRITER),
     ]
     refused = []
     for use in rare:
         try:
-            csi.volume(csi.volume_request(capabilities=[use], required=csi.data_size))
+            csi.steps.volume(
+                csi.requests.volume(capabilities=[use], required=csi.preconditions.data_size)
+            )
         except Refused as refusal:
             if refusal.code == Code.INVALID_ARGUMENT:
                 refused.append(use)

@@ -28,7 +28,7 @@ _MOST = 64  # volumes made to fill a pool
 @case("CSI-CTRL-009", "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
 def test_a_size_can_be_left_to_the_driver(csi: CsiTarget) -> None:
     """A driver may choose a size, or turn the request down, but it must not stumble over it."""
-    request = csi.volume_request(required=0)
+    request = csi.requests.volume(required=0)
     made = expect_status(
         lambda: csi.controller.CreateVolume(request),
         {Code.OK, Code.INVALID_ARGUMENT, Code.OUT_OF_RANGE},
@@ -42,7 +42,7 @@ def test_a_size_can_be_left_to_the_driver(csi: CsiTarget) -> None:
 def test_a_volume_is_at_least_as_large_as_required(csi: CsiTarget) -> None:
     """A claim that binds to a smaller volume runs full earlier than anybody planned."""
     size = csi.settings.volume_size
-    volume = csi.volume(csi.volume_request(required=size))
+    volume = csi.steps.volume(csi.requests.volume(required=size))
     _expect_size(volume, "a volume with required_bytes", required=size)
 
 
@@ -71,7 +71,7 @@ def test_a_size_between_two_units_is_not_rounded_past_its_limit(csi: CsiTarget) 
 def test_an_empty_range_of_sizes_is_refused(csi: CsiTarget) -> None:
     """No volume can be that large and that small; one that is made breaks one of the bounds."""
     size = csi.settings.volume_size
-    request = csi.volume_request(required=size, limit=size // 2)
+    request = csi.requests.volume(required=size, limit=size // 2)
     expect_status(
         lambda: csi.controller.CreateVolume(request),
         {Code.INVALID_ARGUMENT, Code.OUT_OF_RANGE},
@@ -83,8 +83,8 @@ def test_an_empty_range_of_sizes_is_refused(csi: CsiTarget) -> None:
 def test_a_negative_size_is_refused(csi: CsiTarget) -> None:
     """Read as an unsigned number it asks for all there is, read as unset it bounds nothing."""
     for what, request in (
-        ("required_bytes", csi.volume_request(required=-1)),
-        ("limit_bytes", csi.volume_request(limit=-1)),
+        ("required_bytes", csi.requests.volume(required=-1)),
+        ("limit_bytes", csi.requests.volume(limit=-1)),
     ):
         expect_status(
             partial(csi.controller.CreateVolume, request),
@@ -96,7 +96,7 @@ def test_a_negative_size_is_refused(csi: CsiTarget) -> None:
 @case("CSI-CTRL-016", "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
 def test_the_largest_number_of_bytes_is_refused(csi: CsiTarget) -> None:
     """Rounding it up to a unit overflows: drivers have died of it, or made a tiny volume."""
-    request = csi.volume_request(required=LARGEST)
+    request = csi.requests.volume(required=LARGEST)
     expect_status(
         lambda: csi.controller.CreateVolume(request),
         {Code.OUT_OF_RANGE, Code.RESOURCE_EXHAUSTED, Code.INVALID_ARGUMENT},
@@ -111,10 +111,10 @@ def test_the_largest_number_of_bytes_is_refused(csi: CsiTarget) -> None:
 )
 def test_a_volume_above_the_maximum_is_refused(csi: CsiTarget) -> None:
     """The scheduler trusts maximum_volume_size when it chooses where a claim can be served."""
-    maximum = csi.told_capacity.maximum_volume_size.value
+    maximum = csi.preconditions.capacity.maximum_volume_size.value
     if maximum == LARGEST:
         pytest.skip("maximum_volume_size is the largest number there is")
-    request = csi.volume_request(required=maximum + 1)
+    request = csi.requests.volume(required=maximum + 1)
     expect_status(
         lambda: csi.controller.CreateVolume(request),
         {Code.OUT_OF_RANGE},
@@ -129,8 +129,8 @@ def test_a_volume_above_the_maximum_is_refused(csi: CsiTarget) -> None:
 )
 def test_a_limit_below_the_minimum_is_refused(csi: CsiTarget) -> None:
     """A volume of the minimum would be larger than the caller allows."""
-    minimum = csi.told_capacity.minimum_volume_size.value
-    request = csi.volume_request(limit=minimum - 1)
+    minimum = csi.preconditions.capacity.minimum_volume_size.value
+    request = csi.requests.volume(limit=minimum - 1)
     expect_status(
         lambda: csi.controller.CreateVolume(request),
         {Code.OUT_OF_RANGE},
@@ -141,12 +141,12 @@ def test_a_limit_below_the_minimum_is_refused(csi: CsiTarget) -> None:
 @case("CSI-CTRL-020", "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
 def test_a_repeated_create_of_another_size_is_refused(csi: CsiTarget) -> None:
     """Answering with the volume that exists would bind a claim to the wrong size for good."""
-    first = csi.volume_request()
-    size = csi.volume(first).capacity_bytes
+    first = csi.requests.volume()
+    size = csi.steps.volume(first).capacity_bytes
     if not size:
         pytest.skip("the driver tells no capacity of volumes: any range may fit")
     for what, required, limit in (("larger", size * 2, 0), ("smaller", 0, size // 2)):
-        request = csi.volume_request(first.name, required=required, limit=limit)
+        request = csi.requests.volume(first.name, required=required, limit=limit)
         rule = f"the name of a volume of {size} bytes, asked for {what}, is refused"
         expect_taken(csi, request, rule)
 
@@ -154,9 +154,9 @@ def test_a_repeated_create_of_another_size_is_refused(csi: CsiTarget) -> None:
 @case("CSI-CTRL-021", "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
 def test_a_repeated_create_takes_any_range_that_fits(csi: CsiTarget) -> None:
     """A claim may have been edited between two tries; what exists already still serves it."""
-    first, volume = csi.lasting_request, csi.lasting_volume
+    first, volume = csi.shared.request(), csi.shared.volume()
     size = csi.settings.volume_size
-    request = csi.volume_request(
+    request = csi.requests.volume(
         first.name, required=size // 2, limit=max(size, volume.capacity_bytes) * 2
     )
     expect_same(csi, request, volume, "a range that holds the size of a volume gives that volume")
@@ -171,24 +171,24 @@ def test_a_repeated_create_takes_any_range_that_fits(csi: CsiTarget) -> None:
 )
 def test_a_full_pool_says_so_and_recovers(csi: CsiTarget) -> None:
     """RESOURCE_EXHAUSTED lets the scheduler try elsewhere; space given back has to count again."""
-    told = csi.controller.GetCapacity(csi.capacity_request())
+    told = csi.controller.GetCapacity(csi.requests.capacity())
     free = told.available_capacity
     size = min(free, told.maximum_volume_size.value or free)
     if not size or free // size >= _MOST:
         pytest.skip(f"{free} bytes free cannot be filled with {_MOST} volumes of {size} bytes")
-    made = csi.volume(csi.volume_request(required=size))
-    if csi.controller.GetCapacity(csi.capacity_request()).available_capacity == free:
+    made = csi.steps.volume(csi.requests.volume(required=size))
+    if csi.controller.GetCapacity(csi.requests.capacity()).available_capacity == free:
         pytest.skip("volumes take nothing from the pool before they are written to")
     for _ in range(free // size - 1):
-        csi.volume(csi.volume_request(required=size))
-    request = csi.volume_request(required=size)
+        csi.steps.volume(csi.requests.volume(required=size))
+    request = csi.requests.volume(required=size)
     expect_status(
         lambda: csi.controller.CreateVolume(request),
         {Code.RESOURCE_EXHAUSTED, Code.OUT_OF_RANGE},
         "a pool that is full makes no further volume",
     )
-    csi.controller.DeleteVolume(csi.delete_request(made.volume_id))
-    csi.volume(request)
+    csi.controller.DeleteVolume(csi.requests.delete(made.volume_id))
+    csi.steps.volume(request)
 
 
 @case(
@@ -199,9 +199,9 @@ def test_a_full_pool_says_so_and_recovers(csi: CsiTarget) -> None:
 def test_a_volume_of_an_odd_size_can_be_cut(csi: CsiTarget) -> None:
     """A driver that tells the size asked for, not the one it made, finds its own volume too large
     for a snapshot of it."""
-    volume = csi.volume(csi.volume_request(required=ODD))
+    volume = csi.steps.volume(csi.requests.volume(required=ODD))
     _expect_size(volume, f"a volume of {ODD} bytes", required=ODD)
-    request = csi.snapshot_request(volume.volume_id)
+    request = csi.requests.snapshot(volume.volume_id)
     reply = expect_status(
         lambda: csi.controller.CreateSnapshot(request),
         {Code.OK},
@@ -218,7 +218,7 @@ def test_a_volume_of_an_odd_size_can_be_cut(csi: CsiTarget) -> None:
 
 def _create_sized(csi: CsiTarget, what: str, *, required: int, limit: int) -> None:
     """Creates, or is told that the driver has no volume of such a size."""
-    request = csi.volume_request(required=required, limit=limit)
+    request = csi.requests.volume(required=required, limit=limit)
     made = expect_status(
         lambda: csi.controller.CreateVolume(request),
         {Code.OK, Code.OUT_OF_RANGE},

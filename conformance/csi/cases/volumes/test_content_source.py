@@ -31,12 +31,12 @@ def test_a_source_the_driver_cannot_copy_is_refused(csi: CsiTarget) -> None:
     """A driver that ignores the source hands out an empty volume as a restored one."""
     sources = {}
     if CLONE_VOLUME.unmet(csi):
-        sources["a volume"] = from_volume(csi.lasting_volume.volume_id)
+        sources["a volume"] = from_volume(csi.shared.volume().volume_id)
     if CREATE_DELETE_SNAPSHOT.unmet(csi):
-        sources["a snapshot"] = from_snapshot(csi.unknown_snapshot_id())
+        sources["a snapshot"] = from_snapshot(csi.requests.unknown_snapshot_id())
     for what, source in sources.items():
         expect_status(
-            partial(csi.controller.CreateVolume, csi.volume_request(source=source)),
+            partial(csi.controller.CreateVolume, csi.requests.volume(source=source)),
             {Code.INVALID_ARGUMENT},
             f"{what} as source of a driver that does not advertise it is refused",
         )
@@ -46,10 +46,10 @@ def test_a_source_the_driver_cannot_copy_is_refused(csi: CsiTarget) -> None:
 def test_a_source_that_names_nothing_is_refused(csi: CsiTarget) -> None:
     """Somebody meant to copy something: a kind of source that this driver does not know yet. What
     a driver makes of nothing may bring it down at the next call, which is therefore made here."""
-    request = csi.volume_request()
+    request = csi.requests.volume()
     request.volume_content_source.SetInParent()
     code = code_of(lambda: csi.controller.CreateVolume(request))
-    after = code_of(lambda: csi.controller.CreateVolume(csi.volume_request()))
+    after = code_of(lambda: csi.controller.CreateVolume(csi.requests.volume()))
     expect(
         code == Code.INVALID_ARGUMENT and after == Code.OK,
         "a volume_content_source with neither snapshot nor volume is refused, and that is all",

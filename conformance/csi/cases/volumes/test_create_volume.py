@@ -27,7 +27,7 @@ MODES = [mode for mode in Mode.Mode.values() if mode != Mode.UNKNOWN]
 @case("CSI-CTRL-001", "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
 def test_a_volume_without_a_name_is_refused(csi: CsiTarget) -> None:
     """The name is what makes a retry safe; a volume without one could never be asked for again."""
-    request = csi.volume_request(name="")
+    request = csi.requests.volume(name="")
     expect_status(
         lambda: csi.controller.CreateVolume(request),
         {Code.INVALID_ARGUMENT},
@@ -38,7 +38,7 @@ def test_a_volume_without_a_name_is_refused(csi: CsiTarget) -> None:
 @case("CSI-CTRL-002", "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
 def test_a_volume_without_capabilities_is_refused(csi: CsiTarget) -> None:
     """Nobody could say how such a volume may be used, so a claim would bind to what may not fit."""
-    request = csi.volume_request(capabilities=[])
+    request = csi.requests.volume(capabilities=[])
     expect_status(
         lambda: csi.controller.CreateVolume(request),
         {Code.INVALID_ARGUMENT},
@@ -49,9 +49,9 @@ def test_a_volume_without_capabilities_is_refused(csi: CsiTarget) -> None:
 @case("CSI-CTRL-003", "CSI 1.13 VolumeCapability", needs=[CREATE_DELETE_VOLUME])
 def test_a_capability_without_an_access_mode_is_refused(csi: CsiTarget) -> None:
     """A driver that guesses one node gives a shared claim a volume that only one pod can mount."""
-    capability = csi.capability()
+    capability = csi.requests.capability()
     capability.ClearField("access_mode")
-    request = csi.volume_request(capabilities=[capability])
+    request = csi.requests.volume(capabilities=[capability])
     expect_status(
         lambda: csi.controller.CreateVolume(request),
         {Code.INVALID_ARGUMENT},
@@ -63,7 +63,7 @@ def test_a_capability_without_an_access_mode_is_refused(csi: CsiTarget) -> None:
 def test_an_access_mode_that_does_not_exist_is_refused(csi: CsiTarget) -> None:
     """A mode of a later revision must not be taken for one that the driver happens to know."""
     for mode in (Mode.UNKNOWN, UNDEFINED):
-        request = csi.volume_request(capabilities=[csi.capability(mode)])
+        request = csi.requests.volume(capabilities=[csi.requests.capability(mode)])
         expect_status(
             partial(csi.controller.CreateVolume, request),
             {Code.INVALID_ARGUMENT},
@@ -74,8 +74,8 @@ def test_an_access_mode_that_does_not_exist_is_refused(csi: CsiTarget) -> None:
 @case("CSI-CTRL-005", "CSI 1.13 VolumeCapability", needs=[CREATE_DELETE_VOLUME])
 def test_a_capability_without_an_access_type_is_refused(csi: CsiTarget) -> None:
     """Block device or file system decides what a pod finds at its path; it is not to be guessed."""
-    capability = pb.VolumeCapability(access_mode=Mode(mode=csi.usual_mode))
-    request = csi.volume_request(capabilities=[capability])
+    capability = pb.VolumeCapability(access_mode=Mode(mode=csi.requests.usual_mode))
+    request = csi.requests.volume(capabilities=[capability])
     expect_status(
         lambda: csi.controller.CreateVolume(request),
         {Code.INVALID_ARGUMENT},
@@ -86,9 +86,11 @@ def test_a_capability_without_an_access_type_is_refused(csi: CsiTarget) -> None:
 @case("CSI-CTRL-006", "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
 def test_one_unsupported_capability_refuses_the_whole_list(csi: CsiTarget) -> None:
     """A volume that serves only some of the modes asked for binds a claim whose pods then hang."""
-    unsupported = [mode for mode in MODES if not csi.makes(mode)]
+    unsupported = [mode for mode in MODES if not csi.preconditions.makes(mode)]
     for mode in (UNDEFINED, *unsupported):
-        request = csi.volume_request(capabilities=[csi.capability(), csi.capability(mode)])
+        request = csi.requests.volume(
+            capabilities=[csi.requests.capability(), csi.requests.capability(mode)]
+        )
         with makes_no_volume(csi, "a refused list of capabilities"):
             expect_refusal(
                 partial(csi.controller.CreateVolume, request),
@@ -99,19 +101,19 @@ def test_one_unsupported_capability_refuses_the_whole_list(csi: CsiTarget) -> No
 @case("CSI-CTRL-007", "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
 def test_a_volume_made_for_several_modes_serves_each(csi: CsiTarget) -> None:
     """A claim may name several access modes, and a pod uses whichever it likes."""
-    modes = [mode for mode in MODES if csi.makes(mode)]
+    modes = [mode for mode in MODES if csi.preconditions.makes(mode)]
     if len(modes) < 2:
         pytest.skip("the driver makes volumes for one access mode only")
-    capabilities = [csi.capability(mode) for mode in modes]
-    volume = csi.volume(csi.volume_request(capabilities=capabilities))
+    capabilities = [csi.requests.capability(mode) for mode in modes]
+    volume = csi.steps.volume(csi.requests.volume(capabilities=capabilities))
     _expect_confirmed(csi, volume, capabilities)
 
 
 @case("CSI-CTRL-008", "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
 def test_mount_and_block_in_one_list_are_both_served_or_refused(csi: CsiTarget) -> None:
     """A driver that quietly takes the first type hands a block device to a pod that wants files."""
-    capabilities = [csi.capability(block=False), csi.capability(block=True)]
-    request = csi.volume_request(capabilities=capabilities)
+    capabilities = [csi.requests.capability(block=False), csi.requests.capability(block=True)]
+    request = csi.requests.volume(capabilities=capabilities)
     made = expect_status(
         lambda: csi.controller.CreateVolume(request),
         {Code.OK, Code.INVALID_ARGUMENT},
@@ -125,7 +127,7 @@ def _expect_confirmed(
     csi: CsiTarget, volume: pb.Volume, capabilities: list[pb.VolumeCapability]
 ) -> None:
     for capability in capabilities:
-        request = csi.validate_request(volume, [capability])
+        request = csi.requests.validate(volume, [capability])
         answer = csi.controller.ValidateVolumeCapabilities(request)
         expect(
             answer.HasField("confirmed"),
@@ -138,7 +140,7 @@ def _expect_confirmed(
 @case("CSI-CTRL-019", "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
 def test_a_repeated_create_returns_the_same_volume(csi: CsiTarget) -> None:
     """An orchestrator that lost the first answer asks again; a second volume would leak."""
-    request, made = csi.lasting_request, csi.lasting_volume
+    request, made = csi.shared.request(), csi.shared.volume()
     expect_same(csi, request, made, "the same request makes the same volume")
 
 
@@ -148,7 +150,7 @@ def test_parameters_as_large_as_allowed_are_taken_or_refused(csi: CsiTarget) -> 
     room = 4096 - sum(len(key) + len(value) for key, value in csi.settings.parameters.items())
     filling = {f"refimpl-{number:02}": "x" * 117 for number in range(room // 128)}
     for what, more in (("unknown", {"refimpl-unknown": "1"}), ("4 KiB of", filling)):
-        request = csi.volume_request(parameters=csi.settings.parameters | more)
+        request = csi.requests.volume(parameters=csi.settings.parameters | more)
         expect_status(
             partial(csi.controller.CreateVolume, request),
             {Code.OK, Code.INVALID_ARGUMENT},
@@ -159,7 +161,7 @@ def test_parameters_as_large_as_allowed_are_taken_or_refused(csi: CsiTarget) -> 
 @case("CSI-CTRL-035", "robustness: no parameters", needs=[CREATE_DELETE_VOLUME])
 def test_parameters_can_be_left_out(csi: CsiTarget) -> None:
     """A storage class without parameters is the first one everybody tries."""
-    request = csi.volume_request(parameters={})
+    request = csi.requests.volume(parameters={})
     expect_status(
         lambda: csi.controller.CreateVolume(request),
         {Code.OK, Code.INVALID_ARGUMENT},
@@ -173,7 +175,10 @@ def test_every_volume_has_an_id_of_its_own(csi: CsiTarget) -> None:
 
     Ten volumes stand for the hundred of the catalogue.
     """
-    made = [csi.volume(csi.volume_request(required=csi.small_size)).volume_id for _ in range(10)]
+    made = [
+        csi.steps.volume(csi.requests.volume(required=csi.preconditions.small_size)).volume_id
+        for _ in range(10)
+    ]
     long = [id for id in made if len(id.encode()) > 128]
     expect(not long, "a volume_id is not longer than 128 bytes", wanted="<= 128", got=long)
     expect(
@@ -198,7 +203,7 @@ def test_secrets_are_checked(csi: CsiTarget) -> None:
         ("with wrong secrets", wrong, Code.UNAUTHENTICATED),
         ("with a malformed key", right | {"not a key": "1"}, Code.INVALID_ARGUMENT),
     ):
-        request = csi.volume_request()
+        request = csi.requests.volume()
         request.ClearField("secrets")
         request.secrets.update(secrets)
         expect_status(
@@ -222,7 +227,7 @@ def test_a_refused_creation_takes_no_space(csi: CsiTarget) -> None:
         for request in _impossible(csi):
             with contextlib.suppress(Refused):
                 made = csi.controller.CreateVolume(request).volume
-                csi.controller.DeleteVolume(csi.delete_request(made.volume_id))
+                csi.controller.DeleteVolume(csi.requests.delete(made.volume_id))
     if sized:
         # Others may have volumes for a while; a leak stays.
         eventually(
@@ -231,20 +236,22 @@ def test_a_refused_creation_takes_no_space(csi: CsiTarget) -> None:
 
 
 def _available(csi: CsiTarget) -> int:
-    return csi.controller.GetCapacity(csi.capacity_request()).available_capacity
+    return csi.controller.GetCapacity(csi.requests.capacity()).available_capacity
 
 
 def _impossible(csi: CsiTarget) -> Iterator[pb.CreateVolumeRequest]:
     """Requests that most drivers refuse, at different stages of their work."""
-    yield csi.volume_request(capabilities=[csi.capability(), csi.capability(UNDEFINED)])
-    yield csi.volume_request(limit=1)
-    yield csi.volume_request(source=from_snapshot(csi.unknown_snapshot_id()))
-    yield csi.volume_request(source=from_volume(csi.unknown_volume_id()))
-    request = csi.volume_request()
+    yield csi.requests.volume(
+        capabilities=[csi.requests.capability(), csi.requests.capability(UNDEFINED)]
+    )
+    yield csi.requests.volume(limit=1)
+    yield csi.requests.volume(source=from_snapshot(csi.requests.unknown_snapshot_id()))
+    yield csi.requests.volume(source=from_volume(csi.requests.unknown_volume_id()))
+    request = csi.requests.volume()
     request.mutable_parameters["refimpl-unknown"] = "1"
     yield request
-    if place := csi.offers.topology:
-        request = csi.volume_request()
+    if place := csi.capabilities.topology:
+        request = csi.requests.volume()
         request.ClearField("accessibility_requirements")
         request.accessibility_requirements.requisite.add(segments=nowhere(place))
         yield request

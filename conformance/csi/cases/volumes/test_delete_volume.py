@@ -15,6 +15,7 @@ from conformance.csi.needs import (
     CREATE_DELETE_SNAPSHOT,
     CREATE_DELETE_VOLUME,
     DATA,
+    LIST_SNAPSHOTS,
     NODE_ID,
     PUBLISH_UNPUBLISH_VOLUME,
     ROOT,
@@ -31,7 +32,7 @@ from refimpl.wire.status import Code
 def test_a_deletion_without_an_id_is_refused(csi: CsiTarget) -> None:
     """A caller that lost the id must hear of it; a driver must not take it for all or for none."""
     expect_status(
-        lambda: csi.controller.DeleteVolume(csi.delete_request("")),
+        lambda: csi.controller.DeleteVolume(csi.requests.delete("")),
         {Code.INVALID_ARGUMENT},
         "DeleteVolume without volume_id is refused",
     )
@@ -40,11 +41,11 @@ def test_a_deletion_without_an_id_is_refused(csi: CsiTarget) -> None:
 @case("CSI-CTRL-071", "CSI 1.13 DeleteVolume", needs=[CREATE_DELETE_VOLUME])
 def test_a_volume_that_does_not_exist_is_deleted(csi: CsiTarget) -> None:
     """Somebody cleaned up by hand, and the PersistentVolume would never go away otherwise."""
-    volume = csi.volume()
+    volume = csi.steps.volume()
     _expect_deleted(csi, volume.volume_id, "a volume of the driver's own")
     _expect_deleted(csi, volume.volume_id, "an id that the driver once gave")
     expect_status(
-        lambda: csi.controller.DeleteVolume(csi.delete_request(csi.unknown_volume_id())),
+        lambda: csi.controller.DeleteVolume(csi.requests.delete(csi.requests.unknown_volume_id())),
         {Code.OK, Code.INVALID_ARGUMENT},
         "an id that the driver never gave counts as deleted, or as no id of its own",
     )
@@ -53,7 +54,7 @@ def test_a_volume_that_does_not_exist_is_deleted(csi: CsiTarget) -> None:
 @case("CSI-CTRL-072", "CSI 1.13 DeleteVolume", needs=[CREATE_DELETE_VOLUME])
 def test_a_repeated_deletion_succeeds(csi: CsiTarget) -> None:
     """The provisioner that lost the first answer asks again, and needs an answer to end with."""
-    volume = csi.volume()
+    volume = csi.steps.volume()
     for time in ("first", "second", "third"):
         _expect_deleted(csi, volume.volume_id, f"the same volume for the {time} time")
 
@@ -65,8 +66,8 @@ def test_a_repeated_deletion_succeeds(csi: CsiTarget) -> None:
 )
 def test_a_volume_attached_to_a_node_is_not_deleted(csi: CsiTarget) -> None:
     """A pod writes to it; deleted under it, the data is gone and the node keeps a dead device."""
-    volume = csi.volume()
-    csi.attach(volume)
+    volume = csi.steps.volume()
+    csi.steps.attach(volume)
     _expect_refused(csi, volume, "a volume that is published to a node")
 
 
@@ -74,9 +75,11 @@ def test_a_volume_attached_to_a_node_is_not_deleted(csi: CsiTarget) -> None:
 def test_a_volume_in_use_by_a_pod_keeps_its_data(csi: CsiTarget) -> None:
     """The last line of defence when everything above it has lost track of who uses what."""
     written = content.fresh()
-    place = csi.mount(csi.volume(csi.volume_request(required=csi.data_size)))
+    place = csi.steps.mount(
+        csi.steps.volume(csi.requests.volume(required=csi.preconditions.data_size))
+    )
     if csi.has(ROOT):  # a driver that has deleted the volume may no longer unmount it
-        csi.afterwards(partial(mounts.uncover, place.target_path))
+        csi.scope.callback(partial(mounts.uncover, place.target_path))
     content.write(place, written)
     _expect_refused(csi, place.volume, "a volume that is published on a node")
     content.expect_content(place, written, "a volume that was not deleted has its data")
@@ -89,10 +92,10 @@ def test_a_volume_in_use_by_a_pod_keeps_its_data(csi: CsiTarget) -> None:
 )
 def test_a_snapshot_survives_its_volume_or_keeps_it(csi: CsiTarget) -> None:
     """Backups are made for the day the volume is gone; half a deletion loses both."""
-    volume = csi.volume()
-    source = from_snapshot(csi.snapshot(volume).snapshot_id)
+    volume = csi.steps.volume()
+    source = from_snapshot(csi.steps.snapshot(volume).snapshot_id)
     _delete_or_keep(csi, volume, "the source of a snapshot")
-    if "controller:LIST_SNAPSHOTS" in csi.offers:
+    if csi.has(LIST_SNAPSHOTS):
         id = source.snapshot.snapshot_id
         expect(
             pagination.snapshots(csi, snapshot_id=id).find(id),
@@ -100,15 +103,15 @@ def test_a_snapshot_survives_its_volume_or_keeps_it(csi: CsiTarget) -> None:
             wanted=f"{id} in ListSnapshots",
             got="no such entry",
         )
-    csi.volume(csi.volume_request(source=source))
+    csi.steps.volume(csi.requests.volume(source=source))
 
 
 @case("CSI-CTRL-076", "CSI 1.13 DeleteVolume", needs=[CREATE_DELETE_VOLUME, CLONE_VOLUME])
 def test_a_clone_and_its_source_are_deleted_apart(csi: CsiTarget) -> None:
     """Neither owner knows of the other: what one deletes must not pull the other's data away."""
     for first in ("source", "clone"):
-        source = csi.volume()
-        clone = csi.volume(csi.volume_request(source=from_volume(source.volume_id)))
+        source = csi.steps.volume()
+        clone = csi.steps.volume(csi.requests.volume(source=from_volume(source.volume_id)))
         deleted, other = (source, clone) if first == "source" else (clone, source)
         _delete_or_keep(csi, deleted, f"the {first} of a pair")
         _expect_there(csi, other, f"deleting the {first} leaves the other volume")
@@ -118,13 +121,15 @@ def test_a_clone_and_its_source_are_deleted_apart(csi: CsiTarget) -> None:
 def test_nothing_is_left_of_a_deleted_volume(csi: CsiTarget) -> None:
     """Files and images that stay fill the back end up, and hold data somebody wanted gone."""
     before = _backing(csi)
-    place = csi.mount(csi.volume(csi.volume_request(required=csi.data_size)))
+    place = csi.steps.mount(
+        csi.steps.volume(csi.requests.volume(required=csi.preconditions.data_size))
+    )
     content.write(place, content.fresh())
     made = _backing(csi) - before
     if not made:
         pytest.skip(f"the driver puts nothing into {csi.settings.backing_dir}")
-    csi.withdraw(place)
-    csi.controller.DeleteVolume(csi.delete_request(place.volume.volume_id))
+    csi.steps.withdraw(place)
+    csi.controller.DeleteVolume(csi.requests.delete(place.volume.volume_id))
     # Others may work on the same driver: what they made meanwhile goes when they are done.
     eventually(lambda: not made & _backing(csi), 5.0, "all that was made of a volume goes with it")
 
@@ -132,26 +137,26 @@ def test_nothing_is_left_of_a_deleted_volume(csi: CsiTarget) -> None:
 @case("CSI-CTRL-078", "robustness: ids that are none", needs=[CREATE_DELETE_VOLUME])
 def test_an_id_that_names_no_volume_deletes_nothing_else(csi: CsiTarget) -> None:
     """Ids become paths and names in a back end; one of another kind must not hit what is near."""
-    volume = csi.volume()
+    volume = csi.steps.volume()
     ids = {"a path upwards": f"../{volume.volume_id}", "300 bytes": "x" * 300}
     snapshot = None
-    if "controller:CREATE_DELETE_SNAPSHOT" in csi.offers:
-        snapshot = csi.snapshot(volume)
+    if csi.has(CREATE_DELETE_SNAPSHOT):
+        snapshot = csi.steps.snapshot(volume)
         ids["a snapshot's id"] = snapshot.snapshot_id
     for what, id in ids.items():
         expect_status(
-            partial(csi.controller.DeleteVolume, csi.delete_request(id)),
+            partial(csi.controller.DeleteVolume, csi.requests.delete(id)),
             {Code.OK, Code.INVALID_ARGUMENT},
             f"{what} as volume_id is no volume",
         )
     _expect_there(csi, volume, "deleting an id that is none leaves other volumes")
     if snapshot:
-        csi.volume(csi.volume_request(source=from_snapshot(snapshot.snapshot_id)))
+        csi.steps.volume(csi.requests.volume(source=from_snapshot(snapshot.snapshot_id)))
 
 
 def _expect_deleted(csi: CsiTarget, volume_id: str, what: str) -> None:
     expect_status(
-        lambda: csi.controller.DeleteVolume(csi.delete_request(volume_id)),
+        lambda: csi.controller.DeleteVolume(csi.requests.delete(volume_id)),
         {Code.OK},
         f"{what} is deleted",
     )
@@ -159,7 +164,7 @@ def _expect_deleted(csi: CsiTarget, volume_id: str, what: str) -> None:
 
 def _expect_refused(csi: CsiTarget, volume: pb.Volume, what: str) -> None:
     expect_status(
-        lambda: csi.controller.DeleteVolume(csi.delete_request(volume.volume_id)),
+        lambda: csi.controller.DeleteVolume(csi.requests.delete(volume.volume_id)),
         {Code.FAILED_PRECONDITION},
         f"{what} is not deleted",
     )
@@ -168,7 +173,7 @@ def _expect_refused(csi: CsiTarget, volume: pb.Volume, what: str) -> None:
 
 def _delete_or_keep(csi: CsiTarget, volume: pb.Volume, what: str) -> None:
     done = expect_status(
-        lambda: csi.controller.DeleteVolume(csi.delete_request(volume.volume_id)),
+        lambda: csi.controller.DeleteVolume(csi.requests.delete(volume.volume_id)),
         {Code.OK, Code.FAILED_PRECONDITION},
         f"{what} is deleted, or refused while it is needed",
     )
@@ -178,7 +183,7 @@ def _delete_or_keep(csi: CsiTarget, volume: pb.Volume, what: str) -> None:
 
 def _expect_there(csi: CsiTarget, volume: pb.Volume, rule: str) -> None:
     expect_status(
-        lambda: csi.controller.ValidateVolumeCapabilities(csi.validate_request(volume)),
+        lambda: csi.controller.ValidateVolumeCapabilities(csi.requests.validate(volume)),
         {Code.OK},
         rule,
     )

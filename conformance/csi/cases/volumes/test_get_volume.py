@@ -12,6 +12,7 @@ from conformance.csi.needs import (
     CREATE_DELETE_VOLUME,
     GET_VOLUME,
     LIST_PUBLISHED_NODES,
+    LIST_VOLUMES,
     NODE_ID,
     PUBLISH_UNPUBLISH_VOLUME,
     REVISION_1_12,
@@ -30,7 +31,7 @@ _OLD_SOURCE = "CSI 1.12 ControllerGetVolume"
 @case("CSI-GV-001", _SOURCE, needs=[GET_VOLUME, VOLUMES])
 def test_a_volume_is_told_with_its_status_as_the_list_tells_it(csi: CsiTarget) -> None:
     """Some callers ask for one volume, some read the list: both have to see the same."""
-    volume = csi.lasting_volume
+    volume = csi.shared.volume()
     told = _get(csi, volume.volume_id)
     expect(
         told.volume.volume_id == volume.volume_id and told.HasField("status"),
@@ -38,12 +39,12 @@ def test_a_volume_is_told_with_its_status_as_the_list_tells_it(csi: CsiTarget) -
         wanted=f"volume {volume.volume_id}, status",
         got=told,
     )
-    if "controller:LIST_VOLUMES" not in csi.offers:
+    if not csi.has(LIST_VOLUMES):
         return
     listed = volumes(csi).find(volume.volume_id)
     entry = listed.volume if listed else None
     expect(told.volume == entry, "it is the volume of the list", wanted=entry, got=told.volume)
-    if "controller:LIST_VOLUMES_PUBLISHED_NODES" in csi.offers and listed:
+    if csi.has(LIST_PUBLISHED_NODES) and listed:
         nodes = sorted(listed.status.published_node_ids)
         same = sorted(told.status.published_node_ids)
         expect(same == nodes, "on the nodes that the list tells", wanted=nodes, got=same)
@@ -53,13 +54,13 @@ def test_a_volume_is_told_with_its_status_as_the_list_tells_it(csi: CsiTarget) -
 def test_a_volume_that_is_not_there_is_not_told(csi: CsiTarget) -> None:
     """A caller that is told of a volume that is gone keeps its claim for ever."""
     gone = []
-    if "controller:CREATE_DELETE_VOLUME" in csi.offers:
-        deleted = csi.volume().volume_id
-        csi.controller.DeleteVolume(csi.delete_request(deleted))
+    if csi.has(CREATE_DELETE_VOLUME):
+        deleted = csi.steps.volume().volume_id
+        csi.controller.DeleteVolume(csi.requests.delete(deleted))
         gone.append(("of a deleted volume", deleted, Code.NOT_FOUND))
     for what, id, code in (
         ("without volume_id", "", Code.INVALID_ARGUMENT),
-        ("of an unknown volume", csi.unknown_volume_id(), Code.NOT_FOUND),
+        ("of an unknown volume", csi.requests.unknown_volume_id(), Code.NOT_FOUND),
         *gone,
     ):
         expect_status(
@@ -77,11 +78,11 @@ def test_a_volume_that_is_not_there_is_not_told(csi: CsiTarget) -> None:
 def test_the_node_that_has_a_volume_is_told(csi: CsiTarget) -> None:
     """Whoever has to detach by hand reads here from where. Nodes that do not have it are better
     not told, though CSI lets them be."""
-    volume, node = csi.volume(), csi.offers.node_id
-    csi.attach(volume)
+    volume, node = csi.steps.volume(), csi.capabilities.node_id
+    csi.steps.attach(volume)
     nodes = list(_get(csi, volume.volume_id).status.published_node_ids)
     expect(node in nodes, "a published volume is told with its node", wanted=node, got=nodes)
-    csi.controller.ControllerUnpublishVolume(csi.unpublish_request(volume.volume_id))
+    csi.controller.ControllerUnpublishVolume(csi.requests.unpublish(volume.volume_id))
     nodes = list(_get(csi, volume.volume_id).status.published_node_ids)
     rule = "a volume that was unpublished is told without the node"
     should(node not in nodes, rule, wanted=f"without {node}", got=nodes)
@@ -94,7 +95,7 @@ def test_the_node_that_has_a_volume_is_told(csi: CsiTarget) -> None:
 )
 def test_a_volume_is_told_with_its_condition(csi: CsiTarget) -> None:
     """An administrator reads the message; a condition without one says only that there is one."""
-    status = _get(csi, csi.volume().volume_id).status
+    status = _get(csi, csi.steps.volume().volume_id).status
     expect(
         status.HasField("volume_condition") and status.volume_condition.message,
         "with VOLUME_CONDITION ControllerGetVolume tells a condition that has a message",
@@ -110,7 +111,7 @@ def test_a_volume_is_told_with_its_condition(csi: CsiTarget) -> None:
 )
 def test_a_broken_volume_is_told_as_abnormal_until_it_is_repaired(csi: CsiTarget) -> None:
     """A condition that never changes is worse than none: people rely on it."""
-    id = csi.volume().volume_id
+    id = csi.steps.volume().volume_id
     break_volume(csi, id)
     eventually(lambda: _abnormal(csi, id), 3.0, "a broken volume is told as abnormal")
     repair_volume(csi, id)

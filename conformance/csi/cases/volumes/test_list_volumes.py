@@ -29,7 +29,7 @@ _OWN = [LIST_VOLUMES, CREATE_DELETE_VOLUME]
 @case("CSI-LV-001", _SOURCE, needs=[LIST_VOLUMES])
 def test_listed_volumes_have_ids_of_their_own(csi: CsiTarget) -> None:
     """Reconcilers key what they see by id; an empty or doubled one mixes two volumes up."""
-    assert csi.lasting_volume.volume_id  # one, and another where the driver makes any
+    assert csi.shared.volume().volume_id  # one, and another where the driver makes any
     _make(csi, 1)
     listing = volumes(csi)
     for page in listing.walk():
@@ -42,7 +42,7 @@ def test_listed_volumes_have_ids_of_their_own(csi: CsiTarget) -> None:
 @case("CSI-LV-002", _SOURCE, needs=_OWN)
 def test_a_volume_is_listed_from_its_creation_to_its_deletion(csi: CsiTarget) -> None:
     """Whoever lost the answer to CreateVolume finds the volume here, or pays for it for ever."""
-    listing, volume = volumes(csi), csi.volume()
+    listing, volume = volumes(csi), csi.steps.volume()
     ids = listing.ids()
     expect(
         volume.volume_id in ids,
@@ -50,7 +50,7 @@ def test_a_volume_is_listed_from_its_creation_to_its_deletion(csi: CsiTarget) ->
         wanted=volume.volume_id,
         got=f"{len(ids)} others",
     )
-    csi.controller.DeleteVolume(csi.delete_request(volume.volume_id))
+    csi.controller.DeleteVolume(csi.requests.delete(volume.volume_id))
     expect(
         volume.volume_id not in listing.ids(),
         "ListVolumes does not list a volume that was deleted",
@@ -98,7 +98,7 @@ def test_a_negative_max_entries_is_refused(csi: CsiTarget) -> None:
 @case("CSI-LV-007", _SOURCE, needs=_OWN)
 def test_the_largest_max_entries_is_served(csi: CsiTarget) -> None:
     """A caller that wants all in one page says so with the largest number there is."""
-    listing, volume = volumes(csi), csi.lasting_volume
+    listing, volume = volumes(csi), csi.shared.volume()
     page = expect_status(
         lambda: listing.page(2**31 - 1), {Code.OK}, "ListVolumes with max_entries = 2^31-1 answers"
     )
@@ -154,7 +154,7 @@ def test_a_walk_survives_that_what_it_showed_is_deleted(csi: CsiTarget) -> None:
     own, listing = {volume.volume_id for volume in _make(csi, 4)}, volumes(csi)
     seen, token = _walk_to(csi, own)
     for id in seen:
-        csi.controller.DeleteVolume(csi.delete_request(id))
+        csi.controller.DeleteVolume(csi.requests.delete(id))
     expect_status(
         lambda: listing.walk(2, token=token),
         {Code.OK, Code.ABORTED},
@@ -170,7 +170,7 @@ def test_a_walk_survives_that_a_volume_is_created(csi: CsiTarget) -> None:
     never end."""
     own, listing = {volume.volume_id for volume in _make(csi, 3)}, volumes(csi)
     _, token = _walk_to(csi, own)
-    csi.volume()
+    csi.steps.volume()
     expect_status(
         lambda: listing.walk(2, token=token),
         {Code.OK},
@@ -180,9 +180,12 @@ def test_a_walk_survives_that_a_volume_is_created(csi: CsiTarget) -> None:
 
 def _make(csi: CsiTarget, count: int) -> list[pb.Volume]:
     """That many volumes, small ones; where the driver makes none, the user's own."""
-    if "controller:CREATE_DELETE_VOLUME" not in csi.offers:
-        return [csi.volume()]
-    return [csi.volume(csi.volume_request(required=csi.small_size)) for _ in range(count)]
+    if not csi.has(CREATE_DELETE_VOLUME):
+        return [csi.steps.volume()]
+    return [
+        csi.steps.volume(csi.requests.volume(required=csi.preconditions.small_size))
+        for _ in range(count)
+    ]
 
 
 def _walk_to(csi: CsiTarget, own: set[str]) -> tuple[set[str], str]:
@@ -199,10 +202,10 @@ def _walk_to(csi: CsiTarget, own: set[str]) -> tuple[set[str], str]:
 def _snapshot_token(csi: CsiTarget) -> list[str]:
     """A token of ListSnapshots, where the driver gives one."""
     needed = {f"controller:{name}" for name in ("CREATE_DELETE_SNAPSHOT", "LIST_SNAPSHOTS")}
-    if not needed <= csi.offers.capabilities:
+    if not needed <= csi.capabilities.names:
         return []
-    volume = csi.volume()
+    volume = csi.steps.volume()
     for _ in range(2):
-        csi.controller.CreateSnapshot(csi.snapshot_request(volume.volume_id))
+        csi.controller.CreateSnapshot(csi.requests.snapshot(volume.volume_id))
     token = snapshots(csi).page(1).next_token
     return [token] if token else []

@@ -64,16 +64,16 @@ def test_a_long_list_fits_into_the_messages_of_an_ordinary_client(csi: CsiTarget
 def test_the_nodes_that_have_a_volume_are_listed(csi: CsiTarget) -> None:
     """The attacher compares this list with what it wants and attaches again what is missing. The
     nodes it was taken off are better not listed, though CSI lets further ones be."""
-    first, second = csi.offers.node_id, csi.near_node_id
-    many = bool(second) and csi.makes(Mode.MULTI_NODE_MULTI_WRITER)
-    use = csi.capability(Mode.MULTI_NODE_MULTI_WRITER if many else None)
-    volume = csi.volume(csi.volume_request(capabilities=[use]))
+    first, second = csi.capabilities.node_id, csi.preconditions.near_node_id
+    many = bool(second) and csi.preconditions.makes(Mode.MULTI_NODE_MULTI_WRITER)
+    use = csi.requests.capability(Mode.MULTI_NODE_MULTI_WRITER if many else None)
+    volume = csi.steps.volume(csi.requests.volume(capabilities=[use]))
     for node in (first, second)[: 1 + many]:
-        csi.attach(volume, node_id=node, capability=use)
+        csi.steps.attach(volume, node_id=node, capability=use)
         nodes = _nodes(csi, volume)
         rule = f"a volume published to node {node} is listed with it"
         expect(node in nodes, rule, wanted=node, got=nodes)
-    csi.controller.ControllerUnpublishVolume(csi.unpublish_request(volume.volume_id, first))
+    csi.controller.ControllerUnpublishVolume(csi.requests.unpublish(volume.volume_id, first))
     nodes = _nodes(csi, volume)
     if many:
         rule = f"a volume that only {first} gave up is still listed with {second}"
@@ -85,7 +85,7 @@ def test_the_nodes_that_have_a_volume_are_listed(csi: CsiTarget) -> None:
 @case("CSI-LV-014", _SOURCE, needs=[LIST_PUBLISHED_NODES, *_OWN])
 def test_every_entry_has_a_status(csi: CsiTarget) -> None:
     """Without one, "published nowhere" cannot be told from "nobody knows"."""
-    assert csi.lasting_volume.volume_id  # so that there is one
+    assert csi.shared.volume().volume_id  # so that there is one
     for page in volumes(csi).walk():
         for entry in page.entries:
             expect(
@@ -99,12 +99,12 @@ def test_every_entry_has_a_status(csi: CsiTarget) -> None:
 @case("CSI-LV-015", _SOURCE, needs=[*_OWN, EXPAND_VOLUME])
 def test_an_expanded_volume_is_listed_with_its_new_size(csi: CsiTarget) -> None:
     """Otherwise whoever reads the list sees a volume smaller than its claim."""
-    volume = csi.volume()
+    volume = csi.steps.volume()
     request = pb.ControllerExpandVolumeRequest(
         volume_id=volume.volume_id,
         capacity_range=pb.CapacityRange(required_bytes=csi.settings.expand_size),
         secrets=csi.settings.secrets_for("ControllerExpandVolume"),
-        volume_capability=csi.capability(),
+        volume_capability=csi.requests.capability(),
     )
     size = csi.controller.ControllerExpandVolume(request).capacity_bytes
     listed = _entry(csi, volume).volume.capacity_bytes
@@ -121,7 +121,7 @@ def test_an_expanded_volume_is_listed_with_its_new_size(csi: CsiTarget) -> None:
 def test_a_listed_volume_is_the_one_that_was_created(csi: CsiTarget) -> None:
     """volume_context cannot change, and a volume does not move: two versions of either would make
     the same volume two things."""
-    volume = csi.lasting_volume
+    volume = csi.shared.volume()
     listed = _entry(csi, volume).volume
     for field in ("volume_context", "accessible_topology"):
         created, now = getattr(volume, field), getattr(listed, field)
@@ -141,7 +141,7 @@ def test_a_listed_volume_is_the_one_that_was_created(csi: CsiTarget) -> None:
 def test_every_entry_tells_the_condition_of_its_volume(csi: CsiTarget) -> None:
     """The health monitor reads it from here; a condition without a message tells nobody what to
     do."""
-    condition = _entry(csi, csi.volume()).status
+    condition = _entry(csi, csi.steps.volume()).status
     expect(
         condition.HasField("volume_condition") and condition.volume_condition.message,
         "with VOLUME_CONDITION every entry has a condition, and that a message",
@@ -151,7 +151,7 @@ def test_every_entry_tells_the_condition_of_its_volume(csi: CsiTarget) -> None:
 
 
 def _small(csi: CsiTarget) -> pb.Volume:
-    return csi.volume(csi.volume_request(required=csi.small_size))
+    return csi.steps.volume(csi.requests.volume(required=csi.preconditions.small_size))
 
 
 def _entry(csi: CsiTarget, volume: pb.Volume) -> pb.ListVolumesResponse.Entry:

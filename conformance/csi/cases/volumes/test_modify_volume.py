@@ -23,8 +23,8 @@ def test_a_modification_that_lacks_a_required_field_is_refused(csi: CsiTarget) -
     """Answered OK, a class that was never applied counts as applied for ever."""
     wanted = csi.settings.mutable_parameters
     for request, what in (
-        (csi.modify_request("", wanted), "volume_id"),
-        (csi.modify_request(csi.lasting_volume.volume_id, {}), "mutable_parameters"),
+        (csi.requests.modify("", wanted), "volume_id"),
+        (csi.requests.modify(csi.shared.volume().volume_id, {}), "mutable_parameters"),
     ):
         expect_status(
             partial(csi.controller.ControllerModifyVolume, request),
@@ -36,7 +36,7 @@ def test_a_modification_that_lacks_a_required_field_is_refused(csi: CsiTarget) -
 @case("CSI-MOD-002", _SOURCE, needs=[MODIFY_VOLUME, MUTABLE_PARAMETERS])
 def test_a_volume_that_does_not_exist_is_not_modified(csi: CsiTarget) -> None:
     """The resizer would record a class for a volume that is gone."""
-    request = csi.modify_request(csi.unknown_volume_id(), csi.settings.mutable_parameters)
+    request = csi.requests.modify(csi.requests.unknown_volume_id(), csi.settings.mutable_parameters)
     expect_status(
         lambda: csi.controller.ControllerModifyVolume(request),
         {Code.NOT_FOUND},
@@ -47,7 +47,7 @@ def test_a_volume_that_does_not_exist_is_not_modified(csi: CsiTarget) -> None:
 @case("CSI-MOD-003", _SOURCE, needs=[MODIFY_VOLUME, CREATE_DELETE_VOLUME])
 def test_an_unsupported_mutable_parameter_is_refused(csi: CsiTarget) -> None:
     """Kubernetes calls a modification infeasible by this one code; OK hides a misspelt class."""
-    request = csi.modify_request(csi.lasting_volume.volume_id, {"refimpl-unknown": "1"})
+    request = csi.requests.modify(csi.shared.volume().volume_id, {"refimpl-unknown": "1"})
     expect_status(
         lambda: csi.controller.ControllerModifyVolume(request),
         {Code.INVALID_ARGUMENT},
@@ -58,7 +58,7 @@ def test_an_unsupported_mutable_parameter_is_refused(csi: CsiTarget) -> None:
 @case("CSI-MOD-006", _SOURCE, needs=[MODIFY_VOLUME, CREATE_DELETE_VOLUME, MUTABLE_PARAMETERS])
 def test_a_repeated_modification_is_done(csi: CsiTarget) -> None:
     """The resizer asks again after every answer it lost."""
-    request = csi.modify_request(csi.volume().volume_id, csi.settings.mutable_parameters)
+    request = csi.requests.modify(csi.steps.volume().volume_id, csi.settings.mutable_parameters)
     for _ in range(2):
         expect_status(
             lambda: csi.controller.ControllerModifyVolume(request),
@@ -74,12 +74,12 @@ def test_a_repeated_modification_is_done(csi: CsiTarget) -> None:
 )
 def test_a_modified_volume_stays_the_same_volume(csi: CsiTarget) -> None:
     """The PersistentVolume holds id and context for good; a changed one cannot be mounted."""
-    request = csi.volume_request()
+    request = csi.requests.volume()
     request.mutable_parameters.update(csi.settings.mutable_parameters)
-    volume = csi.volume(request)
+    volume = csi.steps.volume(request)
     for parameters in (csi.settings.other_mutable_parameters, csi.settings.mutable_parameters):
-        csi.controller.ControllerModifyVolume(csi.modify_request(volume.volume_id, parameters))
-    again = csi.volume(request)
+        csi.controller.ControllerModifyVolume(csi.requests.modify(volume.volume_id, parameters))
+    again = csi.steps.volume(request)
     rule = "a volume that was modified back and forth is the one that CreateVolume made"
     expect(again.volume_id == volume.volume_id, rule, wanted=volume.volume_id, got=again)
     expect(again.volume_context == volume.volume_context, rule, wanted=volume, got=again)

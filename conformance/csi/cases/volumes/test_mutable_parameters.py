@@ -27,7 +27,7 @@ NEEDS = [CREATE_DELETE_VOLUME, MODIFY_VOLUME]
 @case("CSI-CTRL-062", "CSI 1.13 CreateVolume", needs=[*NEEDS, MUTABLE_PARAMETERS])
 def test_a_volume_is_made_with_mutable_parameters(csi: CsiTarget) -> None:
     """A claim with a VolumeAttributesClass gets its first values here, not by a later change."""
-    csi.volume(_request(csi, csi.settings.mutable_parameters))
+    csi.steps.volume(_request(csi, csi.settings.mutable_parameters))
 
 
 @case("CSI-CTRL-063", "CSI 1.13 CreateVolume", needs=NEEDS)
@@ -81,7 +81,7 @@ def test_a_repeated_create_with_other_mutable_parameters_is_refused(csi: CsiTarg
     The text counts them among what has to fit, but the table of errors leaves them out.
     """
     first = _request(csi, csi.settings.mutable_parameters)
-    csi.volume(first)
+    csi.steps.volume(first)
     other = _request(csi, csi.settings.other_mutable_parameters)
     other.name = first.name
     rule = "the name of a volume, asked for with other mutable parameters, is refused"
@@ -104,12 +104,12 @@ def test_a_driver_that_cannot_modify_takes_no_mutable_parameters(csi: CsiTarget)
 
 
 def _request(csi: CsiTarget, mutable: Mapping[str, str]) -> pb.CreateVolumeRequest:
-    request = csi.volume_request()
+    request = csi.requests.volume()
     request.mutable_parameters.update(mutable)
     return request
 
 
 def _holds(csi: CsiTarget, volume: pb.Volume, mutable: Mapping[str, str]) -> bool:
-    request = csi.validate_request(volume)
+    request = csi.requests.validate(volume)
     request.mutable_parameters.update(mutable)
     return csi.controller.ValidateVolumeCapabilities(request).HasField("confirmed")

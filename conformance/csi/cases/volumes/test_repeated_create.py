@@ -6,7 +6,15 @@ import pytest
 
 from conformance.csi.common import pagination
 from conformance.csi.common.repeats import expect_taken
-from conformance.csi.needs import BLOCK, CREATE_DELETE_VOLUME, MOUNT, NODE_ID, OTHER_PARAMETERS
+from conformance.csi.needs import (
+    BLOCK,
+    CREATE_DELETE_VOLUME,
+    GET_VOLUME,
+    LIST_VOLUMES,
+    MOUNT,
+    NODE_ID,
+    OTHER_PARAMETERS,
+)
 from conformance.csi.requests import Mode
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
@@ -18,22 +26,28 @@ from refimpl.wire.status import Code
 @case("CSI-CTRL-022", "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME, BLOCK, MOUNT])
 def test_a_repeated_create_with_another_access_type_is_refused(csi: CsiTarget) -> None:
     """A pod that wants a device would get a directory, and learn of it only when it starts."""
-    size, mount, block = csi.data_size, csi.capability(block=False), csi.capability(block=True)
-    first = csi.volume_request(required=size, capabilities=[mount])
-    csi.volume(first)
-    other = csi.volume_request(first.name, required=size, capabilities=[block])
+    size, mount, block = (
+        csi.preconditions.data_size,
+        csi.requests.capability(block=False),
+        csi.requests.capability(block=True),
+    )
+    first = csi.requests.volume(required=size, capabilities=[mount])
+    csi.steps.volume(first)
+    other = csi.requests.volume(first.name, required=size, capabilities=[block])
     expect_taken(csi, other, "the name of a mount volume, asked for as block, is refused")
 
 
 @case("CSI-CTRL-023", "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
 def test_a_repeated_create_with_a_mode_the_volume_lacks_is_refused(csi: CsiTarget) -> None:
     """A claim made shared between two tries must not bind to a volume for one node."""
-    first, volume = csi.lasting_request, csi.lasting_volume
+    first, volume = csi.shared.request(), csi.shared.volume()
     modes = (mode for mode in Mode.Mode.values() if mode != Mode.UNKNOWN)
     lacking = next((mode for mode in modes if not _serves(csi, volume, mode)), None)
     if lacking is None:
         pytest.skip("the driver says that this volume can be used in every mode")
-    other = csi.volume_request(first.name, capabilities=[csi.capability(), csi.capability(lacking)])
+    other = csi.requests.volume(
+        first.name, capabilities=[csi.requests.capability(), csi.requests.capability(lacking)]
+    )
     expect_status(
         lambda: csi.controller.CreateVolume(other),
         {Code.ALREADY_EXISTS, Code.INVALID_ARGUMENT},
@@ -42,23 +56,23 @@ def test_a_repeated_create_with_a_mode_the_volume_lacks_is_refused(csi: CsiTarge
 
 
 def _serves(csi: CsiTarget, volume: pb.Volume, mode: Mode.Mode.ValueType) -> bool:
-    request = csi.validate_request(volume, [csi.capability(mode)])
+    request = csi.requests.validate(volume, [csi.requests.capability(mode)])
     return csi.controller.ValidateVolumeCapabilities(request).HasField("confirmed")
 
 
 @case("CSI-CTRL-024", "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME, OTHER_PARAMETERS])
 def test_a_repeated_create_with_other_parameters_is_refused(csi: CsiTarget) -> None:
     """A storage class made anew under its old name would hand out what the old one meant."""
-    first = csi.volume_request()
-    csi.volume(first)
-    other = csi.volume_request(first.name, parameters=csi.settings.other_parameters)
+    first = csi.requests.volume()
+    csi.steps.volume(first)
+    other = csi.requests.volume(first.name, parameters=csi.settings.other_parameters)
     expect_taken(csi, other, "the name of a volume, asked for with other parameters, is refused")
 
 
 @case("CSI-CTRL-025", "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
 def test_other_secrets_do_not_make_another_volume(csi: CsiTarget) -> None:
     """Passwords are changed while claims are being served; they say who asks, not for what."""
-    request, volume = csi.lasting_request, csi.lasting_volume
+    request, volume = csi.shared.request(), csi.shared.volume()
     request.secrets["refimpl-other"] = "1"
     again = expect_status(
         lambda: csi.controller.CreateVolume(request),
@@ -76,12 +90,12 @@ def test_other_secrets_do_not_make_another_volume(csi: CsiTarget) -> None:
 @case("CSI-CTRL-026", "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
 def test_the_name_of_a_deleted_volume_makes_a_new_one(csi: CsiTarget) -> None:
     """A driver that answers from memory binds a claim to a disk that is no longer there."""
-    request = csi.volume_request()
-    volume = csi.volume(request)
-    csi.controller.DeleteVolume(csi.delete_request(volume.volume_id))
-    again = csi.volume(request)
+    request = csi.requests.volume()
+    volume = csi.steps.volume(request)
+    csi.controller.DeleteVolume(csi.requests.delete(volume.volume_id))
+    again = csi.steps.volume(request)
     answer = expect_status(
-        lambda: csi.controller.ValidateVolumeCapabilities(csi.validate_request(again)),
+        lambda: csi.controller.ValidateVolumeCapabilities(csi.requests.validate(again)),
         {Code.OK},
         "the volume made after a deletion exists",
     )
@@ -99,15 +113,15 @@ def test_the_context_of_a_volume_never_changes(csi: CsiTarget) -> None:
 
     A publish in between must not leave its marks there.
     """
-    request = csi.volume_request()
-    volume = csi.volume(request)
+    request = csi.requests.volume()
+    volume = csi.steps.volume(request)
     if csi.has(NODE_ID):
-        csi.attach(volume)
-    seen = {"a repeated CreateVolume": csi.volume(request)}
-    if "controller:LIST_VOLUMES" in csi.offers:
+        csi.steps.attach(volume)
+    seen = {"a repeated CreateVolume": csi.steps.volume(request)}
+    if csi.has(LIST_VOLUMES):
         entry = pagination.volumes(csi).find(volume.volume_id)
         seen |= {"ListVolumes": entry.volume} if entry else {}
-    if "controller:GET_VOLUME" in csi.offers:
+    if csi.has(GET_VOLUME):
         asked = pb.ControllerGetVolumeRequest(volume_id=volume.volume_id)
         seen["ControllerGetVolume"] = csi.controller.ControllerGetVolume(asked).volume
     for what, told in seen.items():

@@ -9,6 +9,8 @@ from conformance.csi.common.uses import all_modes, described, other_type
 from conformance.csi.needs import (
     CONTROLLER,
     CREATE_DELETE_VOLUME,
+    MODIFY_VOLUME,
+    PUBLISH_UNPUBLISH_VOLUME,
     SINGLE_NODE_MULTI_WRITER,
     VOLUMES,
 )
@@ -28,9 +30,9 @@ _FOREIGN = {"refimpl.example/unknown": "x"}
 @case("CSI-VAL-001", _SOURCE, needs=[CONTROLLER, VOLUMES])
 def test_a_validation_that_lacks_a_required_field_is_refused(csi: CsiTarget) -> None:
     """Whoever asks about nothing must not be told that it is fine."""
-    volume = csi.lasting_volume
-    without_id = csi.validate_request(pb.Volume())
-    without_capabilities = csi.validate_request(volume, [])
+    volume = csi.shared.volume()
+    without_id = csi.requests.validate(pb.Volume())
+    without_capabilities = csi.requests.validate(volume, [])
     for field, request in (
         ("volume_id", without_id),
         ("volume_capabilities", without_capabilities),
@@ -45,7 +47,7 @@ def test_a_validation_that_lacks_a_required_field_is_refused(csi: CsiTarget) -> 
 @case("CSI-VAL-002", _SOURCE, needs=[CONTROLLER])
 def test_an_unknown_volume_is_not_validated(csi: CsiTarget) -> None:
     """It is the call that finds a mistyped volume handle before a pod waits for it."""
-    request = csi.validate_request(pb.Volume(volume_id=csi.unknown_volume_id()))
+    request = csi.requests.validate(pb.Volume(volume_id=csi.requests.unknown_volume_id()))
     expect_status(
         partial(csi.controller.ValidateVolumeCapabilities, request),
         {Code.NOT_FOUND},
@@ -56,10 +58,12 @@ def test_an_unknown_volume_is_not_validated(csi: CsiTarget) -> None:
 @case("CSI-VAL-003", _SOURCE, needs=[CONTROLLER, VOLUMES])
 def test_what_a_volume_supports_is_confirmed_in_full(csi: CsiTarget) -> None:
     """The caller compares the list with its own: what is missing in it counts as unsupported."""
-    both = csi.makes(Mode.SINGLE_NODE_WRITER, Mode.MULTI_NODE_MULTI_WRITER)
-    wanted = [csi.capability()] + [csi.capability(Mode.MULTI_NODE_MULTI_WRITER)] * both
-    volume = csi.volume(csi.volume_request(capabilities=wanted) if both else None)
-    answer = _ask(csi, csi.validate_request(volume, wanted))
+    both = csi.preconditions.makes(Mode.SINGLE_NODE_WRITER, Mode.MULTI_NODE_MULTI_WRITER)
+    wanted = [csi.requests.capability()] + [
+        csi.requests.capability(Mode.MULTI_NODE_MULTI_WRITER)
+    ] * both
+    volume = csi.steps.volume(csi.requests.volume(capabilities=wanted) if both else None)
+    answer = _ask(csi, csi.requests.validate(volume, wanted))
     expect(
         _confirmed(answer) and all(one in answer.confirmed.volume_capabilities for one in wanted),
         "capabilities that a volume was made for are all confirmed",
@@ -72,10 +76,10 @@ def test_what_a_volume_supports_is_confirmed_in_full(csi: CsiTarget) -> None:
 def test_what_is_confirmed_can_be_published_and_nothing_else(csi: CsiTarget) -> None:
     """Every access mode and access type gets a clear answer, and ControllerPublishVolume, where
     there is one, stands by it: two opinions in one driver mean pods that never start."""
-    volume = csi.lasting_volume
+    volume = csi.shared.volume()
     for mode in all_modes(csi):
-        for use in (csi.capability(mode), other_type(csi, mode)):
-            answer = _ask(csi, csi.validate_request(volume, [use]))
+        for use in (csi.requests.capability(mode), other_type(csi, mode)):
+            answer = _ask(csi, csi.requests.validate(volume, [use]))
             listed = list(answer.confirmed.volume_capabilities)
             expect(
                 not answer.HasField("confirmed") or use in listed,
@@ -83,17 +87,17 @@ def test_what_is_confirmed_can_be_published_and_nothing_else(csi: CsiTarget) -> 
                 wanted="the capability",
                 got=answer,
             )
-            if "controller:PUBLISH_UNPUBLISH_VOLUME" in csi.offers and csi.offers.node_id:
+            if csi.has(PUBLISH_UNPUBLISH_VOLUME) and csi.capabilities.node_id:
                 _expect_publish(csi, volume, use, as_confirmed=bool(listed))
 
 
 @case("CSI-VAL-005", _SOURCE, needs=[CONTROLLER, VOLUMES])
 def test_one_unsupported_capability_leaves_all_unconfirmed(csi: CsiTarget) -> None:
     """Confirmed as a whole or not at all; no is an answer, not an error, and should say why."""
-    volume, usual = csi.lasting_volume, csi.capability()
+    volume, usual = csi.shared.volume(), csi.requests.capability()
     unsupported = _unsupported(csi, volume)
     for wanted in ([usual, unsupported], [unsupported, usual]):
-        answer = _ask(csi, csi.validate_request(volume, wanted))
+        answer = _ask(csi, csi.requests.validate(volume, wanted))
         expect(
             not answer.HasField("confirmed"),
             f"{described(usual)} is not confirmed together with {described(unsupported)}, which"
@@ -112,13 +116,13 @@ def test_one_unsupported_capability_leaves_all_unconfirmed(csi: CsiTarget) -> No
 @case("CSI-VAL-006", _SOURCE, needs=[CONTROLLER, VOLUMES])
 def test_a_volume_context_is_confirmed_only_if_it_is_the_volumes_own(csi: CsiTarget) -> None:
     """An echoed context counts as checked. A driver that does not check leaves it out."""
-    volume = csi.lasting_volume
-    answer = _ask(csi, csi.validate_request(volume))
+    volume = csi.shared.volume()
+    answer = _ask(csi, csi.requests.validate(volume))
     expect(_confirmed(answer), "a volume is confirmed as it was made", wanted="yes", got=answer)
     own, told = dict(volume.volume_context), dict(answer.confirmed.volume_context)
     expect(told in ({}, own), "its own volume_context is echoed, or none", wanted=own, got=told)
     for wrong in (_FOREIGN, {**own, **dict.fromkeys(own, "of another volume"), **_FOREIGN}):
-        request = csi.validate_request(volume)
+        request = csi.requests.validate(volume)
         request.volume_context.clear()
         request.volume_context.update(wrong)
         _expect_unconfirmed(csi, request, "volume_context", wrong)
@@ -127,12 +131,12 @@ def test_a_volume_context_is_confirmed_only_if_it_is_the_volumes_own(csi: CsiTar
 @case("CSI-VAL-007", _SOURCE, needs=[CONTROLLER, VOLUMES])
 def test_unknown_parameters_are_not_confirmed(csi: CsiTarget) -> None:
     """Parameters that come back count as those the volume was made with."""
-    volume = csi.lasting_volume
-    request = csi.validate_request(volume)
+    volume = csi.shared.volume()
+    request = csi.requests.validate(volume)
     request.parameters.update(_FOREIGN)
     _expect_unconfirmed(csi, request, "parameters", _FOREIGN)
-    if "controller:MODIFY_VOLUME" in csi.offers:
-        request = csi.validate_request(volume)
+    if csi.has(MODIFY_VOLUME):
+        request = csi.requests.validate(volume)
         request.mutable_parameters.update(_FOREIGN)
         _expect_unconfirmed(csi, request, "mutable_parameters", _FOREIGN)
 
@@ -140,7 +144,7 @@ def test_unknown_parameters_are_not_confirmed(csi: CsiTarget) -> None:
 @case("CSI-VAL-008", _SOURCE, needs=[CONTROLLER, VOLUMES])
 def test_a_repeated_validation_answers_the_same(csi: CsiTarget) -> None:
     """To ask changes nothing. Three times are enough to see it."""
-    request = csi.validate_request(csi.lasting_volume)
+    request = csi.requests.validate(csi.shared.volume())
     first = _ask(csi, request)
     for _ in range(2):
         again = _ask(csi, request)
@@ -155,11 +159,11 @@ def test_a_repeated_validation_answers_the_same(csi: CsiTarget) -> None:
 @case("CSI-VAL-009", _SOURCE, needs=[CONTROLLER, VOLUMES])
 def test_an_unfinished_capability_is_refused(csi: CsiTarget) -> None:
     """Access mode and access type are required fields; without one there is no question."""
-    volume = csi.lasting_volume
-    without_mode = csi.capability(Mode.UNKNOWN)
-    without_type = pb.VolumeCapability(access_mode=Mode(mode=csi.usual_mode))
+    volume = csi.shared.volume()
+    without_mode = csi.requests.capability(Mode.UNKNOWN)
+    without_type = pb.VolumeCapability(access_mode=Mode(mode=csi.requests.usual_mode))
     for lacking in (without_mode, without_type):
-        request = csi.validate_request(volume, [lacking])
+        request = csi.requests.validate(volume, [lacking])
         expect_status(
             partial(csi.controller.ValidateVolumeCapabilities, request),
             {Code.INVALID_ARGUMENT},
@@ -174,9 +178,9 @@ def test_an_unfinished_capability_is_refused(csi: CsiTarget) -> None:
 )
 def test_a_driver_of_finer_modes_still_takes_the_plain_one(csi: CsiTarget) -> None:
     """Every PersistentVolume written before these modes existed says SINGLE_NODE_WRITER."""
-    plain = csi.capability(Mode.SINGLE_NODE_WRITER)
-    volume = csi.volume(csi.volume_request(capabilities=[plain]))
-    answer = _ask(csi, csi.validate_request(volume, [plain]))
+    plain = csi.requests.capability(Mode.SINGLE_NODE_WRITER)
+    volume = csi.steps.volume(csi.requests.volume(capabilities=[plain]))
+    answer = _ask(csi, csi.requests.validate(volume, [plain]))
     expect(_confirmed(answer), "SINGLE_NODE_WRITER is confirmed", wanted="`confirmed`", got=answer)
 
 
@@ -201,12 +205,12 @@ def _expect_publish(
     said = "confirmed" if as_confirmed else "did not confirm"
     refused = {Code.INVALID_ARGUMENT, Code.FAILED_PRECONDITION}
     expect_status(
-        partial(csi.attach, volume, capability=use),
+        partial(csi.steps.attach, volume, capability=use),
         {Code.OK} if as_confirmed else refused,
         f"ControllerPublishVolume as {described(use)}, which ValidateVolumeCapabilities {said}",
     )
     if as_confirmed:
-        csi.controller.ControllerUnpublishVolume(csi.unpublish_request(volume.volume_id))
+        csi.controller.ControllerUnpublishVolume(csi.requests.unpublish(volume.volume_id))
 
 
 def _unsupported(csi: CsiTarget, volume: pb.Volume) -> pb.VolumeCapability:
@@ -214,12 +218,12 @@ def _unsupported(csi: CsiTarget, volume: pb.Volume) -> pb.VolumeCapability:
     No volume is good for all of these."""
     impossible = [
         other_type(csi),
-        csi.capability(Mode.MULTI_NODE_MULTI_WRITER),
-        csi.capability(block=False, fs_type="refimpl-nofs"),
+        csi.requests.capability(Mode.MULTI_NODE_MULTI_WRITER),
+        csi.requests.capability(block=False, fs_type="refimpl-nofs"),
         other_type(csi, Mode.MULTI_NODE_MULTI_WRITER),
     ]
     for use in impossible:
-        if not _confirmed(_ask(csi, csi.validate_request(volume, [use]))):
+        if not _confirmed(_ask(csi, csi.requests.validate(volume, [use]))):
             return use
     raise Broken(
         "ValidateVolumeCapabilities confirms what a volume supports, and nothing else",

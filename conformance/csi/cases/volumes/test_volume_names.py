@@ -35,17 +35,20 @@ BANNED = ("\x00", "\x08", "\x0b", "\x0c", "\x0e", "\x1f", "\x7f", "\x9f")
 @case("CSI-CTRL-027", "CSI 1.13 Size Limits", needs=[CREATE_DELETE_VOLUME])
 def test_a_name_of_128_bytes_is_taken(csi: CsiTarget) -> None:
     """Orchestrators build names of prefixes and ids; a shorter limit shows only on some."""
-    name = _long(csi.fresh_name(), "x", LIMIT)
-    csi.volume(csi.volume_request(name, required=csi.small_size))
+    name = _long(csi.requests.fresh_name(), "x", LIMIT)
+    csi.steps.volume(csi.requests.volume(name, required=csi.preconditions.small_size))
 
 
 @case("CSI-CTRL-028", "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
 def test_a_name_of_128_bytes_of_any_script_is_taken(csi: CsiTarget) -> None:
     """The limit counts bytes and any Unicode is allowed, also where the back end has less."""
     for what, letter in (("Han characters", "卷"), ("emoji", "💾"), ("Arabic letters", "ق")):
-        name = _long(csi.fresh_name(), letter, LIMIT)
+        name = _long(csi.requests.fresh_name(), letter, LIMIT)
         expect_status(
-            partial(csi.controller.CreateVolume, csi.volume_request(name, required=csi.small_size)),
+            partial(
+                csi.controller.CreateVolume,
+                csi.requests.volume(name, required=csi.preconditions.small_size),
+            ),
             {Code.OK},
             f"a name of {LIMIT} bytes with {what} is taken",
         )
@@ -55,7 +58,7 @@ def test_a_name_of_128_bytes_of_any_script_is_taken(csi: CsiTarget) -> None:
 def test_names_with_awkward_characters_are_names_like_others(csi: CsiTarget) -> None:
     """A driver that cleans names up gives two claims one volume; one that does not may be led out
     of its directory or into a shell."""
-    base = csi.fresh_name()
+    base = csi.requests.fresh_name()
     names = {what: f"{base}-{text}" for what, text in AWKWARD.items()}
     names |= {"a leading dash": f"-{base}", "a way upwards": f"{'../' * 12}tmp/{base}-a"}
     made = _create_all(csi, names, {Code.OK})
@@ -70,7 +73,7 @@ def test_names_with_awkward_characters_are_names_like_others(csi: CsiTarget) -> 
 @case("CSI-CTRL-030", "robustness: names are compared as bytes", needs=[CREATE_DELETE_VOLUME])
 def test_names_that_only_look_alike_are_two_volumes(csi: CsiTarget) -> None:
     """Nothing says that names differ in more than case or composition; merged, data is shared."""
-    base = csi.fresh_name()
+    base = csi.requests.fresh_name()
     composed = unicodedata.normalize("NFC", f"{base}-é")
     names = {
         "lower case": f"{base}-name",
@@ -84,7 +87,7 @@ def test_names_that_only_look_alike_are_two_volumes(csi: CsiTarget) -> None:
 @case("CSI-CTRL-031", "robustness: banned characters", needs=[CREATE_DELETE_VOLUME])
 def test_names_with_banned_characters_are_refused_or_kept_whole(csi: CsiTarget) -> None:
     """The ban binds the caller; a driver that cuts a name at such a character merges volumes."""
-    base = csi.fresh_name()
+    base = csi.requests.fresh_name()
     names = {f"U+{ord(banned):04X}": f"{base}-a{banned}b" for banned in BANNED}
     names |= {"nothing": f"{base}-ab", "nothing behind it": f"{base}-a"}
     _expect_distinct(_create_all(csi, names, {Code.OK, Code.INVALID_ARGUMENT}))
@@ -93,7 +96,7 @@ def test_names_with_banned_characters_are_refused_or_kept_whole(csi: CsiTarget) 
 @case("CSI-CTRL-032", "robustness: names beyond the limit", needs=[CREATE_DELETE_VOLUME])
 def test_a_name_of_129_bytes_is_refused_or_kept_whole(csi: CsiTarget) -> None:
     """Cut to the limit, two long names become one volume with two owners."""
-    longest = _long(csi.fresh_name(), "x", LIMIT)
+    longest = _long(csi.requests.fresh_name(), "x", LIMIT)
     names = {"128 bytes": longest, "129 bytes": f"{longest}a", "another 129": f"{longest}b"}
     _expect_distinct(_create_all(csi, names, {Code.OK, Code.INVALID_ARGUMENT}))
 
@@ -103,7 +106,7 @@ def test_names_that_begin_alike_are_two_volumes(csi: CsiTarget) -> None:
     """Back ends with labels of 63 or 100 characters must not compare by what fits in there."""
     names: dict[str, str] = {}
     for length in (63, 100):
-        start = _long(csi.fresh_name(), "x", length)
+        start = _long(csi.requests.fresh_name(), "x", length)
         names |= {f"{length} bytes and {end}": start + end for end in "ab"}
     _expect_distinct(_create_all(csi, names, {Code.OK}))
 
@@ -119,7 +122,7 @@ def _create_all(csi: CsiTarget, names: Mapping[str, str], accepted: set[Code]) -
     """The id of each volume that was made, by what is special about its name."""
     made = {}
     for what, name in names.items():
-        request = csi.volume_request(name, required=csi.small_size)
+        request = csi.requests.volume(name, required=csi.preconditions.small_size)
         reply = expect_status(
             partial(csi.controller.CreateVolume, request),
             accepted,

@@ -23,9 +23,9 @@ def test_a_block_device_has_the_size_of_its_volume(csi: CsiTarget) -> None:
     """
     rule = "a block device lies in the range its volume was asked for with"
     judge = expect if csi.revision.since("1.13") else should
-    size, block = csi.data_size, csi.capability(block=True)
+    size, block = csi.preconditions.data_size, csi.requests.capability(block=True)
     for required, limit in ((size, 0), (size + 5, 0), (0, size), (size, size)):
-        request = csi.volume_request(required=required, limit=limit, capabilities=[block])
+        request = csi.requests.volume(required=required, limit=limit, capabilities=[block])
         made = expect_status(
             partial(csi.controller.CreateVolume, request),
             {Code.OK, Code.OUT_OF_RANGE},
@@ -34,9 +34,9 @@ def test_a_block_device_has_the_size_of_its_volume(csi: CsiTarget) -> None:
         if made is None:
             continue
         capacity = made.volume.capacity_bytes
-        place = csi.mount(made.volume, capability=block)
+        place = csi.steps.mount(made.volume, capability=block)
         seen = content.size(place)
-        csi.withdraw(place)
+        csi.steps.withdraw(place)
         judge(
             seen >= required and (not limit or seen <= limit),
             rule,
@@ -54,15 +54,15 @@ def test_a_block_device_has_the_size_of_its_volume(csi: CsiTarget) -> None:
 @case("CSI-CTRL-080", "CSI 1.13 CreateVolume", needs=[*NEEDS, MOUNT])
 def test_a_file_system_takes_little_of_its_volume(csi: CsiTarget) -> None:
     """Sizes are those of the raw volume, but users plan with them: a tenth is a lot to lose."""
-    mount = csi.capability(block=False)
-    volume = csi.volume(csi.volume_request(required=GIB, capabilities=[mount]))
+    mount = csi.requests.capability(block=False)
+    volume = csi.steps.volume(csi.requests.volume(required=GIB, capabilities=[mount]))
     expect(
         volume.capacity_bytes == 0 or volume.capacity_bytes >= GIB,
         "the capacity of a mount volume is its raw size",
         wanted=f"at least {GIB} bytes",
         got=volume.capacity_bytes,
     )
-    seen = content.size(csi.mount(volume, capability=mount))
+    seen = content.size(csi.steps.mount(volume, capability=mount))
     expect(
         seen >= GIB - GIB // 10,
         "a file system keeps at most a tenth of its volume for itself",

@@ -20,8 +20,8 @@ NEEDS: list[Need] = [CREATE_DELETE_VOLUME, TOPOLOGY, PLACE]
 @case("CSI-CTRL-054", "CSI 1.13 TopologyRequirement", needs=NEEDS)
 def test_a_volume_can_be_used_where_it_is_required(csi: CsiTarget) -> None:
     """The pod is bound to that node already; a volume elsewhere leaves it pending for ever."""
-    here = csi.place
-    volume = csi.volume(_placed(csi, requisite=[here]))
+    here = csi.preconditions.place
+    volume = csi.steps.volume(_placed(csi, requisite=[here]))
     _expect_usable(volume, here, "a volume can be used at the only requisite place")
 
 
@@ -29,7 +29,7 @@ def test_a_volume_can_be_used_where_it_is_required(csi: CsiTarget) -> None:
 def test_a_place_that_cannot_be_reached_is_exhausted(csi: CsiTarget) -> None:
     """On RESOURCE_EXHAUSTED the scheduler looks for another node; a volume made elsewhere, or
     another code, leaves the pod waiting."""
-    request = _placed(csi, requisite=[places.nowhere(csi.place)])
+    request = _placed(csi, requisite=[places.nowhere(csi.preconditions.place)])
     expect_status(
         lambda: csi.controller.CreateVolume(request),
         {Code.RESOURCE_EXHAUSTED},
@@ -41,18 +41,20 @@ def test_a_place_that_cannot_be_reached_is_exhausted(csi: CsiTarget) -> None:
 def test_the_first_preferred_place_that_is_possible_is_taken(csi: CsiTarget) -> None:
     """The first one is the node the pod is to run on. Where a second node tells another place,
     both orders are tried; else one place is preferred that does not exist."""
-    here, there = csi.place, _there(csi)
-    volume = csi.volume(_placed(csi, preferred=[places.nowhere(here), here]))
+    here, there = csi.preconditions.place, _there(csi)
+    volume = csi.steps.volume(_placed(csi, preferred=[places.nowhere(here), here]))
     _expect_usable(volume, here, "a volume goes to the first preferred place that exists")
     for first, second in ((here, there), (there, here)) if there else ():
         request = _placed(csi, requisite=[here, there], preferred=[first, second])
-        _expect_usable(csi.volume(request), first, "a volume goes to the place preferred first")
+        _expect_usable(
+            csi.steps.volume(request), first, "a volume goes to the place preferred first"
+        )
 
 
 @case("CSI-CTRL-057", "CSI 1.13 TopologyRequirement", needs=NEEDS)
 def test_a_preferred_place_outside_of_the_requisite_is_refused(csi: CsiTarget) -> None:
     """The two lists contradict each other; following one of them breaks what the other asks."""
-    here = csi.place
+    here = csi.preconditions.place
     request = _placed(csi, requisite=[here], preferred=[places.nowhere(here)])
     expect_status(
         lambda: csi.controller.CreateVolume(request),
@@ -64,7 +66,7 @@ def test_a_preferred_place_outside_of_the_requisite_is_refused(csi: CsiTarget) -
 @case("CSI-CTRL-058", "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME, TOPOLOGY])
 def test_a_volume_without_a_required_place_is_put_somewhere(csi: CsiTarget) -> None:
     """Clusters without topology ask like that; the answer names real places, or all by silence."""
-    volume = csi.volume(_placed(csi))
+    volume = csi.steps.volume(_placed(csi))
     empty = [place for place in volume.accessible_topology if not place.segments]
     expect(
         not empty,
@@ -77,9 +79,9 @@ def test_a_volume_without_a_required_place_is_put_somewhere(csi: CsiTarget) -> N
 @case("CSI-CTRL-059", "CSI 1.13 CreateVolume", needs=NEEDS)
 def test_a_repeated_create_for_another_place_is_refused(csi: CsiTarget) -> None:
     """Answered with what exists, the claim binds to a volume its pod can never reach."""
-    here = csi.place
+    here = csi.preconditions.place
     request = _placed(csi, requisite=[here])
-    csi.volume(request)
+    csi.steps.volume(request)
     other = _placed(csi, requisite=[places.nowhere(here)])
     other.name = request.name
     expect_taken(csi, other, "the name of a volume, required where it is not, is refused")
@@ -88,8 +90,11 @@ def test_a_repeated_create_for_another_place_is_refused(csi: CsiTarget) -> None:
 @case("CSI-CTRL-060", "CSI 1.13 Topology", needs=NEEDS)
 def test_places_are_written_by_one_grammar(csi: CsiTarget) -> None:
     """They become labels of nodes and terms of volumes; a misfit refuses a node or a pod."""
-    volume = csi.volume(_placed(csi, requisite=[csi.place]))
-    told = [csi.place, *(dict(place.segments) for place in volume.accessible_topology)]
+    volume = csi.steps.volume(_placed(csi, requisite=[csi.preconditions.place]))
+    told = [
+        csi.preconditions.place,
+        *(dict(place.segments) for place in volume.accessible_topology),
+    ]
     problems = [problem for place in told for problem in places.problems(place)]
     expect(
         not problems,
@@ -113,7 +118,7 @@ def test_places_are_written_by_one_grammar(csi: CsiTarget) -> None:
 )
 def test_a_driver_without_topology_names_no_place(csi: CsiTarget) -> None:
     """A volume with places binds pods to nodes with labels that nobody ever gives them."""
-    volume = csi.volume()
+    volume = csi.steps.volume()
     expect(
         not volume.accessible_topology,
         "a driver without VOLUME_ACCESSIBILITY_CONSTRAINTS returns no accessible_topology",
@@ -126,7 +131,7 @@ def _there(csi: CsiTarget) -> Place:
     """Where another node is, if there is one and that is another place; empty otherwise."""
     for node in csi.nodes[1:] if csi.has(NODE) else ():
         told = node.node.NodeGetInfo(pb.NodeGetInfoRequest()).accessible_topology.segments
-        if told and told != csi.place:
+        if told and told != csi.preconditions.place:
             return dict(told)
     return {}
 
@@ -135,7 +140,7 @@ def _placed(
     csi: CsiTarget, requisite: Iterable[Place] = (), preferred: Iterable[Place] = ()
 ) -> pb.CreateVolumeRequest:
     """A CreateVolume with these requirements and no others."""
-    request = csi.volume_request()
+    request = csi.requests.volume()
     request.ClearField("accessibility_requirements")
     for place in requisite:
         request.accessibility_requirements.requisite.add(segments=place)

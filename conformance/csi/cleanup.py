@@ -1,0 +1,77 @@
+"""What cases make on a driver is undone with the scope in which they made it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from functools import partial
+
+from conformance.csi.undo import REQUESTS, TABLE, Call, undo
+from conformance.engine.ledger.calls import CallLedger, Made
+from conformance.engine.ledger.entries import Ledger
+from conformance.engine.scope import CaseScope
+from conformance.engine.verdict import Broken
+
+__all__ = ["CleanUp", "quietly"]
+
+
+class CleanUp:
+    """Undoes calls, newest first; one that the driver will not undo is a finding about its case,
+    and is tried once more at the end of the run.
+
+    call: one by its full method name, with the user's secrets. scope: what is made now goes with
+    it: that of the case that runs, unless a trial is going on.
+    """
+
+    def __init__(self, ledger: Ledger, call: Call) -> None:
+        self.calls = CallLedger(ledger, TABLE, REQUESTS, self._begun)
+        self.scope = CaseScope()
+        self._call = call
+
+    def _begun(self, made: Made) -> None:
+        self.scope.callback(partial(self._undo, made, self.scope))
+
+    def _undo(self, made: Made, scope: CaseScope) -> None:
+        if not self.calls.is_open(made):
+            return
+        try:
+            with self.within(CaseScope()):  # a create that is repeated is no further thing to undo
+                undo(made, self._call)
+        except Broken:
+            scope.failed = True  # what was lent to the case may not be as it was
+            raise
+        self.calls.forget(made)
+
+    @contextlib.contextmanager
+    def within(self, scope: CaseScope) -> Iterator[None]:
+        """What is made inside goes with this scope."""
+        outer, self.scope = self.scope, scope
+        try:
+            yield
+        finally:
+            self.scope = outer
+
+    @contextlib.contextmanager
+    def trial(self) -> Iterator[None]:
+        """What is made inside is undone at the end of the block, without a finding."""
+        scope = CaseScope()
+        with self.within(scope):
+            try:
+                yield
+            finally:
+                quietly(scope)
+
+    def close(self) -> None:
+        """Ends the run and its ledger: what could not be undone before is tried once more, without
+        a finding."""
+        quietly(self.scope)
+        for made in self.calls.open_calls():
+            with contextlib.suppress(Broken):
+                self._undo(made, self.scope)
+        self.calls.ledger.close()
+
+
+def quietly(scope: CaseScope) -> None:
+    """Closes a scope; what the driver will not undo is left for the end of the run."""
+    with contextlib.suppress(Broken):
+        scope.close()
