@@ -94,7 +94,7 @@ class PluginWatcher:
         self._polling = polling
         self._changed = threading.Condition()
         self._sockets: dict[str, _Socket] = {}
-        self._life: _Life | None = None
+        self._session: _Session | None = None
 
     # What it knows
 
@@ -123,41 +123,41 @@ class PluginWatcher:
         with self._changed:
             return self._changed.wait_for(condition, timeout_s)
 
-    # Its life
+    # Watching
 
     def start(self) -> None:
         """Makes the folder if it is missing (mode 0755) and watches; RuntimeError if it does."""
         self._open()
-        life = self._living()
-        life.thread = threading.Thread(target=self._run, args=[life], name="refimpl-plugins")
-        life.thread.daemon = True
-        life.thread.start()
+        session = self._current()
+        session.thread = threading.Thread(target=self._run, args=[session], name="refimpl-plugins")
+        session.thread.daemon = True
+        session.thread.start()
 
     def stop(self) -> None:
         """Ends as a kubelet does: nobody is deregistered or told. May be called twice."""
-        life, self._life = self._life, None
-        if life is None:
+        session, self._session = self._session, None
+        if session is None:
             return
-        life.stopping.set()
-        life.directory.wake()
-        life.attempts.close()
-        if life.thread is not None:
-            life.thread.join()
-        life.directory.close()
+        session.stopping.set()
+        session.directory.wake()
+        session.attempts.close()
+        if session.thread is not None:
+            session.thread.join()
+        session.directory.close()
         with self._changed:
             self._sockets = {}
             self._changed.notify_all()
 
     def step(self, timeout_s: float = 0.0) -> None:
         """Takes note of what happened, waiting up to `timeout_s` for it, and starts what is due."""
-        if self._life is None:
+        if self._session is None:
             self._open()
-        self._step(self._living(), timeout_s)
+        self._step(self._current(), timeout_s)
 
     def wake(self) -> None:
         """Looks at the clock again."""
-        if (life := self._life) is not None:
-            life.directory.wake()
+        if (session := self._session) is not None:
+            session.directory.wake()
 
     def __enter__(self) -> Self:
         self.start()
@@ -167,20 +167,20 @@ class PluginWatcher:
         self.stop()
 
     def _open(self) -> None:
-        if self._life is not None:
+        if self._session is not None:
             raise RuntimeError(f"the plugins of {self.folder} are watched already: stop that first")
         os.makedirs(self.folder, mode=0o755, exist_ok=True)
         directory = SocketDirectory(self.folder, polling=self._polling)
-        self._life = _Life(directory, Attempts(self._handlers, self._journal))
+        self._session = _Session(directory, Attempts(self._handlers, self._journal))
 
-    def _living(self) -> _Life:
-        if self._life is None:
+    def _current(self) -> _Session:
+        if self._session is None:
             raise RuntimeError(f"the plugins of {self.folder} are not watched: call start()")
-        return self._life
+        return self._session
 
-    def _run(self, life: _Life) -> None:
-        while not life.stopping.is_set():
-            self._step(life, self._rest_s())
+    def _run(self, session: _Session) -> None:
+        while not session.stopping.is_set():
+            self._step(session, self._rest_s())
 
     def _rest_s(self) -> float:
         """Until the next attempt is due, at most a minute."""
@@ -190,22 +190,22 @@ class PluginWatcher:
 
     # The machines
 
-    def _step(self, life: _Life, timeout_s: float) -> None:
-        for event in life.directory.events(timeout_s):
-            self._feed(life, self._socket(event.path), event.kind)
+    def _step(self, session: _Session, timeout_s: float) -> None:
+        for event in session.directory.events(timeout_s):
+            self._feed(session, self._socket(event.path), event.kind)
         now = self._clock()
         with self._changed:
             due = [s for s in self._sockets.values() if s.state == "waiting" and s.due <= now]
         for socket in due:
-            self._feed(life, socket, "due")
+            self._feed(session, socket, "due")
 
     def _socket(self, path: str) -> _Socket:
         with self._changed:
             return self._sockets.setdefault(path, _Socket(path))
 
-    def _feed(self, life: _Life, socket: _Socket, what: Input) -> None:
+    def _feed(self, session: _Session, socket: _Socket, what: Input) -> None:
         with self._changed:
-            if life.stopping.is_set():
+            if session.stopping.is_set():
                 return
             operation, socket.state = TABLE[socket.state, what]
             if operation == "postpone":
@@ -216,7 +216,7 @@ class PluginWatcher:
         if operation in ("register", "deregister"):
             target = self._register if operation == "register" else self._deregister
             threading.Thread(
-                target=target, args=[life, socket], name=f"refimpl-{operation}", daemon=True
+                target=target, args=[session, socket], name=f"refimpl-{operation}", daemon=True
             ).start()
 
     def _postpone(self, socket: _Socket) -> None:
@@ -225,33 +225,33 @@ class PluginWatcher:
         socket.due = self._clock() + min(first * 2**socket.failures, most)
         socket.failures = min(socket.failures + 1, 30)
 
-    def _register(self, life: _Life, socket: _Socket) -> None:
+    def _register(self, session: _Session, socket: _Socket) -> None:
         outcome: Input = "failed"
         try:
-            socket.plugin = life.attempts.register(socket.path)
+            socket.plugin = session.attempts.register(socket.path)
             outcome = "done"
         except Failed as error:
             socket.problem = str(error)
         except Exception as error:  # a bug of a handler must not end the retries
-            if not life.stopping.is_set():  # then grpc is only told to use a closed channel
+            if not session.stopping.is_set():  # then grpc is only told to use a closed channel
                 traceback.print_exc()
             socket.problem = f"bug in the handler: {error!r}"
-        self._feed(life, socket, outcome)
-        life.directory.wake()
+        self._feed(session, socket, outcome)
+        session.directory.wake()
 
-    def _deregister(self, life: _Life, socket: _Socket) -> None:
+    def _deregister(self, session: _Session, socket: _Socket) -> None:
         plugin, socket.plugin = socket.plugin, None
         try:
             if plugin is not None:
-                life.attempts.deregister(plugin)
+                session.attempts.deregister(plugin)
         except Exception:  # the socket is gone all the same
             traceback.print_exc()
-        self._feed(life, socket, "done")
-        life.directory.wake()
+        self._feed(session, socket, "done")
+        session.directory.wake()
 
 
 @define(eq=False)
-class _Life:
+class _Session:
     """What exists between start and stop."""
 
     directory: SocketDirectory
