@@ -8,16 +8,17 @@ from typing import Any
 
 import attrs
 
-from conformance.cni.runtimes.cache_files import CacheFile, cache_files
 from conformance.cni.runtimes.calls import RecordedCall
 from conformance.cni.runtimes.runtime import RuntimeUnderTest
 from conformance.cni.runtimes.subject import (
     BANDWIDTH,
+    CACHE,
     NETNS,
     Port,
     RequestedPod,
     Resolver,
     RuntimeRefusal,
+    RuntimeSubject,
 )
 from conformance.engine.verdict import Broken
 from refimpl.cni.runtime import namespaces
@@ -54,6 +55,15 @@ def result_of(version: str = "$cniVersion", **members: Any) -> dict[str, Any]:
         "ips": [{"address": "10.91.7.2/24", "gateway": "10.91.7.1", "interface": 0}],
         **members,
     }
+
+
+@attrs.frozen
+class CacheFile:
+    """A file of the runtime's cache."""
+
+    name: str
+    mode: int
+    data: bytes
 
 
 @attrs.frozen
@@ -115,10 +125,10 @@ def _recorded(runtime: RuntimeUnderTest) -> PodSession:
         disableCheck=True,
     )
     pod = runtime.started(runtime.pod(ports=PORTS, annotations=LIMITS, dns=RESOLVER))
-    kept, folder_mode = cache_files(runtime.subject)
+    kept, folder_mode = _cache_files(runtime.subject)
     real = _is_real(runtime)
     runtime.stop(pod)
-    left, _ = cache_files(runtime.subject)
+    left, _ = _cache_files(runtime.subject)
     runtime.stop(pod)
     runtime.remove(pod)
     calls = runtime.calls()
@@ -138,3 +148,13 @@ def _is_real(runtime: RuntimeUnderTest) -> bool | None:
         )
     except RuntimeRefusal:
         return None
+
+
+def _cache_files(subject: RuntimeSubject) -> tuple[list[CacheFile], int]:
+    """The files of the cache, and the mode of their folder; nothing where it cannot be read."""
+    folder = subject.cache_dir / "results"
+    if CACHE in subject.lacks or not folder.is_dir():
+        return [], 0
+    paths = sorted(path for path in folder.iterdir() if path.is_file())
+    files = [CacheFile(each.name, each.stat().st_mode & 0o777, each.read_bytes()) for each in paths]
+    return files, folder.stat().st_mode & 0o777
