@@ -64,9 +64,15 @@ def peer_of(connection: socket.socket) -> int:
     return int(_CREDENTIALS.unpack(options)[0])
 
 
-def last_words(log: Path, lines: int = 3) -> str:
-    """What a program wrote last, for a message: from its panic on, else its last lines."""
-    text = log.read_text(errors="replace").strip()
+def last_words(log: Path, lines: int = 3, *, since: int = 0) -> str:
+    """What a program wrote last, for a message: from its panic on, else its last lines.
+
+    since: where in the file its present process began to write, in bytes; what those before it
+    died of stands above.
+    """
+    with log.open("rb") as file:
+        file.seek(since)
+        text = file.read().decode(errors="replace").strip()
     shown = _death(text)[:lines] or text.splitlines()[-lines:]
     return "".join(f"\n  | {line[:_SHOWN]}" for line in shown)
 

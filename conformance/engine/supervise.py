@@ -54,11 +54,13 @@ class Supervised:
         own = {name: placeholders.fill(value, known) for name, value in (env or {}).items()}
         self._env = {**inherited, **own}
         self._start_s = start_s
+        self._began = 0  # where in the log the present process began to write
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> Self:
         """Starts the process; raises BadOption where there is no such program."""
         with self.log.open("ab") as log:
+            self._began = log.tell()
             try:
                 self.process = subprocess.Popen(
                     self.command,
@@ -104,7 +106,7 @@ class Supervised:
 
     def last_words(self) -> str:
         """What it wrote last, for a message."""
-        return process.last_words(self.log)
+        return process.last_words(self.log, since=self._began)
 
     def kill(self) -> None:
         """SIGKILL, as the kernel's memory killer would."""

@@ -34,6 +34,16 @@ def test_the_last_words_begin_at_the_panic(tmp_path: Path) -> None:
     assert process.last_words(log) == ""
 
 
+def test_the_last_words_are_those_of_the_last_process(tmp_path: Path) -> None:
+    """The log of a driver that is started again holds what it died of before."""
+    log = tmp_path / "log"
+    log.write_text("panic: first\n")
+    began = log.stat().st_size
+    with log.open("a") as file:
+        file.write("panic: second\n")
+    assert process.last_words(log, since=began) == "\n  | panic: second"
+
+
 CRASH = """I1130 00:00:00.0 1 a.go:1] "Hello"
 panic: runtime error: nil pointer [recovered]
 
