@@ -66,7 +66,7 @@ def refused(node: NodeUnderTest, plugin: ScriptedPlugin, **fields: Any) -> Refus
 
 def refusal(node: NodeUnderTest, plugin: ScriptedPlugin, rule: str, **fields: Any) -> Refused:
     """Registers what has to be refused; raises Broken if it is not."""
-    found = refused(node, plugin, **fields)
-    if found is None:
+    refused_with = refused(node, plugin, **fields)
+    if refused_with is None:
         raise Broken(rule, "an error", f"success, for {fields}")
-    return found
+    return refused_with

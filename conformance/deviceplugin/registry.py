@@ -20,9 +20,9 @@ __all__ = [
     "Deaf",
     "attempted",
     "mended",
+    "notification",
     "refused",
     "registered",
-    "told",
     "unhurried",
 ]
 
@@ -35,7 +35,7 @@ _RETRY_S = 5.0
 _LEAST_PAUSE_S = 0.25
 
 
-def told(node: NodeUnderTest, plugin: ScriptedPlugin, count: int = 1) -> Notified:
+def notification(node: NodeUnderTest, plugin: ScriptedPlugin, count: int = 1) -> Notified:
     """Waits for the `count`th thing that a plugin is told of its registration."""
     notified = plugin.registration
     node.until(
@@ -47,23 +47,23 @@ def told(node: NodeUnderTest, plugin: ScriptedPlugin, count: int = 1) -> Notifie
 
 def registered(node: NodeUnderTest, plugin: ScriptedPlugin) -> None:
     """Waits until a plugin is told, and it has to be a success."""
-    said = told(node, plugin)
+    status = notification(node, plugin)
     expect(
-        said.registered,
+        status.registered,
         f"the plugin of {plugin.resource} is registered",
         wanted="plugin_registered true",
-        got=said,
+        got=status,
     )
 
 
 def refused(node: NodeUnderTest, plugin: ScriptedPlugin, why: str) -> None:
     """Waits until a plugin is told, and it has to be that it is not registered, and a reason."""
-    said = told(node, plugin)
+    status = notification(node, plugin)
     expect(
-        not said.registered and said.error,
+        not status.registered and status.error,
         f"{why}: the plugin is told that it is not registered, and why",
         wanted="plugin_registered false, error with a reason",
-        got=said,
+        got=status,
     )
 
 
@@ -95,8 +95,8 @@ def unhurried(node: NodeUnderTest, plugin: ScriptedPlugin, rpc: str = INFO) -> N
     before, began = len(plugin.calls(rpc)), time.monotonic()
 
     def rare() -> bool:
-        made = len(plugin.calls(rpc)) - before
-        return made <= 1 + (time.monotonic() - began) / _LEAST_PAUSE_S
+        attempts = len(plugin.calls(rpc)) - before
+        return attempts <= 1 + (time.monotonic() - began) / _LEAST_PAUSE_S
 
     node.stays(rare, "attempts that fail are not made over and over", "half a second between two")
 

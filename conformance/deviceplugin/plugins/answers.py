@@ -42,13 +42,13 @@ def _parts(answer: pb.ContainerAllocateResponse) -> Iterator[Part]:
 
 def _texts(value: str) -> Iterator[str]:
     """The value; the members of a JSON object one by one, as their order is nobody's promise."""
-    found = None
+    parsed = None
     with contextlib.suppress(ValueError):
-        found = json.loads(value)
-    if not isinstance(found, dict) or not found:
+        parsed = json.loads(value)
+    if not isinstance(parsed, dict) or not parsed:
         yield value
         return
-    for name, member in found.items():
+    for name, member in parsed.items():
         yield f"{json.dumps(name)}: {json.dumps(member, sort_keys=True)}"
 
 
@@ -70,7 +70,7 @@ def _answers(
 
 def own(id: str, of: dict[str, Parts]) -> Parts:
     """Of the parts of each id those that no other id has."""
-    others = [found for other, found in of.items() if other != id]
+    others = [given for other, given in of.items() if other != id]
     return of[id].difference(*others)
 
 
@@ -83,10 +83,10 @@ def lacking(answer: pb.ContainerAllocateResponse, id: str, of: dict[str, Parts])
     there = parts(answer)
     files = {part for part in of[id] if part[0] not in _TEXTS}
     if missing := sorted(files - there):
-        return f"{id!r} lacks {_told(missing)}"
+        return f"{id!r} lacks {_text(missing)}"
     texts = [part for part in own(id, of) if part[0] in _TEXTS]
     if texts and not any(_within(text, there) for text in texts):
-        return f"{id!r} lacks {_told(sorted(texts))}"
+        return f"{id!r} lacks {_text(sorted(texts))}"
     return ""
 
 
@@ -94,7 +94,7 @@ def _within(text: Part, there: Parts) -> bool:
     return any(part[:2] == text[:2] and text[2] in part[2] for part in there if len(part) == 3)
 
 
-def _told(missing: Collection[Part]) -> str:
+def _text(missing: Collection[Part]) -> str:
     return ", ".join(" ".join(part) for part in missing)
 
 

@@ -11,27 +11,27 @@ from pathlib import Path
 from conformance.deviceplugin.plugins.plugin import PluginUnderTest
 from refimpl.wire.endpoint import Endpoint
 
-__all__ = ["Made", "made", "neighbours", "own_sockets"]
+__all__ = ["SocketId", "neighbours", "own_sockets", "socket_id"]
 
 _LEFT = "other-vendor-left.sock"
 
-Made = tuple[int, int] | None
+SocketId = tuple[int, int] | None
 """What tells a socket from another one of the same name."""
 
 
 def own_sockets(plugin: PluginUnderTest) -> list[Path]:
-    """All sockets in device-plugins and plugins_registry but kubelet's, as long as the life has no
+    """All sockets in device-plugins and plugins_registry but kubelet's, as long as the session has no
     neighbours."""
     return [*(plugin.folder / name for name in plugin.sockets()), *plugin.registry_sockets()]
 
 
-def made(endpoint: Endpoint) -> Made:
+def socket_id(endpoint: Endpoint) -> SocketId:
     """Which socket is there now; None where there is none."""
     try:
-        found = os.stat(endpoint.path)
+        status = os.stat(endpoint.path)
     except OSError:
         return None
-    return found.st_ino, found.st_ctime_ns
+    return status.st_ino, status.st_ctime_ns
 
 
 @contextlib.contextmanager

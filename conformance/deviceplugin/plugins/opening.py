@@ -80,8 +80,8 @@ def _check(settings: DpSettings, allowed: Sequence[str]) -> None:
 
 def _cdi_dirs(command: Sequence[str], settings: DpSettings) -> tuple[str, ...]:
     """Where its CDI files may lie: also where it was told to put them."""
-    told = "cdi" in placeholders.used([*command, *settings.env.values()])
-    return (*["{cdi}"] * told, *settings.cdi_dirs)
+    named = "cdi" in placeholders.used([*command, *settings.env.values()])
+    return (*["{cdi}"] * named, *settings.cdi_dirs)
 
 
 def _program(command: Sequence[str]) -> str:

@@ -52,25 +52,25 @@ class OurProcess:
         self.plugin = self.plugins[0]
         self.ended_by_us = False
         self._status: int | None = None
-        self._started, self._said = False, ""
+        self._started, self._problem = False, ""
         self._ending, self._pause = threading.Lock(), threading.Event()
 
     def start(self) -> None:
-        """See PluginProcess."""
+        """Starts it; it registers when it likes."""
         self._started, self._status, self.ended_by_us = True, None, False
         try:
             for plugin in self.plugins:
                 plugin.start()
         except EndpointError as error:
-            self._said, self._status = str(error), 1
+            self._problem, self._status = str(error), 1
 
-    def terminate(self, limit_s: float = 10.0) -> int | None:  # noqa: ARG002  (it obeys)
-        """See PluginProcess."""
+    def terminate(self, limit_s: float = 10.0) -> int | None:  # noqa: ARG002
+        """Ends it as SIGTERM would, which it obeys; its exit status."""
         self.ended_by_us = self.ended_by_us or self.alive()
         return self._end(0)
 
     def kill(self) -> None:
-        """See PluginProcess."""
+        """Ends it as SIGKILL would: its sockets stay where they are."""
         self.ended_by_us = self.ended_by_us or self.alive()
         with _kept(self._endpoints()):
             self._end(-9)
@@ -100,36 +100,36 @@ class OurProcess:
         return self._status
 
     def freeze(self) -> bool:
-        """See PluginProcess."""
+        """It cannot be stopped: always False."""
         return False
 
     def thaw(self) -> None:
-        """See PluginProcess."""
+        """Nothing, as it is never stopped."""
 
     def alive(self) -> bool:
-        """See PluginProcess."""
+        """Whether it runs."""
         return self._started and self._status is None
 
     def status(self) -> int | None:
-        """See PluginProcess."""
+        """Its exit status, negative for a signal; None while it runs."""
         return self._status
 
     def fate(self) -> str:
-        """See PluginProcess."""
+        """How it ended, or what keeps it from being registered."""
         if self.alive():
             return f"it runs: {self.plugin.problem or 'it is registered'}"
-        return f"it ended with status {self._status}: {self._said}".removesuffix(": ")
+        return f"it ended with status {self._status}: {self._problem}".removesuffix(": ")
 
-    def said(self) -> str:
-        """See PluginProcess."""
-        return self._said or self.plugin.problem
+    def output(self) -> str:
+        """What it has to complain about, as a log would have it."""
+        return self._problem or self.plugin.problem
 
     def measures(self) -> Measures | None:
-        """See PluginProcess: those of this process, in which the case's own things are, too."""
+        """What this process holds, in which the case's own things are, too."""
         return measures_of(os.getpid())
 
     def close(self) -> None:
-        """See PluginProcess."""
+        """Ends it."""
         self._end(-9)
 
     # What happens to the node

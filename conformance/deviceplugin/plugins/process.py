@@ -87,7 +87,7 @@ class PluginProcess(Protocol):
     def fate(self) -> str:
         """How it ended, with the last lines of its log."""
 
-    def said(self) -> str:
+    def output(self) -> str:
         """All that it has written so far."""
 
     def measures(self) -> Measures | None:
@@ -102,7 +102,7 @@ Maker = Callable[[Place], PluginProcess]
 
 
 class CommandProcess:
-    """See PluginProcess: the command of the user."""
+    """A process of the user's command."""
 
     def __init__(self, command: Sequence[str], place: Place, chosen: DpSettings) -> None:
         self.ended_by_us = False
@@ -115,26 +115,26 @@ class CommandProcess:
         )
 
     def start(self) -> None:
-        """See PluginProcess."""
+        """Starts it; it registers when it likes."""
         self._process.start()
 
     def terminate(self, limit_s: float = 10.0) -> int | None:
-        """See PluginProcess."""
+        """SIGTERM, then SIGKILL after the limit; the exit status."""
         self.ended_by_us = self.ended_by_us or self.alive()
         return self._process.terminate(limit_s)
 
     def kill(self) -> None:
-        """See PluginProcess."""
+        """SIGKILL: its sockets stay where they are."""
         self.ended_by_us = self.ended_by_us or self.alive()
         self._process.kill()
 
     def freeze(self) -> bool:
-        """See PluginProcess."""
+        """SIGSTOP; whether that could be done."""
         self._signal(signal.SIGSTOP)
         return True
 
     def thaw(self) -> None:
-        """See PluginProcess."""
+        """SIGCONT."""
         self._signal(signal.SIGCONT)
 
     def _signal(self, number: signal.Signals) -> None:
@@ -142,30 +142,30 @@ class CommandProcess:
             os.killpg(self._process.process.pid, number)
 
     def alive(self) -> bool:
-        """See PluginProcess."""
+        """Whether it runs."""
         return self._process.running()
 
     def status(self) -> int | None:
-        """See PluginProcess."""
+        """Its exit status, negative for a signal; None while it runs."""
         return self._process.status()
 
     def fate(self) -> str:
-        """See PluginProcess."""
+        """How it ended, with its last words."""
         if self.alive():
             return f"it runs{self._process.last_words()}"
         return f"it ended with status {self.status()}{self._process.last_words()}"
 
-    def said(self) -> str:
-        """See PluginProcess."""
+    def output(self) -> str:
+        """All that it has written so far."""
         return self._process.log.read_text(errors="replace")
 
     def measures(self) -> Measures | None:
-        """See PluginProcess."""
+        """What it holds now; None where that cannot be seen."""
         process = self._process.process
         return measures_of(process.pid) if process and self.alive() else None
 
     def close(self) -> None:
-        """See PluginProcess."""
+        """Ends it and removes what was made for it."""
         self.thaw()
         self._process.close()
 

@@ -35,18 +35,18 @@ def judge_answers(vector: Hints | Merge | Buckets, ask: Ask, release: Revision) 
 
 
 def _judge_hints(vector: Hints, ask: Ask, release: Revision) -> None:
-    made = _hints_of(vector.stage, ask, vector.reusable)
+    hints = _hints_of(vector.stage, ask, vector.reusable)
     rule = f"hints for {_about(vector.stage, vector.reusable)}"
     if not vector.masks:
         wanted = vector.wanted(release)
-        expect(_same(made, wanted), rule, wanted=wanted, got=_told(made))
+        expect(_same(hints, wanted), rule, wanted=wanted, got=_text(hints))
         return
-    preferred = [hint for hint in made or () if hint.endswith("+")]
+    preferred = [hint for hint in hints or () if hint.endswith("+")]
     expect(
-        len({*(made or ())}) == vector.masks and _same(preferred, vector.preferred),
+        len({*(hints or ())}) == vector.masks and _same(preferred, vector.preferred),
         rule,
         wanted=f"{vector.masks} hints, of which preferred {vector.preferred}",
-        got=_told(made),
+        got=_text(hints),
     )
 
 
@@ -59,13 +59,13 @@ def _judge_merge(vector: Merge, ask: Ask, release: Revision) -> None:
         providers.append({"devices": _hints_of(stage, ask)})
     for policy in POLICIES:
         values = {"nodes": vector.nodes, "distances": vector.distances, "options": vector.options}
-        found = ask("merge", {**values, "policy": policy, "providers": providers})
+        placed = ask("merge", {**values, "policy": policy, "providers": providers})
         hint, admitted = split_outcome(vector.outcome(policy, release))
         expect(
-            found["admitted"] == admitted and hint in ("", found["hint"]),
+            placed["admitted"] == admitted and hint in ("", placed["hint"]),
             f"placement under {policy}, and A for admitted, of {_wishes(providers)}",
             wanted=vector.outcome(policy, release),
-            got=f"{found['hint']} {'A' if found['admitted'] else 'R'}",
+            got=f"{placed['hint']} {'A' if placed['admitted'] else 'R'}",
         )
 
 
@@ -81,11 +81,11 @@ def _judge_buckets(vector: Buckets, ask: Ask) -> None:
         got=f"{placed} {'A' if admitted else 'R'}",
     )
     values = {"devices": vector.devices, "free": vector.stage.free, "hint": placed}
-    found = ask("buckets", values)
+    buckets = ask("buckets", values)
     names = ("aligned", "unaligned", "unplaced")
     wanted = {name: sorted(getattr(vector, name).split()) for name in names}
     rule = f"where {_about(vector.stage)} lie after placement {placed}"
-    expect(found == wanted, rule, wanted=wanted, got=found)
+    expect(buckets == wanted, rule, wanted=wanted, got=buckets)
 
 
 def _hints_of(stage: Stage, ask: Ask, reusable: str = "") -> list[str] | None:
@@ -97,19 +97,19 @@ def _hints_of(stage: Stage, ask: Ask, reusable: str = "") -> list[str] | None:
         "reusable": reusable.split(),
         "request": stage.request,
     }
-    made: list[str] | None = ask("hints", values)
-    return made
+    hints: list[str] | None = ask("hints", values)
+    return hints
 
 
 def _about(stage: Stage, reusable: str = "") -> str:
-    told = ", ".join(f"{name} on {nodes or 'none'}" for name, nodes in stage.devices.items())
+    devices = ", ".join(f"{name} on {nodes or 'none'}" for name, nodes in stage.devices.items())
     states = {"in use": stage.in_use, "unhealthy": stage.unhealthy, "to be reused": reusable}
     rest = "".join(f"; {state}: {words}" for state, words in states.items() if words)
-    return f"{stage.request} of {told} (nodes {[*stage.nodes]}{rest})"
+    return f"{stage.request} of {devices} (nodes {[*stage.nodes]}{rest})"
 
 
 def _wishes(providers: list[dict[str, list[str] | None]]) -> str:
-    named = [f"{name} {_told(hints)}" for each in providers for name, hints in each.items()]
+    named = [f"{name} {_text(hints)}" for each in providers for name, hints in each.items()]
     return "; ".join(named) or "no wishes"
 
 
@@ -119,12 +119,12 @@ def _listed(hints: str) -> list[str] | None:
     return [] if hints == "none" else hints.split()
 
 
-def _same(made: list[str] | None, wanted: str) -> bool:
+def _same(hints: list[str] | None, wanted: str) -> bool:
     listed = _listed(wanted)
-    if made is None or listed is None:
-        return made is listed
-    return sorted(made) == sorted(listed)
+    if hints is None or listed is None:
+        return hints is listed
+    return sorted(hints) == sorted(listed)
 
 
-def _told(made: list[str] | None) -> str:
-    return "nil" if made is None else " ".join(made) or "none"
+def _text(hints: list[str] | None) -> str:
+    return "nil" if hints is None else " ".join(hints) or "none"

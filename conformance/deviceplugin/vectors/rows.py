@@ -54,8 +54,8 @@ _SOURCES: dict[type[Any], str] = {
 def cases_of(module: str, *ids: str) -> dict[str, Judge]:
     """The cases of these ids by name, for the module to hold. Those that want the client configured
     alike follow one another, because a real one takes seconds to start."""
-    made = [_case_of(module, id) for id in sorted(ids, key=_configuration)]
-    return {each.__name__: each for each in made}
+    functions = [_case_of(module, id) for id in sorted(ids, key=_configuration)]
+    return {each.__name__: each for each in functions}
 
 
 def _case_of(module: str, id: str) -> Judge:
@@ -111,8 +111,8 @@ def _judge(node: NodeUnderTest, row: Vector) -> None:
 
 def _plays(id: str, release: Revision) -> list[Play] | None:
     """Those of all rows of an id; None if one of them cannot be shown."""
-    found = [plays_of(row, release) for row in vectors()[id]]
-    return None if None in found else [play for plays in found for play in plays or ()]
+    each_row = [plays_of(row, release) for row in vectors()[id]]
+    return None if None in each_row else [play for plays in each_row for play in plays or ()]
 
 
 def _configuration(id: str) -> tuple[list[str], str]:

@@ -114,14 +114,14 @@ def judge_start(node: NodeUnderTest, vector: Start) -> None:
         try:
             node.configured(choices)
         except BadOption as refusal:
-            told, starts = str(refusal), False
+            outcome, starts = str(refusal), False
         else:
-            told, starts = "it starts", True
+            outcome, starts = "it starts", True
         expect(
             starts == accepted,
             f"{len(vector.nodes)} NUMA nodes under policy {policy} {vector.options or ''}",
             wanted="it starts" if accepted else "it refuses to start",
-            got=told,
+            got=outcome,
         )
 
 
@@ -129,12 +129,12 @@ def _pod(
     node: NodeUnderTest, containers: str, plugin: ScriptedPlugin, last: dict[str, int]
 ) -> PodSpec:
     """A pod of words name:kind:count; the last of its containers asks for `last`, too."""
-    made: dict[str, list[ContainerSpec]] = {"app": [], "init": []}
+    specs: dict[str, list[ContainerSpec]] = {"app": [], "init": []}
     for name, kind, count in (word.split(":") for word in containers.split()):
         limits = (last if kind == "app" else {}) | {plugin.resource: int(count)}
         spec = ContainerSpec(name, limits=limits, restartable=kind == "sidecar")
-        made["app" if kind == "app" else "init"].append(spec)
-    return node.pods.run(app=tuple(made["app"]), init=tuple(made["init"]))
+        specs["app" if kind == "app" else "init"].append(spec)
+    return node.pods.run(app=tuple(specs["app"]), init=tuple(specs["init"]))
 
 
 def _one_by_one(

@@ -70,15 +70,15 @@ def distances(nodes: Sequence[int]) -> dict[int, tuple[int, ...]]:
 def _of_hints(vector: Hints, release: Revision) -> list[Play] | None:
     if vector.reusable:
         return _of_reuse(vector, release)
-    made = (vector.wanted(release) or vector.preferred).replace("none", "").split()
-    preferred = [hint for hint in made if hint.endswith("+") or hint == "nil"]
+    hints = (vector.wanted(release) or vector.preferred).replace("none", "").split()
+    preferred = [hint for hint in hints if hint.endswith("+") or hint == "nil"]
     parts = {OWN: vector.stage}
     if preferred:
         # Where all that is free is taken anyway, only this policy tells a node from a pair.
         exact = len(vector.stage.free) == vector.request and len(nodes_in(preferred[0]) or ()) == 1
         policy = "single-numa-node" if exact else "restricted"
         return [_play(policy, vector.nodes, parts, preferred[0])]
-    lenient = _play("best-effort", vector.nodes, parts, (made or [all_nodes(vector.nodes)])[0])
+    lenient = _play("best-effort", vector.nodes, parts, (hints or [all_nodes(vector.nodes)])[0])
     refusal = _play("restricted", vector.nodes, parts, None)
     return [refusal, lenient] if len(vector.stage.free) >= vector.request else [refusal]
 
@@ -92,18 +92,18 @@ def _of_reuse(vector: Hints, release: Revision) -> list[Play] | None:
         "leads": _staged(f"{{{node}}}+ {{0,1}}-", vector.nodes, release),
         "shows": _staged("{0}+ {1}+ {0,1}-", vector.nodes, release),
     }
-    found = {name: stage for name, stage in parts.items() if stage}
-    led = msgspec.structs.replace(found["leads"], request=0)
+    staged = {name: stage for name, stage in parts.items() if stage}
+    led = msgspec.structs.replace(staged["leads"], request=0)
     again = Step(allocate=1, includes=vector.reusable)
     near = " ".join(name for name, nodes in vector.devices.items() if node in nodes)
     return [
         Play(
             KubeletChoices(policy="restricted", nodes=distances(vector.nodes)),
-            {**found, "leads": led},
+            {**staged, "leads": led},
             {
                 OWN: [Step(available=near, size=1), again, again],
                 "leads": [Step(allocate=1, includes=" ".join(led.free))],
-                "shows": steps_of(found["shows"], f"{{{node}}}+"),
+                "shows": steps_of(staged["shows"], f"{{{node}}}+"),
             },
             init={OWN: 1, "leads": 1},
             preferred={OWN: vector.reusable},
@@ -161,8 +161,8 @@ def _play(policy: str, nodes: Sequence[int], parts: Mapping[str, Stage], hint: s
 
 def _staged(hints: str, nodes: Sequence[int], release: Revision) -> Stage | None:
     for stage in stages():
-        made = (stage.hints, stage.nodes) == (hints, tuple(nodes))
-        if made and release.since(stage.since):
+        same = (stage.hints, stage.nodes) == (hints, tuple(nodes))
+        if same and release.since(stage.since):
             return stage
     return None
 
@@ -175,15 +175,15 @@ def steps_of(stage: Stage, hint: str) -> list[Step]:
     aligned, unaligned, unplaced = _split(stage, nodes_in(hint))
     if stage.request < len(aligned):
         others = " ".join((*unaligned, *unplaced))
-        asked = Step(available=" ".join(aligned), size=stage.request)
-        return [asked, Step(allocate=stage.request, excludes=others)]
+        question = Step(available=" ".join(aligned), size=stage.request)
+        return [question, Step(allocate=stage.request, excludes=others)]
     if stage.request == len(aligned):
         return [Step(allocate=stage.request, includes=" ".join(aligned))]
-    asked = Step(available=" ".join(stage.free), must=" ".join(aligned), size=stage.request)
+    question = Step(available=" ".join(stage.free), must=" ".join(aligned), size=stage.request)
     enough = stage.request <= len(aligned) + len(unaligned)
     first = aligned if enough else [*aligned, *unaligned]
     spared = " ".join(unplaced) if enough else ""
-    return [asked, Step(allocate=stage.request, includes=" ".join(first), excludes=spared)]
+    return [question, Step(allocate=stage.request, includes=" ".join(first), excludes=spared)]
 
 
 def _split(stage: Stage, nodes: Sequence[int] | None) -> tuple[list[str], list[str], list[str]]:

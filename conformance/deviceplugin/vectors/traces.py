@@ -57,8 +57,8 @@ Call = Asked | Allocated
 def trace_of(plugin: ScriptedPlugin) -> list[Call]:
     """The calls that the plugin got so far, oldest first."""
     order = [rpc for rpc in tuple(plugin.order) if rpc in _READ]
-    asked = {rpc: iter(plugin.calls(rpc)) for rpc in _READ}
-    return [_READ[rpc](next(asked[rpc]).container_requests[0]) for rpc in order]
+    requests = {rpc: iter(plugin.calls(rpc)) for rpc in _READ}
+    return [_READ[rpc](next(requests[rpc]).container_requests[0]) for rpc in order]
 
 
 def follows(trace: Sequence[Call], steps: Sequence[Step]) -> bool:
@@ -70,8 +70,8 @@ def follows(trace: Sequence[Call], steps: Sequence[Step]) -> bool:
 
 def in_words(calls: Iterable[Call | Step]) -> str:
     """For a finding."""
-    told = [_step(call) if isinstance(call, Step) else str(call) for call in calls]
-    return ", then ".join(told) or "no call"
+    words = [_step(call) if isinstance(call, Step) else str(call) for call in calls]
+    return ", then ".join(words) or "no call"
 
 
 _READ: Mapping[str, Callable[[Any], Call]] = {

@@ -126,8 +126,8 @@ class Merge(_Row, frozen=True, kw_only=True, tag_field="kind", tag="merge"):
         """What a release has to make of it."""
         if policy == "best-effort" and self.before and not release.since(BEARING):
             return self.before
-        told = (self.best_effort, self.restricted, self.single)
-        return dict(zip(POLICIES, told, strict=True))[policy]
+        outcomes = (self.best_effort, self.restricted, self.single)
+        return dict(zip(POLICIES, outcomes, strict=True))[policy]
 
     @property
     def options(self) -> dict[str, str]:
@@ -148,9 +148,9 @@ class Start(_Row, frozen=True, kw_only=True, tag_field="kind", tag="start"):
     @property
     def accepted(self) -> dict[str, bool]:
         """Policy -> whether the client has to start."""
-        told = (self.none, self.best_effort, self.restricted, self.single)
+        outcomes = (self.none, self.best_effort, self.restricted, self.single)
         names = ("none", *POLICIES)
-        return {name: word == "accepted" for name, word in zip(names, told, strict=True)}
+        return {name: word == "accepted" for name, word in zip(names, outcomes, strict=True)}
 
 
 class Buckets(_Row, frozen=True, kw_only=True, tag_field="kind", tag="buckets"):
@@ -221,13 +221,13 @@ def _file() -> _File:
 @functools.cache
 def vectors() -> dict[str, tuple[Vector, ...]]:
     """The vectors by id, in the order of the file."""
-    found: dict[str, tuple[Vector, ...]] = {}
+    rows: dict[str, tuple[Vector, ...]] = {}
     for row in _file().vector:
         laid_out = _file().layouts.get(row.get("layout", ""), {}) | row
         laid_out.pop("layout", None)
-        made: Vector = msgspec.convert(laid_out, Vector)
-        found[made.id] = (*found.get(made.id, ()), made)
-    return found
+        vector: Vector = msgspec.convert(laid_out, Vector)
+        rows[vector.id] = (*rows.get(vector.id, ()), vector)
+    return rows
 
 
 def of_kind(*kinds: type[Vector]) -> list[str]:

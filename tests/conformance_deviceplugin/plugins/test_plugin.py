@@ -46,7 +46,7 @@ def test_registrations_are_seen_before_and_after_they_are_answered(plugin: Plugi
 
 
 def test_kubelet_refuses_hangs_up_and_is_itself_again(plugin: PluginUnderTest) -> None:
-    """Also over the beginning of another life."""
+    """Also over the beginning of another session."""
     with plugin.kubelet.refusing("not today", times=1):
         plugin.fresh()
         plugin.arrival(2)
@@ -60,7 +60,7 @@ def test_kubelet_refuses_hangs_up_and_is_itself_again(plugin: PluginUnderTest) -
 
 
 def test_somebody_acts_while_register_is_open(plugin: PluginUnderTest) -> None:
-    """Of lives that begin later as well."""
+    """Of sessions that begin later as well."""
     seen: list[str] = []
     with plugin.at_arrival(lambda arrival: seen.append(arrival.request.version)):
         plugin.fresh()
@@ -117,7 +117,7 @@ def test_the_folder_goes_and_a_file_of_old_kubelets_comes(plugin: PluginUnderTes
 
 
 def test_a_second_instance_has_a_socket_of_its_own(plugin: PluginUnderTest) -> None:
-    """And ends with the life."""
+    """And ends with the session."""
     first = plugin.link()
     other = plugin.another()
     second = plugin.link(after=first)

@@ -180,15 +180,15 @@ def test_the_root_directory_moves_all_but_the_folder_of_device_plugins(node: Nod
     sockets has to be told."""
     node.configured(KubeletChoices(root="elsewhere"))
     pushed = node.joined("a", "b")
-    found = node.plugin(watched=True)
+    watched = node.plugin(watched=True)
     expect(
-        (pushed.path.parent, found.path.parent.parent)
+        (pushed.path.parent, watched.path.parent.parent)
         == (node.client.folder / "device-plugins", node.client.folder / "elsewhere"),
         "the case looks where it means to",
         wanted="device-plugins in its place, plugins_registry moved",
-        got=f"{pushed.path}, {found.path}",
+        got=f"{pushed.path}, {watched.path}",
     )
-    node.join(found, "c")
+    node.join(watched, "c")
     served = [Path(node.podresources.endpoint.path)]
     if "pods-api" in node.client.able and node.since("1.37"):
         served.append(node.client.root / "pods-api" / "pods-api.sock")
@@ -202,8 +202,8 @@ def test_the_root_directory_moves_all_but_the_folder_of_device_plugins(node: Nod
 
 def _socket(path: Path) -> Path:
     """A socket that nobody serves any more."""
-    with socket.socket(socket.AF_UNIX) as made:
-        made.bind(str(path))
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
     return path
 
 

@@ -120,5 +120,5 @@ def _values(config: Any, key: str) -> list[str]:
 
 
 def _at(config: Any, kind: str, path: str) -> list[str]:
-    found = config.get(kind, ())
-    return [each["host_path"] for each in found if each["container_path"] == path]
+    entries = config.get(kind, ())
+    return [each["host_path"] for each in entries if each["container_path"] == path]

@@ -27,8 +27,8 @@ def test_each_allocate_asks_for_one_container(node: NodeUnderTest) -> None:
     two = ContainerSpec("two", {plugin.resource: 2})
     node.pods.running(node.pods.run(app=(one, two)))
     shapes = [
-        [len(each.devices_ids) for each in asked.container_requests]
-        for asked in plugin.calls("Allocate")
+        [len(each.devices_ids) for each in request.container_requests]
+        for request in plugin.calls("Allocate")
     ]
     expect(
         sorted(shapes) == [[1], [2]],
@@ -210,12 +210,12 @@ def test_a_resource_that_a_claim_backs_is_not_asked_of_a_plugin(node: NodeUnderT
     resource = plugin.resource
     app = (ContainerSpec(limits={resource: 1}, claimed=frozenset({resource})),)
     node.pods.running(node.pods.run(app=app))
-    asked = [*plugin.calls("GetPreferredAllocation"), *plugin.calls("Allocate")]
+    requests = [*plugin.calls("GetPreferredAllocation"), *plugin.calls("Allocate")]
     expect(
-        not asked,
+        not requests,
         "no device of a plugin is given to a container whose claim has one",
         wanted="no GetPreferredAllocation, no Allocate",
-        got=f"{len(asked)} calls",
+        got=f"{len(requests)} calls",
     )
 
 

@@ -71,12 +71,12 @@ def test_a_plugin_that_offers_no_preference_is_not_asked(node: NodeUnderTest) ->
     """It need not serve the call at all: an error would refuse every pod."""
     plugin = node.joined("a", "b", "c")
     node.pods.running(limits={plugin.resource: 1})
-    asked = plugin.calls(_RPC)
+    requests = plugin.calls(_RPC)
     expect(
-        not asked,
+        not requests,
         "GetPreferredAllocation is for plugins whose options announce it",
         wanted="no call",
-        got=f"{len(asked)} calls",
+        got=f"{len(requests)} calls",
     )
 
 
@@ -94,8 +94,8 @@ def _as_script(
 ) -> Callable[[pb.PreferredAllocationRequest], pb.PreferredAllocationResponse]:
     def scripted(request: pb.PreferredAllocationRequest) -> pb.PreferredAllocationResponse:
         ids = answer(sorted(request.container_requests[0].available_deviceIDs))
-        said = [] if ids is None else [pb.ContainerPreferredAllocationResponse(deviceIDs=ids)]
-        return pb.PreferredAllocationResponse(container_responses=said)
+        answers = [] if ids is None else [pb.ContainerPreferredAllocationResponse(deviceIDs=ids)]
+        return pb.PreferredAllocationResponse(container_responses=answers)
 
     return scripted
 

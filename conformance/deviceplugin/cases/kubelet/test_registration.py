@@ -39,12 +39,12 @@ def test_a_strange_version_is_refused_with_the_versions_named(node: NodeUnderTes
     """The error is all that the author of a plugin for another API version gets to see."""
     plugin = node.plugin().serve()
     for version in ("v1alpha1", "", "V1beta1"):
-        found = refusal(node, plugin, "only v1beta1 is a version", version=version)
+        error = refusal(node, plugin, "only v1beta1 is a version", version=version)
         expect(
-            version in found.message and "v1beta1" in found.message,
+            version in error.message and "v1beta1" in error.message,
             "the error names the version that came and the one that there is",
             wanted=f"{version!r} and v1beta1 in the text",
-            got=found,
+            got=error,
         )
 
 
@@ -75,8 +75,8 @@ def test_a_plugin_that_does_not_listen_hears_so_within_the_time_of_a_dial(
     seconds pass on the clock of a client that has one to be set."""
     plugin = node.plugin()
     what = "a plugin that nobody can reach is refused"
-    found = Attempt(node, plugin).outcome(1.5 * DIAL_S, what)
-    expect(found, what, wanted="an error", got="success")
+    error = Attempt(node, plugin).outcome(1.5 * DIAL_S, what)
+    expect(error, what, wanted="an error", got="success")
     node.stays(
         lambda: node.counts(plugin.resource) is None,
         "a resource whose plugin was refused is not there",
@@ -101,8 +101,8 @@ def test_the_endpoint_is_a_path_below_the_folder_that_is_not_checked(node: NodeU
             f"{endpoint} leads to its plugin",
         )
     what = "the folder itself is no plugin"
-    found = Attempt(node, node.plugin(), endpoint="").outcome(1.5 * DIAL_S, what)
-    expect(found, what, wanted="an error", got="success")
+    error = Attempt(node, node.plugin(), endpoint="").outcome(1.5 * DIAL_S, what)
+    expect(error, what, wanted="an error", got="success")
 
 
 @case("DP-KUB-007", "kubelet: options of a plugin")
@@ -146,8 +146,10 @@ def test_options_are_those_that_the_plugin_answers(node: NodeUnderTest) -> None:
     its pods."""
     plugin = node.plugin().serve()
     plugin.send("a", "b")
-    said = pb.DevicePluginOptions(pre_start_required=True, get_preferred_allocation_available=True)
-    plugin.register(node.plugins, options=said)
+    options = pb.DevicePluginOptions(
+        pre_start_required=True, get_preferred_allocation_available=True
+    )
+    plugin.register(node.plugins, options=options)
     node.until(
         lambda: len(node.podresources.allocatable(plugin.resource)) == 2, "the devices arrive"
     )

@@ -46,13 +46,13 @@ def test_a_socket_that_is_in_use_is_refused_or_known_already(node: NodeUnderTest
     """A plugin may register twice, by two triggers or after an answer that was lost. Kubelet dials
     it, asks, and refuses; to be content without a dial is as good."""
     plugin, again = _doubled(node)
-    asked = len(plugin.calls(ASK))
-    refuses = again and again.code in (Code.UNKNOWN, Code.ALREADY_EXISTS) and asked == 2
+    before = len(plugin.calls(ASK))
+    refuses = again and again.code in (Code.UNKNOWN, Code.ALREADY_EXISTS) and before == 2
     expect(
-        refuses or (again is None and asked == 1),
+        refuses or (again is None and before == 1),
         "a socket that is registered is refused after the dial, or accepted without one",
         wanted="UNKNOWN and a second call for the options, or OK and none",
-        got=f"{again or 'OK'}, options asked for {asked} times",
+        got=f"{again or 'OK'}, options asked for {before} times",
     )
 
 
@@ -173,9 +173,9 @@ def test_after_a_doubled_register_an_heir_of_the_socket_is_called(node: NodeUnde
         "the devices of the socket can be had",
     )
     node.pods.running(limits={plugin.resource: 1})
-    told = len(heir.allocated()), WATCH in heir.order
+    calls = len(heir.allocated()), WATCH in heir.order
     expect(
-        told == (1, again is None),
+        calls == (1, again is None),
         "who serves at the socket is called, and is listened to if it was registered",
         wanted=f"one Allocate, {WATCH}: {again is None}",
         got=heir.order,

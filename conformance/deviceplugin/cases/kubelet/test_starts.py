@@ -35,7 +35,7 @@ def test_a_plugin_prepares_the_devices_before_every_start(node: NodeUnderTest) -
     plugin.release()
     node.pods.running(pod)
     _start_again(node, pod)
-    got = [tuple(sorted(asked.devices_ids)) for asked in plugin.calls(_RPC)]
+    got = [tuple(sorted(request.devices_ids)) for request in plugin.calls(_RPC)]
     expect(
         got == plugin.allocated() * 2,
         "PreStartContainer comes before each start, with the ids that were allocated",
@@ -77,12 +77,12 @@ def test_a_plugin_that_prepares_nothing_is_not_asked_to(node: NodeUnderTest) -> 
     plugin = node.joined("a", "b")
     pod = node.pods.running(limits={plugin.resource: 1})
     _start_again(node, pod)
-    asked = plugin.calls(_RPC)
+    requests = plugin.calls(_RPC)
     expect(
-        not asked,
+        not requests,
         "PreStartContainer is for plugins whose options require it",
         wanted="no call",
-        got=f"{len(asked)} calls",
+        got=f"{len(requests)} calls",
     )
 
 

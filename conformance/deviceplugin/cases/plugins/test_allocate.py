@@ -33,7 +33,7 @@ def test_the_answer_covers_all_ids_of_a_container(plugin: PluginUnderTest) -> No
     alone = {id: kept(plugin, id) for id in ids}
     answers = plugin.calls.allocate(ids).container_responses
     expect(len(answers) == 1, "one answer for the one container", wanted=1, got=len(answers))
-    missing = [said for id in ids if (said := lacking(answers[0], id, alone))]
+    missing = [fault for id in ids if (fault := lacking(answers[0], id, alone))]
     expect(
         not missing,
         "the answer for several ids has what the answers for each have",
@@ -51,9 +51,9 @@ def test_two_containers_get_two_answers_in_their_order(plugin: PluginUnderTest) 
     answers = plugin.calls.allocate(*([id] for id in ids)).container_responses
     expect(len(answers) == 2, "one answer for each container", wanted=2, got=len(answers))
     wrong = [
-        f"answer {number}: {said}"
+        f"answer {number}: {fault}"
         for number, id in enumerate(ids, 1)
-        if (said := lacking(answers[number - 1], id, alone))
+        if (fault := lacking(answers[number - 1], id, alone))
     ]
     expect(not wrong, "answers are in the order of the containers", wanted=ids, got=wrong)
 

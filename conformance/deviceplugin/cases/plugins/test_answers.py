@@ -37,7 +37,7 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 def test_device_files_have_absolute_paths_and_permissions(plugin: PluginUnderTest) -> None:
     """They go into the runtime's configuration as they are, and the container does not start, or
     its device cannot be opened."""
-    wrong = [said for id, given in singles(plugin) for said in _device_faults(id, given)]
+    wrong = [fault for id, given in singles(plugin) for fault in _device_faults(id, given)]
     expect(
         not wrong,
         "devices have absolute paths, and permissions out of r, w and m",
@@ -94,7 +94,7 @@ def test_mounts_have_absolute_paths_each_at_a_place_of_its_own(plugin: PluginUnd
     seems to lie in. Asked for up to eight devices alone and all at once."""
     together = plugin.calls.allocate(plugin.ids()[:8]).container_responses
     answers = [*singles(plugin), *(("all of them", each) for each in together)]
-    wrong = [said for id, given in answers for said in _mount_faults(id, given)]
+    wrong = [fault for id, given in answers for fault in _mount_faults(id, given)]
     expect(
         not wrong,
         "mounts have absolute paths without .., and no two are at one place",
@@ -134,7 +134,7 @@ def test_variables_can_be_set_in_every_process(plugin: PluginUnderTest) -> None:
 def test_annotations_have_qualified_keys(plugin: PluginUnderTest) -> None:
     """Runtimes look devices up that cdi.k8s.io annotations name, and one name that is none spoils
     the container."""
-    wrong = [said for id, given in singles(plugin) for said in _annotation_faults(id, given)]
+    wrong = [fault for id, given in singles(plugin) for fault in _annotation_faults(id, given)]
     expect(
         not wrong,
         "keys of annotations are qualified, and CDI annotations name CDI devices",
@@ -144,10 +144,10 @@ def test_annotations_have_qualified_keys(plugin: PluginUnderTest) -> None:
 
 
 def _annotation_faults(id: str, given: pb.ContainerAllocateResponse) -> Iterator[str]:
-    found = dict(given.annotations)
-    yield from (f"{id}: {said}" for key in found if (said := key_problem(key)))
+    annotations = dict(given.annotations)
+    yield from (f"{id}: {fault}" for key in annotations if (fault := key_problem(key)))
     try:
-        cdi_requests(found)
+        cdi_requests(annotations)
     except AnnotationError as error:
         yield f"{id}: {error}"
 
@@ -159,7 +159,7 @@ def test_cdi_devices_are_defined_when_the_answer_comes(plugin: PluginUnderTest) 
     wrong: list[str] = []
     for id, given in singles(plugin):
         names = [each.name for each in given.cdi_devices]
-        wrong += [f"{id}: {said}" for said in _cdi_faults(plugin, names)]
+        wrong += [f"{id}: {fault}" for fault in _cdi_faults(plugin, names)]
     where = ", ".join(map(str, plugin.sessions.cdi_dirs))
     expect(
         not wrong,

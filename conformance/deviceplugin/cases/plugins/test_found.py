@@ -10,7 +10,7 @@ from typing import cast
 import grpc
 
 from conformance.deviceplugin.plugins.needs import FOUND
-from conformance.deviceplugin.plugins.neighbours import Made, made, neighbours
+from conformance.deviceplugin.plugins.neighbours import SocketId, neighbours, socket_id
 from conformance.deviceplugin.plugins.plugin import PluginUnderTest
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
@@ -31,14 +31,14 @@ def test_a_plugin_that_was_refused_does_not_go_on_as_if_it_were_registered(
     is all that helps."""
     plugin.link()
     socket = _registration_socket(plugin)
-    before = made(socket)
+    before = socket_id(socket)
     refusal = pb.RegistrationStatus(plugin_registered=False, error="refimpl does not want it")
     plugin.spoil()
     plugin.may_exit()
     with contextlib.suppress(Refused):  # it may stop in the middle of this very call
         _stub(plugin, socket).NotifyRegistrationStatus(refusal, timeout=NOTIFY_S)
     plugin.until(
-        lambda: not plugin.process.alive() or made(socket) != before,
+        lambda: not plugin.process.alive() or socket_id(socket) != before,
         "after plugin_registered=false the plugin does not go on serving at its socket",
         ENDS_S,
     )
@@ -49,8 +49,8 @@ def test_a_plugin_that_was_refused_does_not_go_on_as_if_it_were_registered(
     )
 
 
-def _anew(plugin: PluginUnderTest, before: Made) -> bool:
-    return any(made(Endpoint.parse(path)) != before for path in plugin.registry_sockets())
+def _anew(plugin: PluginUnderTest, before: SocketId) -> bool:
+    return any(socket_id(Endpoint.parse(path)) != before for path in plugin.registry_sockets())
 
 
 @case("REG-029", "plugin registration v1, sockets")
@@ -101,9 +101,9 @@ def _stub(plugin: PluginUnderTest, socket: Endpoint) -> stubs.RegistrationStub:
 
 def _registration_socket(plugin: PluginUnderTest) -> Endpoint:
     """That of the judged resource."""
-    found = [Endpoint.parse(path) for path in plugin.registry_sockets()]
+    sockets = [Endpoint.parse(path) for path in plugin.registry_sockets()]
     named = {
         _stub(plugin, each).GetInfo(pb.InfoRequest(), timeout=GET_INFO_S).name: each
-        for each in found
+        for each in sockets
     }
-    return named.get(plugin.resource, found[0])
+    return named.get(plugin.resource, sockets[0])

@@ -38,8 +38,8 @@ def test_the_loss_of_a_device_is_told_in_a_whole_list(plugin: PluginUnderTest) -
             NOTICE_S,
         )
         wanted = {**before, lost: "Unhealthy"}
-        found = watch.newest
-        expect(found == wanted, "only that device is Unhealthy", wanted=wanted, got=found)
+        newest = watch.newest
+        expect(newest == wanted, "only that device is Unhealthy", wanted=wanted, got=newest)
 
 
 @case("DP-PLG-021", "device plugin v1beta1, ListAndWatch", needs=[BREAKABLE, MENDABLE])
@@ -149,16 +149,16 @@ def test_a_plugin_that_cannot_list_says_so(plugin: PluginUnderTest) -> None:
     plugin.spoil()
     plugin.hooks.run("break_source")
 
-    def told() -> str:
+    def sign() -> str:
         if first.ended:
             return "the stream ended"
         ill = [id for id, each in plugin.devices().items() if not each.healthy]
         return "devices are Unhealthy" if ill else ""
 
-    said = plugin.soon(told, NOTICE_S)
+    shown = plugin.soon(sign, NOTICE_S)
     plugin.hooks.run_if_any("mend_source")
     if first.ended:
         plugin.link(after=first, what="a plugin whose stream ended registers again")
     should(
-        said, "devices of which nothing is known are Unhealthy", wanted="a list", got="no change"
+        shown, "devices of which nothing is known are Unhealthy", wanted="a list", got="no change"
     )

@@ -44,12 +44,12 @@ def test_parallel_calls_do_not_get_each_others_devices(plugin: PluginUnderTest) 
     alone = {id: kept(plugin, id) for id in ids}
     with ThreadPoolExecutor(len(ids)) as callers:
         answers = list(callers.map(lambda id: _crossed(plugin, id, alone), ids))
-    found = [said for each in answers for said in each]
+    faults = [fault for each in answers for fault in each]
     expect(
-        not found,
+        not faults,
         f"{len(ids)} parallel calls of Allocate are answered as each is answered alone",
         wanted="each the device that it asked for",
-        got=found,
+        got=faults,
     )
 
 
@@ -115,8 +115,8 @@ def _until_all_list(
     plugin: PluginUnderTest, watches: list[Watch], id: str, *, healthy: bool
 ) -> None:
     def so() -> bool:
-        told = [*(watch.newest.get(id) == HEALTHY for watch in watches), id in plugin.ids()]
-        return set(told) == {healthy}
+        states = [*(watch.newest.get(id) == HEALTHY for watch in watches), id in plugin.ids()]
+        return set(states) == {healthy}
 
     plugin.until(so, f"every stream says that {id} is {'' if healthy else 'not '}healthy")
 

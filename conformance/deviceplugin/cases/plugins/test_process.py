@@ -103,10 +103,10 @@ def _work(plugin: PluginUnderTest, allocates: int, reconnects: int) -> None:
 
 
 def _measured(plugin: PluginUnderTest) -> Measures:
-    found = plugin.process.measures()
-    if found is None:
+    measures = plugin.process.measures()
+    if measures is None:
         raise Broken("the plugin runs", "a process", plugin.process.fate())
-    return found
+    return measures
 
 
 def _grown(before: Measures, now: Measures) -> bool:
@@ -123,14 +123,14 @@ def test_a_socket_with_too_long_a_path_is_told_about(plugin: PluginUnderTest) ->
     plugin.kubelet.start()
     process = plugin.start_again()
     plugin.until(
-        lambda: _told(process) or any(link.lists for link in plugin.session.links),
+        lambda: _complains(process) or any(link.lists for link in plugin.session.links),
         f"a socket whose path would be longer than {PATH_LENGTH} bytes is an error, or not made",
     )
 
 
-def _told(process: PluginProcess) -> bool:
+def _complains(process: PluginProcess) -> bool:
     failed = not process.alive() and process.status() != 0
-    return bool(failed or _COMPLAINT.search(process.said()))
+    return bool(failed or _COMPLAINT.search(process.output()))
 
 
 @case("DP-PLG-086", "device plugin v1beta1, Device.ID", needs=[ONE_DEVICE])

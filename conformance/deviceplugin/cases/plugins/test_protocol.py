@@ -33,16 +33,16 @@ def test_the_authority_of_kubelet_is_accepted(plugin: PluginUnderTest) -> None:
     """Kubelet calls itself localhost. Releases of before sent the path of the socket, which strict
     HTTP/2 servers refuse: worth knowing where old nodes are still in use."""
     path = plugin.socket.path
-    found = _called_as(plugin, "localhost")
+    error = _called_as(plugin, "localhost")
     expect(
-        not found, "a call with the authority localhost is answered", wanted="an answer", got=found
+        not error, "a call with the authority localhost is answered", wanted="an answer", got=error
     )
-    found = _called_as(plugin, path)
+    error = _called_as(plugin, path)
     should(
-        not found,
+        not error,
         "a call with the path of the socket as authority is answered, too",
         wanted=f"an answer to {path}",
-        got=found,
+        got=error,
     )
 
 
@@ -63,8 +63,8 @@ def test_fields_that_a_plugin_does_not_know_change_nothing(plugin: PluginUnderTe
     """A newer kubelet fills in what a later version of the API has."""
     id = plugin.ids()[0]
     container = _extended(pb.ContainerAllocateRequest(devices_ids=[id]))
-    asked = pb.AllocateRequest(container_requests=[container])
-    answers = plugin.calls.stub.Allocate(_extended(asked), timeout=10.0).container_responses
+    allocation = pb.AllocateRequest(container_requests=[container])
+    answers = plugin.calls.stub.Allocate(_extended(allocation), timeout=10.0).container_responses
     expect(
         len(answers) == 1,
         "Allocate with unknown fields is answered as without them",

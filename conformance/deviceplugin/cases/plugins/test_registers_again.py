@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from conformance.deviceplugin.plugins.answers import repeated
 from conformance.deviceplugin.plugins.needs import PUSHES
-from conformance.deviceplugin.plugins.neighbours import Made, made
+from conformance.deviceplugin.plugins.neighbours import SocketId, socket_id
 from conformance.deviceplugin.plugins.plugin import PluginUnderTest
 from conformance.deviceplugin.plugins.session import Arrival
 from conformance.engine.case import case
@@ -34,11 +34,11 @@ def _doubled(plugin: PluginUnderTest, came: int) -> list[str]:
 def test_a_socket_that_is_taken_is_not_registered_over_and_over(plugin: PluginUnderTest) -> None:
     """Kubelet takes the name for one that is connected and will refuse it until it restarts: only
     another name helps. A new server there, or an end that has the pod restarted, is a try."""
-    servers: list[tuple[str, str, Made]] = []
+    servers: list[tuple[str, str, SocketId]] = []
 
     def note(arrival: Arrival) -> None:
-        made_now = made(arrival.socket)
-        servers.append((arrival.resource, arrival.request.endpoint, made_now))
+        server = socket_id(arrival.socket)
+        servers.append((arrival.resource, arrival.request.endpoint, server))
 
     plugin.cleared()
     plugin.may_exit()
@@ -58,6 +58,6 @@ def test_a_socket_that_is_taken_is_not_registered_over_and_over(plugin: PluginUn
     )
 
 
-def _of_first(servers: list[tuple[str, str, Made]]) -> list[tuple[str, str, Made]]:
+def _of_first(servers: list[tuple[str, str, SocketId]]) -> list[tuple[str, str, SocketId]]:
     """Those of the resource that came first."""
     return [each for each in servers if each[0] == servers[0][0]]

@@ -66,17 +66,17 @@ def test_the_endpoint_is_the_name_of_a_socket_in_the_directory(plugin: PluginUnd
 def test_a_plugin_serves_before_its_register_is_answered(plugin: PluginUnderTest) -> None:
     """Kubelet dials back inside Register: who serves afterwards, or has one thread for both, waits
     for kubelet while kubelet waits for him."""
-    found: list[str] = []
+    problems: list[str] = []
     with plugin.at_arrival(
-        lambda arrival: found.append(plugin.calls.problem_at(lambda: arrival.socket, ANSWER_S))
+        lambda arrival: problems.append(plugin.calls.problem_at(lambda: arrival.socket, ANSWER_S))
     ):
         plugin.fresh()
-        plugin.until(lambda: found, "the plugin calls Register")
+        plugin.until(lambda: problems, "the plugin calls Register")
     expect(
-        not found[0],
+        not problems[0],
         "while Register is open, GetDevicePluginOptions is answered",
         wanted=f"an answer within {ANSWER_S:g} s",
-        got=found[0],
+        got=problems[0],
     )
 
 
@@ -84,11 +84,11 @@ def test_a_plugin_serves_before_its_register_is_answered(plugin: PluginUnderTest
 def test_register_and_the_plugin_itself_say_the_same_options(plugin: PluginUnderTest) -> None:
     """Kubelets up to 1.24 believe the one, later ones the other."""
     plugin.link()
-    sent, asked = plugin.arrivals()[-1].request.options, plugin.calls.options()
+    sent, answered = plugin.arrivals()[-1].request.options, plugin.calls.options()
     should(
-        sent == asked,
+        sent == answered,
         "RegisterRequest.options are those of GetDevicePluginOptions",
-        wanted=asked,
+        wanted=answered,
         got=sent,
     )
 
@@ -99,8 +99,8 @@ def test_the_options_are_the_same_each_time(plugin: PluginUnderTest) -> None:
     first, second = plugin.calls.options(), plugin.calls.options()
     stub = plugin.calls.stub
     with ThreadPoolExecutor(TOGETHER) as pool:
-        asked = [pool.submit(stub.GetDevicePluginOptions, pb.Empty()) for _ in range(TOGETHER)]
-        answers = [second, *(each.result() for each in asked)]
+        calls = [pool.submit(stub.GetDevicePluginOptions, pb.Empty()) for _ in range(TOGETHER)]
+        answers = [second, *(each.result() for each in calls)]
     other = next((answer for answer in answers if answer != first), None)
     expect(other is None, "the options do not change", wanted=first, got=other)
 

@@ -118,7 +118,7 @@ def _comes_back(
     first = plugin.link()
     plugin.kubelet.restart(mode, gap_s=gap_s)
     rule = f"within {REGISTER_S:g} s the plugin is registered again, and its list has come"
-    found = plugin.link(after=first, what=rule, deadline_s=REGISTER_S)
+    link = plugin.link(after=first, what=rule, deadline_s=REGISTER_S)
     name, there = plugin.socket.path.rpartition("/")[2], plugin.sockets()
     expect(name in there, "its socket is there", wanted=name, got=there)
-    return found
+    return link

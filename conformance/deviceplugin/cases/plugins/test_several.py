@@ -61,9 +61,9 @@ def _second(plugin: PluginUnderTest) -> Endpoint:
         came += [Endpoint.parse(link.connection.socket) for link in plugin.links()[links:]]
         return came[0] if came else None
 
-    found = plugin.until(serves, "a second instance registers beside the first")
-    assert found is not None
-    return found
+    socket = plugin.until(serves, "a second instance registers beside the first")
+    assert socket is not None
+    return socket
 
 
 @case("DP-PLG-082", "device plugin v1beta1, Register", needs=[SEVERAL_RESOURCES])

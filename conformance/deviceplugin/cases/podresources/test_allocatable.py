@@ -30,8 +30,8 @@ def test_a_device_with_an_empty_topology_is_not_offered(node: NodeUnderTest) -> 
     """As kubelet has it: one entry for each node of a topology, and there is none. Plugins should
     leave an empty topology out."""
     plugin = with_unplaced(node)
-    found = node.podresources.allocatable(plugin.resource)
-    expect(found == {"b"}, "no node, no entry", wanted="b without e", got=sorted(found))
+    devices = node.podresources.allocatable(plugin.resource)
+    expect(devices == {"b"}, "no node, no entry", wanted="b without e", got=sorted(devices))
 
 
 @case("PR-011", ALLOCATABLE, needs=RUNS)
@@ -45,12 +45,12 @@ def test_what_is_given_away_is_offered_still(node: NodeUnderTest) -> None:
         wanted=1,
         got="none",
     )
-    found = node.podresources.allocatable(plugin.resource)
+    devices = node.podresources.allocatable(plugin.resource)
     expect(
-        found == {"a", "b"},
+        devices == {"a", "b"},
         "all healthy devices are allocatable, in use or not",
         wanted="a, b",
-        got=sorted(found),
+        got=sorted(devices),
     )
 
 
@@ -81,8 +81,8 @@ def test_a_plugin_that_ends_takes_its_offer_and_not_its_assignments(node: NodeUn
         lambda: not node.podresources.allocatable(plugin.resource),
         "GetAllocatableResources drops the devices of a plugin that is gone",
     )
-    found = node.podresources.assigned(pod, plugin.resource)
-    expect(found == held, "List shows what a pod holds, still", wanted=held, got=found)
+    devices = node.podresources.assigned(pod, plugin.resource)
+    expect(devices == held, "List shows what a pod holds, still", wanted=held, got=devices)
 
 
 @case("PR-032", "pod resources v1: a topology without nodes", needs=[*RUNS, since("1.34")])
@@ -91,8 +91,8 @@ def test_a_device_with_an_empty_topology_is_listed_once_it_is_assigned(node: Nod
     plugin = with_unplaced(node)
     pod = node.pods.running(limits={plugin.resource: 2})
     listed = shown(node, pod)
-    for what, found in (("List", listed), ("Get", get(node, name_of(pod)))):
-        [container] = found.containers
+    for what, devices in (("List", listed), ("Get", get(node, name_of(pod)))):
+        [container] = devices.containers
         seen = entries(container.devices, plugin.resource)
         expect(
             seen == [("b", None), ("e", None)],

@@ -47,11 +47,11 @@ def test_a_list_taken_during_allocation_is_whole(node: NodeUnderTest) -> None:
             return watching.done() or len(lists) > after + 1
 
         try:
-            made = [node.pods.run({plugin.resource: each}) for _ in range(pods)]
-            for pod in made:
+            running = [node.pods.run({plugin.resource: each}) for _ in range(pods)]
+            for pod in running:
                 node.pods.running(pod)
             node.until(partial(another, len(lists)), "List answers after allocation")
-            for pod in made[: pods // 2]:
+            for pod in running[: pods // 2]:
                 node.pods.delete(pod)
             node.until(partial(another, len(lists)), "List answers after pods have gone")
         finally:
@@ -94,12 +94,12 @@ def test_a_list_of_4000_devices_is_small_and_soon_there(node: NodeUnderTest) -> 
     as 500 pods with 8 each, in 40 pods: kubelet takes no more than 110 pods by default."""
     pods, each = 40, 100
     plugin = node.joined(*(f"device-{number:04}" for number in range(pods * each)))
-    made = [node.pods.run({plugin.resource: each}) for _ in range(pods)]
-    for pod in made:
+    running = [node.pods.run({plugin.resource: each}) for _ in range(pods)]
+    for pod in running:
         node.pods.running(pod)
-    asked = pr.ListPodResourcesRequest()
+    request = pr.ListPodResourcesRequest()
     began = time.monotonic()
-    reply = node.podresources.patiently(lambda: node.podresources.v1().List(asked))
+    reply = node.podresources.patiently(lambda: node.podresources.v1().List(request))
     seconds = time.monotonic() - began
     shown = sum(len(ids) for pod in reply.pod_resources for ids in _ids(pod, plugin.resource))
     expect(

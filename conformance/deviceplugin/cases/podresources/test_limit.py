@@ -48,20 +48,20 @@ def burst(calls: Sequence[Ask]) -> tuple[Counter[Code], float]:
 
     began = time.monotonic()
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        found = Counter(pool.map(code, range(CALLS)))
-    return found, time.monotonic() - began
+        codes = Counter(pool.map(code, range(CALLS)))
+    return codes, time.monotonic() - began
 
 
 @case("PR-019", LIMIT, needs=SERVES)
 def test_too_many_calls_are_refused_and_soon_none_any_more(node: NodeUnderTest) -> None:
     """An agent in a tight loop must not slow kubelet down, and a patient one must get through."""
     ask = calls_of(node)[0]
-    found, _ = burst([ask])
+    codes, _ = burst([ask])
     expect(
-        found.keys() == {Code.OK, Code.RESOURCE_EXHAUSTED},
+        codes.keys() == {Code.OK, Code.RESOURCE_EXHAUSTED},
         f"of {CALLS} calls at once some pass, and the rest is RESOURCE_EXHAUSTED",
         wanted="OK and RESOURCE_EXHAUSTED",
-        got={code.name: count for code, count in found.items()},
+        got={code.name: count for code, count in codes.items()},
     )
     node.until(lambda: _passes(ask), "calls pass again within a second", 1.0)
 
@@ -79,8 +79,8 @@ def _passes(ask: Ask) -> bool:
 @case("PR-033", LIMIT, needs=SERVES)
 def test_all_methods_and_versions_share_one_limit(node: NodeUnderTest) -> None:
     """Two agents on a node take calls away from one another, whatever they call."""
-    found, seconds = burst(calls_of(node))
-    refused = found[Code.RESOURCE_EXHAUSTED]
+    codes, seconds = burst(calls_of(node))
+    refused = codes[Code.RESOURCE_EXHAUSTED]
     most = BURST + QPS * seconds + 1
     expect(
         CALLS - refused <= most,
@@ -92,13 +92,13 @@ def test_all_methods_and_versions_share_one_limit(node: NodeUnderTest) -> None:
 
 def counted(node: NodeUnderTest) -> Counter[str]:
     """The metrics of pod resources: what each is about -> count."""
-    prefix, found = "kubelet_pod_resources_endpoint_", Counter[str]()
+    prefix, codes = "kubelet_pod_resources_endpoint_", Counter[str]()
     for name, value in node.client.metrics().items():
         if name.startswith(prefix):
             stem, _, labels = name.removeprefix(prefix).partition("{")
             of = "v1alpha1" if '"v1alpha1"' in labels else "v1"
-            found[f"{stem} {of}"] += int(value)
-    return found
+            codes[f"{stem} {of}"] += int(value)
+    return codes
 
 
 @case("PR-030", "kubelet metrics: pod resources", needs=[*RUNS, Feature("metrics"), since("1.34")])
@@ -121,9 +121,14 @@ def test_calls_are_counted_by_method(node: NodeUnderTest) -> None:
         "errors_get v1": 1,
         "requests_total v1alpha1": 1,
     }
-    found = {**(counted(node) - before)}
-    expect(found == wanted, "each call counts for its method", wanted=wanted, got=found)
+    codes = {**(counted(node) - before)}
+    expect(codes == wanted, "each call counts for its method", wanted=wanted, got=codes)
     before = counted(node)
     passed = burst([lists])[0][Code.OK]
-    told = (counted(node) - before)["requests_list v1"]
-    should(told == passed, "calls beyond the limit are not counted", wanted=passed, got=told)
+    counted_lists = (counted(node) - before)["requests_list v1"]
+    should(
+        counted_lists == passed,
+        "calls beyond the limit are not counted",
+        wanted=passed,
+        got=counted_lists,
+    )

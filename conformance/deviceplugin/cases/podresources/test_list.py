@@ -41,12 +41,12 @@ def test_a_pod_without_devices_is_listed_with_its_containers(node: NodeUnderTest
     """Agents find out from List which containers there are, not only which hold devices."""
     if runs_ours(node):
         pod = node.pods.running(node.pods.run(app=(ContainerSpec("one"), ContainerSpec("two"))))
-        found = [each.name for each in shown(node, pod).containers]
+        listed = [each.name for each in shown(node, pod).containers]
         expect(
-            found == ["one", "two"],
+            listed == ["one", "two"],
             "all containers of a pod are listed",
             wanted="one, two",
-            got=found,
+            got=listed,
         )
     idle = [
         each for each in node.podresources.listed() if not any(held(one) for one in each.containers)
@@ -89,8 +89,8 @@ def test_a_device_is_listed_with_its_numa_node(node: NodeUnderTest) -> None:
     """Schedulers that place by topology count what is free on each NUMA node from it."""
     pod, resource = running_with(node, device("a", 1))
     [container] = shown(node, pod).containers
-    found = entries(container.devices, resource)
-    expect(found == [("a", (1,))], "the topology is the NUMA node", wanted="a on 1", got=found)
+    listed = entries(container.devices, resource)
+    expect(listed == [("a", (1,))], "the topology is the NUMA node", wanted="a on 1", got=listed)
 
 
 @case("PR-005", LIST, needs=SERVES)
@@ -111,12 +111,12 @@ def test_a_device_of_two_numa_nodes_has_an_entry_for_each(node: NodeUnderTest) -
         )
 
 
-def _split(what: str, found: list[Entry]) -> None:
+def _split(what: str, listed: list[Entry]) -> None:
     expect(
-        found == [("a", (0,)), ("a", (1,))],
+        listed == [("a", (0,)), ("a", (1,))],
         f"{what} has an entry with one node for each node of a device",
         wanted="a on 0, and a on 1",
-        got=found,
+        got=listed,
     )
 
 
@@ -126,8 +126,8 @@ def test_a_device_without_topology_is_listed_without(node: NodeUnderTest) -> Non
     if runs_ours(node):
         pod, resource = running_with(node, device("a"))
         [container] = shown(node, pod).containers
-        found = entries(container.devices, resource)
-        expect(found == [("a", None)], "topology stays unset", wanted="a, no topology", got=found)
+        listed = entries(container.devices, resource)
+        expect(listed == [("a", None)], "topology stays unset", wanted="a, no topology", got=listed)
     anywhere = [each for each in _assigned(node) if not each.topology.nodes]
     for each in some(anywhere, "pod with a device that has no NUMA node"):
         expect(
@@ -155,8 +155,8 @@ def test_an_init_container_is_not_listed(node: NodeUnderTest) -> None:
         if moment == "after it has ended":
             node.until(
                 lambda: (
-                    "setup" in (found := node.pods.state(pod).containers)
-                    and found["setup"].state == "running"
+                    "setup" in (statuses := node.pods.state(pod).containers)
+                    and statuses["setup"].state == "running"
                 ),
                 "the init container runs",
             )
@@ -178,19 +178,19 @@ def test_a_restartable_init_container_is_listed_with_its_devices(node: NodeUnder
     one = {plugin.resource: 1}
     sidecar = ContainerSpec("sidecar", one, restartable=True)
     pod = node.pods.running(node.pods.run(init=(sidecar,), app=(ContainerSpec("main", one),)))
-    found = {each.name: held(each) for each in shown(node, pod).containers}
+    devices = {each.name: held(each) for each in shown(node, pod).containers}
     expect(
-        found.keys() == {"sidecar", "main"},
+        devices.keys() == {"sidecar", "main"},
         "both containers are listed",
         wanted="sidecar, main",
-        got=found,
+        got=devices,
     )
-    ids = [ids for each in found.values() for ids in each.get(plugin.resource, ())]
+    ids = [ids for each in devices.values() for ids in each.get(plugin.resource, ())]
     expect(
         sorted(ids) == ["a", "b"],
         "each of them holds a device of its own",
         wanted="a and b, one each",
-        got=found,
+        got=devices,
     )
 
 

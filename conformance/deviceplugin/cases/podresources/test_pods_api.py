@@ -32,9 +32,9 @@ def test_the_pods_of_the_node_are_told_on_a_socket_of_their_own(node: NodeUnderT
     with Channel(socket, journal=node.journal) as channel:
         stub = PodsStub(cast("grpc.Channel", channel))
         listed = node.podresources.patiently(lambda: stub.ListPods(pb.ListPodsRequest()))
-        _told("ListPods", listed.pods, pod.uid, pod.name)
-        found = node.podresources.patiently(lambda: stub.GetPod(pb.GetPodRequest(podUID=pod.uid)))
-        _told("GetPod", [found.pod], pod.uid, pod.name)
+        _expect_told("ListPods", listed.pods, pod.uid, pod.name)
+        reply = node.podresources.patiently(lambda: stub.GetPod(pb.GetPodRequest(podUID=pod.uid)))
+        _expect_told("GetPod", [reply.pod], pod.uid, pod.name)
         unknown = pb.GetPodRequest(podUID="refimpl-no-such-uid")
         expect_status(
             lambda: node.podresources.patiently(lambda: stub.GetPod(unknown)),
@@ -48,18 +48,18 @@ def test_the_pods_of_the_node_are_told_on_a_socket_of_their_own(node: NodeUnderT
                 break
             expect(event.type == pb.ADDED, "a watch begins with ADDED", wanted="ADDED", got=event)
             first.append(event.pod)
-        _told("WatchPods", first, pod.uid, pod.name)
+        _expect_told("WatchPods", first, pod.uid, pod.name)
         events.cancel()
 
 
-def _told(rpc: str, pods: Iterable[bytes], uid: str, name: str) -> None:
-    found = [_read(rpc, each) for each in pods]
-    own = [(each.name, each.phase) for each in found if each.uid == uid]
+def _expect_told(rpc: str, pods: Iterable[bytes], uid: str, name: str) -> None:
+    replies = [_read(rpc, each) for each in pods]
+    own = [(each.name, each.phase) for each in replies if each.uid == uid]
     expect(
         own == [(name, "Running")],
         f"{rpc} tells the pod as it is, once",
         wanted=f"{name}, Running",
-        got=own or found,
+        got=own or replies,
     )
 
 

@@ -23,12 +23,12 @@ def test_without_a_cpu_policy_no_cpus_are_told(node: NodeUnderTest) -> None:
     """All containers share all CPUs: an id would read as a CPU of its own."""
     pod = node.pods.running(node.pods.run(app=(WHOLE,)))
     [container] = shown(node, pod).containers
-    for what, found in (
+    for what, cpus in (
         ("a container", container.cpu_ids),
         ("the node", offered(node).cpu_ids),
         ("the pod", shown(node, pod).cpu_ids),
     ):
-        expect(not found, f"cpu_ids of {what} are empty", wanted="none", got=list(found))
+        expect(not cpus, f"cpu_ids of {what} are empty", wanted="none", got=list(cpus))
 
 
 @case("PR-021", "pod resources v1: CPU policy static", needs=STATIC)
@@ -93,31 +93,33 @@ def claimed(node: NodeUnderTest, claim: Claim) -> tuple[str, pr.DynamicResource]
     spec = ContainerSpec("main", claims=(claim,))
     pod = node.pods.running(node.pods.run(app=(spec,)))
     [container] = shown(node, pod).containers
-    found = list(container.dynamic_resources)
-    expect(len(found) == 1, "the claim of a container is listed", wanted=claim.name, got=found)
-    return pod.namespace, found[0]
+    resources = list(container.dynamic_resources)
+    expect(
+        len(resources) == 1, "the claim of a container is listed", wanted=claim.name, got=resources
+    )
+    return pod.namespace, resources[0]
 
 
 @case("PR-023", "pod resources v1: claims", needs=CLAIMS)
 def test_a_claim_is_told_with_its_device(node: NodeUnderTest) -> None:
     """Devices that came by a claim are found in no other field."""
     claim = claim_on(node)
-    namespace, found = claimed(node, claim)
+    namespace, resource = claimed(node, claim)
     expect(
-        (found.claim_namespace, found.claim_name) == (namespace, claim.name),
+        (resource.claim_namespace, resource.claim_name) == (namespace, claim.name),
         "the claim is told by namespace and name",
         wanted=(namespace, claim.name),
-        got=found,
+        got=resource,
     )
-    told = [
+    devices = [
         (each.driver_name, each.pool_name, each.device_name, [it.name for it in each.cdi_devices])
-        for each in found.claim_resources
+        for each in resource.claim_resources
     ]
     expect(
-        told == [(claim.driver, claim.pool, claim.device, [*claim.cdi])],
+        devices == [(claim.driver, claim.pool, claim.device, [*claim.cdi])],
         "its device is told by driver, pool and name, with what CDI calls it",
         wanted=claim,
-        got=told,
+        got=devices,
     )
 
 
@@ -125,9 +127,9 @@ def test_a_claim_is_told_with_its_device(node: NodeUnderTest) -> None:
 def test_a_share_of_a_device_is_told_by_its_id(node: NodeUnderTest) -> None:
     """Two claims may have the same device: without the id their shares cannot be told apart."""
     share = "3f0b8a6e-6f1d-4a57-9a0b-7d1c52a1c0de"
-    _, found = claimed(node, claim_on(node, share))
-    told = [each.share_id for each in found.claim_resources]
-    expect(told == [share], "the id of the share is told", wanted=share, got=told)
+    _, resource = claimed(node, claim_on(node, share))
+    shares = [each.share_id for each in resource.claim_resources]
+    expect(shares == [share], "the id of the share is told", wanted=share, got=shares)
 
 
 @case(
@@ -147,12 +149,12 @@ def test_the_cpus_of_a_pod_include_those_of_its_containers(node: NodeUnderTest) 
     )
     containers = (WHOLE, ContainerSpec("helper"))
     pod = node.pods.running(node.pods.run(app=containers, pod_level=Amounts(cpus=2, memory_mi=256)))
-    found = shown(node, pod)
-    own = {cpu for each in found.containers for cpu in each.cpu_ids}
+    listed = shown(node, pod)
+    own = {cpu for each in listed.containers for cpu in each.cpu_ids}
     expect(len(own) == 1, "a container has one CPU of its own", wanted=1, got=own)
     expect(
-        len(found.cpu_ids) == 2 and own <= {*found.cpu_ids},
+        len(listed.cpu_ids) == 2 and own <= {*listed.cpu_ids},
         "the pod has its two CPUs, among them those of its containers",
         wanted=f"two, with {own}",
-        got=list(found.cpu_ids),
+        got=list(listed.cpu_ids),
     )

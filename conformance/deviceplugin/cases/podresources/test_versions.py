@@ -48,9 +48,11 @@ def populate(node: NodeUnderTest) -> PodSpec | None:
 
 def list_alpha(node: NodeUnderTest) -> list[alpha.PodResources]:
     """What List of v1alpha1 says."""
-    asked = alpha.ListPodResourcesRequest()
+    request = alpha.ListPodResourcesRequest()
     return list(
-        node.podresources.patiently(lambda: node.podresources.v1alpha1().List(asked)).pod_resources
+        node.podresources.patiently(
+            lambda: node.podresources.v1alpha1().List(request)
+        ).pod_resources
     )
 
 
@@ -63,38 +65,38 @@ def test_get_answers_with_the_element_of_list(node: NodeUnderTest) -> None:
         """Empty where they agree, None where a pod changed between the calls."""
         for before in some(node.podresources.listed(), "pod")[:_ENOUGH]:
             try:
-                found = get(node, name_of(before))
+                answer = get(node, name_of(before))
             except Refused as refused:
-                found = pr.PodResources(name=str(refused))
-            if canonical(found) == canonical(before):
+                answer = pr.PodResources(name=str(refused))
+            if canonical(answer) == canonical(before):
                 continue
             after = find(node.podresources.listed(), before)
             if after is None or canonical(after) != canonical(before):
                 return None
-            return f"List: {before}, Get: {found}"
+            return f"List: {before}, Get: {answer}"
         return ""
 
     # On a node with pods of its own they come and go.
-    told = node.until(
+    listed = node.until(
         lambda: [seen] if (seen := difference()) is not None else [],
         "List shows the same pods twice",
     )
-    expect(told == [""], "Get is one element of List", wanted="the same", got=told[0])
+    expect(listed == [""], "Get is one element of List", wanted="the same", got=listed[0])
 
 
 @case("PR-015", GET, needs=[*SERVES, since("1.34")])
 def test_get_refuses_a_pod_that_is_not_there(node: NodeUnderTest) -> None:
     """An empty answer reads as a pod without devices, which is billed for none."""
     populate(node)
-    asked: dict[str, PodName] = {
+    names: dict[str, PodName] = {
         "an unknown pod": ("default", "refimpl-no-such-pod"),
         "no name and no namespace": ("", ""),
     }
     for listed in node.podresources.listed()[:1]:
-        asked["a pod of another namespace"] = ("refimpl-no-such-namespace", listed.name)
-        asked["no namespace"] = ("", listed.name)
-        asked["no name"] = (listed.namespace, "")
-    for what, name in asked.items():
+        names["a pod of another namespace"] = ("refimpl-no-such-namespace", listed.name)
+        names["no namespace"] = ("", listed.name)
+        names["no name"] = (listed.namespace, "")
+    for what, name in names.items():
         expect_status(partial(get, node, name), REFUSED, f"Get of {what} is an error")
 
 
@@ -137,15 +139,15 @@ def test_v1alpha1_lists_the_devices_of_app_containers(node: NodeUnderTest) -> No
             return None
         return "; ".join(_differences(some(before, "pod"), old))
 
-    told = node.until(
+    listed = node.until(
         lambda: [seen] if (seen := disagreement()) is not None else [],
         "List shows the same pods twice",
     )
     expect(
-        told == [""],
+        listed == [""],
         "app containers have the same ids in both versions",
         wanted="the ids of v1",
-        got=told[0],
+        got=listed[0],
     )
     if ours is not None:
         [pod] = [each for each in list_alpha(node) if name_of(each) == name_of(ours)]
@@ -157,13 +159,13 @@ def test_v1alpha1_lists_the_devices_of_app_containers(node: NodeUnderTest) -> No
 def _differences(listed: Sequence[pr.PodResources], old: Sequence[alpha.PodResources]) -> list[str]:
     known = {name_of(each): each for each in old}
     missing = [f"{each.name}: not in v1alpha1" for each in listed if name_of(each) not in known]
-    told = {(name_of(pod), each.name): held(each) for pod in listed for each in pod.containers}
+    new = {(name_of(pod), each.name): held(each) for pod in listed for each in pod.containers}
     return missing + [
         f"{pod.name}/{container.name}: v1alpha1 {held(container)}, v1 {ids}"
         for name in map(name_of, listed)
         if (pod := known.get(name))
         for container in pod.containers
-        if held(container) != (ids := told.get((name, container.name)))
+        if held(container) != (ids := new.get((name, container.name)))
     ]
 
 

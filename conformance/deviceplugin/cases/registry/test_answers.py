@@ -105,13 +105,13 @@ def test_a_device_plugin_with_versions_in_the_style_of_csi_is_refused(node: Node
 @case("REG-034", "kubelet 1.37: metrics", needs=[WATCHES, Feature("metrics")])
 def test_a_plugin_that_was_found_does_not_count_as_a_registration(node: NodeUnderTest) -> None:
     """Whoever alerts on this number learns of plugins that register themselves only."""
-    found = node.plugin(watched=True)
-    found.serve()
-    registered(node, found)
-    expect(_counted(node, found) == 0, "it is not counted", wanted=0, got=_counted(node, found))
-    pushed = node.plugin(found.resource).serve()
+    watched = node.plugin(watched=True)
+    watched.serve()
+    registered(node, watched)
+    expect(_counted(node, watched) == 0, "it is not counted", wanted=0, got=_counted(node, watched))
+    pushed = node.plugin(watched.resource).serve()
     pushed.register(node.plugins)
-    node.until(lambda: _counted(node, found) == 1, "one that calls Register is counted")
+    node.until(lambda: _counted(node, watched) == 1, "one that calls Register is counted")
 
 
 def _counted(node: NodeUnderTest, plugin: ScriptedPlugin) -> float:

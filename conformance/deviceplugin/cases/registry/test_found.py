@@ -130,7 +130,7 @@ def test_two_hundred_sockets_at_once_are_all_registered(node: NodeUnderTest) -> 
     node.spoil()
 
     def all_registered() -> bool:
-        done = sum(said.registered for said in crowd.notified)
+        done = sum(status.registered for status in crowd.notified)
         if done < CROWD:
             node.hasten(0.5)  # on a busy machine some attempts are too slow
         return done >= CROWD

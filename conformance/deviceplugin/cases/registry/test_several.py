@@ -70,9 +70,9 @@ def test_plugins_of_different_types_do_not_get_into_each_others_way(node: NodeUn
     socket = node.client.folder / "plugins" / f"{name}.sock"
     named = {"driver_name": name}
     with FakeDriver(socket, register=node.registry, storage="memory", settings=named) as storage:
-        told = storage.registration
+        notified = storage.registration
         registered(node, claims)
-        node.until(lambda: told.registered, "the storage driver is registered", 20.0)
+        node.until(lambda: notified.registered, "the storage driver is registered", 20.0)
     claims.stop()
     last = node.join(node.plugin(watched=True), "z")
     expect(
@@ -91,11 +91,11 @@ def test_a_plugin_that_registers_and_is_found_counts_twice_or_the_last_time(
 ) -> None:
     """SR-IOV's plugin can do both; with one socket for each neither way spoils the other."""
     pushed = node.joined()
-    found = _two(node, pushed)
-    _allocated(node, found, "the way that came last is asked to allocate")
+    watched = _two(node, pushed)
+    _allocated(node, watched, "the way that came last is asked to allocate")
     if node.since(MULTI.number):
-        found.path.unlink()
-        node.until(lambda: found.cancelled == 1, "one way can go", SOON_S)
+        watched.path.unlink()
+        node.until(lambda: watched.cancelled == 1, "one way can go", SOON_S)
         held = node.podresources.allocatable(pushed.resource)
         expect(held == {"a", "b"}, "the other way stays", wanted={"a", "b"}, got=held)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 
-from conformance.deviceplugin.registry import INFO, SOON_S, mended, registered, told
+from conformance.deviceplugin.registry import INFO, SOON_S, mended, notification, registered
 from conformance.engine.case import case
 from conformance.engine.needs import Feature
 from conformance.engine.verdict import expect
@@ -112,7 +112,7 @@ def test_a_client_that_restarts_finds_its_plugins_where_they_were(node: NodeUnde
     inodes = [os.stat(plugin.path).st_ino for plugin in plugins]
     node.restart(kill=True)
     for plugin in plugins:
-        again = told(node, plugin, 2)
+        again = notification(node, plugin, 2)
         expect(again.registered, "it is registered again", wanted="true", got=again)
         node.arrived(plugin, "a")
     left = [os.stat(p.path).st_ino if p.path.exists() else 0 for p in plugins]
@@ -125,12 +125,12 @@ def test_a_plugin_that_ends_its_stream_is_not_registered_until_its_socket_is_mad
 ) -> None:
     """Whoever ends the stream by mistake has no devices from then on, and nobody tells him."""
     plugin = _joined(node)
-    asked = len(plugin.calls(INFO))
+    before = len(plugin.calls(INFO))
     plugin.end()
     _lost(node, plugin, "the stream is over")
     node.hasten(LONGEST_PAUSE_S)
     node.stays(
-        lambda: len(plugin.calls(INFO)) == asked and not plugin.streams,
+        lambda: len(plugin.calls(INFO)) == before and not plugin.streams,
         "nobody calls a plugin whose stream is over",
         "no call",
     )
@@ -138,7 +138,7 @@ def test_a_plugin_that_ends_its_stream_is_not_registered_until_its_socket_is_mad
     with contextlib.suppress(FileNotFoundError):
         plugin.path.unlink()
     plugin.serve()
-    again = told(node, plugin, 2)
+    again = notification(node, plugin, 2)
     expect(again.registered, "a new socket is registered", wanted="true", got=again)
     node.until(
         lambda: node.podresources.allocatable(plugin.resource) == {"a"}, "its devices are back"
