@@ -20,8 +20,8 @@ SocketId = tuple[int, int] | None
 
 
 def own_sockets(plugin: PluginUnderTest) -> list[Path]:
-    """All sockets in device-plugins and plugins_registry but kubelet's, as long as the session has no
-    neighbours."""
+    """All sockets in device-plugins and plugins_registry but kubelet's, as long as the session has
+    no neighbours."""
     return [*(plugin.folder / name for name in plugin.sockets()), *plugin.registry_sockets()]
 
 
