@@ -9,7 +9,7 @@ import pytest
 from conformance.engine.session import judge_of
 
 if TYPE_CHECKING:
-    from conformance.deviceplugin.plugins.plugin import PluginUnderTest
+    from conformance.deviceplugin.plugins.plugin import DevicePluginUnderTest
     from conformance.kubelet.node import NodeUnderTest
 
 
@@ -27,7 +27,7 @@ def node(request: pytest.FixtureRequest, device_target: Any) -> NodeUnderTest:
 
 
 @pytest.fixture
-def plugin(request: pytest.FixtureRequest, device_target: Any) -> PluginUnderTest:
+def plugin(request: pytest.FixtureRequest, device_target: Any) -> DevicePluginUnderTest:
     """The plugin under test."""
-    plugin: PluginUnderTest = device_target.plugin(judge_of(request.config).scope)
+    plugin: DevicePluginUnderTest = device_target.plugin(judge_of(request.config).scope)
     return plugin

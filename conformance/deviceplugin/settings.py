@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-Hook = Literal[
+DeviceHook = Literal[
     "break_device",
     "mend_device",
     "add_device",
@@ -33,7 +33,7 @@ class DpSettings(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     env: dict[str, str] = {}
     version: str = ""
     empty_command: list[str] = []
-    hooks: dict[Hook, list[str]] = {}
+    hooks: dict[DeviceHook, list[str]] = {}
     numa_nodes: list[int] = []
     cdi_dirs: tuple[str, ...] = ("/etc/cdi", "/var/run/cdi")
     quiet_s: float = 0.0

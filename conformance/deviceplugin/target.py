@@ -17,7 +17,7 @@ from conformance.engine.target import Loss, Target
 from refimpl.wire.journal import Entry, Journal
 
 if TYPE_CHECKING:
-    from conformance.deviceplugin.plugins.plugin import PluginUnderTest
+    from conformance.deviceplugin.plugins.plugin import DevicePluginUnderTest
     from conformance.deviceplugin.plugins.target import PluginTarget
     from conformance.kubelet.node import NodeUnderTest
     from conformance.kubelet.target import ClientTarget
@@ -89,7 +89,7 @@ class OurSides:
 
     # What cases get
 
-    def plugin(self, case: CaseScope) -> PluginUnderTest:
+    def plugin(self, case: CaseScope) -> DevicePluginUnderTest:
         """The plugin, for one case."""
         self._judged = self.plugin_side
         return self.plugin_side.plugin(case)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from conformance.engine.ledger.entries import discard
 from conformance.engine.revision import Revision
+from conformance.engine.scope import CaseScope
 from conformance.engine.verdict import Broken, eventually, stays
 from conformance.kubelet.case_podresources import CasePodResources
 from conformance.kubelet.case_pods import CasePods
@@ -46,8 +47,7 @@ class NodeUnderTest:
         self.quiet_s, self.deadline_s = quiet_s, deadline_s
         self._name = name
         self._numbers = itertools.count(1)
-        self._plugins: list[ScriptedPlugin] = []
-        self._paths: list[Path] = []
+        self._scope = CaseScope()
         self.spoilt = False
         self.pods = CasePods(lambda: self.client, name, self.until)
         self.podresources = CasePodResources(lambda: self.client, journal)
@@ -86,7 +86,7 @@ class NodeUnderTest:
 
     def own(self, path: Path) -> Path:
         """A file or folder that the case makes there; it goes with the case."""
-        self._paths.append(path)
+        self._scope.callback(lambda: discard(str(path)))
         return path
 
     # -- plugins --------------------------------------------------------------------------------
@@ -100,7 +100,7 @@ class NodeUnderTest:
         folder = self.registry if watched else self.plugins
         path = folder / name
         plugin = ScriptedPlugin(path, resource or self.resource(), main=main, journal=self.journal)
-        self._plugins.append(plugin)
+        self._scope.callback(lambda: _end(plugin))
         return plugin
 
     def join(self, plugin: ScriptedPlugin, *devices: str | dp.Device) -> ScriptedPlugin:
@@ -145,10 +145,9 @@ class NodeUnderTest:
 
     def until(self, predicate: Callable[[], T], what: str, deadline_s: float | None = None) -> T:
         """Waits until it is true; raises Broken, at once where the client has died."""
+        return eventually(predicate, deadline_s or self.deadline_s, what, unless=self._ended)
 
-        return eventually(predicate, deadline_s or self.deadline_s, what, unless=self._end)
-
-    def _end(self) -> str:
+    def _ended(self) -> str:
         fate = self.client.fate()
         return f"it ended: {fate}" if fate else ""
 
@@ -196,17 +195,15 @@ class NodeUnderTest:
 
     def clean_up(self) -> None:
         """Takes away what the case made."""
-        for plugin in self._plugins:
-            plugin.stop()
-            if plugin.path.is_socket():
-                plugin.path.unlink(missing_ok=True)
+        self._scope.close()
         self.pods.forget(self._client)
         self.podresources.close()
-        for path in self._paths:
-            if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path)
-            path.unlink(missing_ok=True)
-        self._plugins, self._paths = [], []
+
+
+def _end(plugin: ScriptedPlugin) -> None:
+    plugin.stop()
+    if plugin.path.is_socket():
+        plugin.path.unlink(missing_ok=True)
 
 
 def _healthy(device: str | dp.Device) -> bool:

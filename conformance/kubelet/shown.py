@@ -18,7 +18,7 @@ __all__ = [
     "REFUSED",
     "RUNS",
     "SERVES",
-    "Entry",
+    "DeviceEntry",
     "PodName",
     "canonical",
     "device",
@@ -45,7 +45,7 @@ T = TypeVar("T")
 PodName = tuple[str, str]
 """Namespace and name."""
 
-Entry = tuple[str, tuple[int, ...] | None]
+DeviceEntry = tuple[str, tuple[int, ...] | None]
 """A device and the NUMA nodes that are told with it; None: no topology."""
 
 
@@ -78,7 +78,7 @@ def device(id: str, *nodes: int, health: str = "Healthy", placed: bool = False) 
     return device
 
 
-def entries(devices: Iterable[pr.ContainerDevices], resource: str) -> list[Entry]:
+def entries(devices: Iterable[pr.ContainerDevices], resource: str) -> list[DeviceEntry]:
     """Each id of each entry of a resource, sorted."""
     entries = [
         (id, tuple(node.ID for node in each.topology.nodes) if each.HasField("topology") else None)

@@ -10,7 +10,7 @@ from typing import cast
 
 import grpc
 
-from conformance.deviceplugin.plugins.plugin import PluginUnderTest
+from conformance.deviceplugin.plugins.plugin import DevicePluginUnderTest
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 from refimpl.deviceplugin.api import deviceplugin_pb2_grpc as stubs
 from refimpl.wire.endpoint import Endpoint
@@ -52,7 +52,7 @@ def _texts(value: str) -> Iterator[str]:
         yield f"{json.dumps(name)}: {json.dumps(member, sort_keys=True)}"
 
 
-def kept(plugin: PluginUnderTest, id: str, socket: Endpoint | None = None) -> Parts:
+def kept(plugin: DevicePluginUnderTest, id: str, socket: Endpoint | None = None) -> Parts:
     """What the plugin (the instance at a socket) answers for one id each time it is asked: what it
     makes anew for every container, such as a folder of its own, is no mark of the device."""
     first, second = (_answers(plugin, id, socket) for _ in range(2))
@@ -60,7 +60,7 @@ def kept(plugin: PluginUnderTest, id: str, socket: Endpoint | None = None) -> Pa
 
 
 def _answers(
-    plugin: PluginUnderTest, id: str, socket: Endpoint | None
+    plugin: DevicePluginUnderTest, id: str, socket: Endpoint | None
 ) -> Sequence[pb.ContainerAllocateResponse]:
     channel = plugin.calls.channel if socket is None else plugin.calls.channel_to(socket)
     stub = stubs.DevicePluginStub(cast("grpc.Channel", channel))
@@ -104,7 +104,7 @@ def repeated(values: Iterable[str]) -> list[str]:
 
 
 def singles(
-    plugin: PluginUnderTest, most: int = 8
+    plugin: DevicePluginUnderTest, most: int = 8
 ) -> Iterator[tuple[str, pb.ContainerAllocateResponse]]:
     """(id, its answer) for each of the first healthy devices, asked for alone."""
     for id in plugin.ids()[:most]:

@@ -15,12 +15,12 @@ from refimpl.wire.endpoint import Endpoint, EndpointError
 from refimpl.wire.journal import Journal
 from refimpl.wire.status import Refused
 
-__all__ = ["PluginCalls", "WaitUntil"]
+__all__ = ["PluginCalls", "WaitWithin"]
 
 T = TypeVar("T")
 
 
-class WaitUntil(Protocol):
+class WaitWithin(Protocol):
     """Waits for something, while the plugin lives."""
 
     def __call__(self, predicate: Callable[[], T], what: str, deadline_s: float) -> T:
@@ -30,7 +30,7 @@ class WaitUntil(Protocol):
 class PluginCalls:
     """Calls to where the plugin serves, kept in the journal. `socket`: where that is now."""
 
-    def __init__(self, socket: Callable[[], Endpoint], journal: Journal, until: WaitUntil) -> None:
+    def __init__(self, socket: Callable[[], Endpoint], journal: Journal, until: WaitWithin) -> None:
         self._socket, self._journal, self._until = socket, journal, until
         self._channels: dict[str, Channel] = {}
         self._watches: list[Watch] = []

@@ -8,8 +8,8 @@ from functools import cached_property, partial
 from typing import Any, TypeVar
 
 from conformance.deviceplugin.plugins import needs
-from conformance.deviceplugin.plugins.plugin import PluginUnderTest
-from conformance.deviceplugin.plugins.sessions import Setup
+from conformance.deviceplugin.plugins.plugin import DevicePluginUnderTest
+from conformance.deviceplugin.plugins.sessions import PluginSetup
 from conformance.engine.needs import Feature, Lacks
 from conformance.engine.process import visible
 from conformance.engine.verdict import Broken
@@ -17,7 +17,7 @@ from refimpl.deviceplugin.profiles import settings_of
 from refimpl.wire.client import Unreachable
 from refimpl.wire.status import Refused
 
-__all__ = ["Capabilities", "unhealthy"]
+__all__ = ["PluginCapabilities", "unhealthy"]
 
 T = TypeVar("T")
 
@@ -38,12 +38,12 @@ _GIVEN = (
 _PREFERS, _PRE_STARTS = "get_preferred_allocation_available", "pre_start_required"
 
 
-class Capabilities:
+class PluginCapabilities:
     """Looks at the plugin when it is first asked. Of one that cannot be asked it says that it lacks
     nothing: the case tells more. `look`: the plugin as it is, for whoever closes it. `lacks`: a
     need of `needs` -> why it is not met."""
 
-    def __init__(self, setup: Setup, look: Callable[[], PluginUnderTest]) -> None:
+    def __init__(self, setup: PluginSetup, look: Callable[[], DevicePluginUnderTest]) -> None:
         self._setup, self._look = setup, look
         self._seen: dict[str, Any] = {}
         self.lacks = Lacks(
@@ -109,7 +109,7 @@ class Capabilities:
         return not plugin.session.arrivals and bool(plugin.session.links)
 
     def _not_found(self) -> str:
-        sockets = self._shown("sockets", PluginUnderTest.registry_sockets)
+        sockets = self._shown("sockets", DevicePluginUnderTest.registry_sockets)
         return "it has no socket in plugins_registry" if sockets == [] else ""
 
     def _one_resource(self) -> str:
@@ -129,7 +129,7 @@ class Capabilities:
         return f"the plugin says {option} = {str(value).lower()}"
 
     def _fewer(self, count: int) -> str:
-        ids = self._shown("ids", PluginUnderTest.ids)
+        ids = self._shown("ids", DevicePluginUnderTest.ids)
         if ids is None or len(ids) >= count:
             return ""
         return f"it lists {len(ids)} healthy devices: start it where it has {count} or more"
@@ -139,10 +139,10 @@ class Capabilities:
             return ""
         if not self._setup.hooks.has("break_device"):
             return "all its devices are healthy, and hooks.break_device names no command"
-        ids = self._shown("ids", PluginUnderTest.ids)
+        ids = self._shown("ids", DevicePluginUnderTest.ids)
         return "" if ids else "it has no device that could be broken"
 
-    def _shown(self, what: str, look_at: Callable[[PluginUnderTest], T]) -> T | None:
+    def _shown(self, what: str, look_at: Callable[[DevicePluginUnderTest], T]) -> T | None:
         """None where it does not answer."""
         if what not in self._seen:
             plugin = self._look()
@@ -154,18 +154,18 @@ class Capabilities:
         return value
 
 
-def _unhealthy(plugin: PluginUnderTest) -> list[str]:
+def _unhealthy(plugin: DevicePluginUnderTest) -> list[str]:
     return sorted(set(plugin.ids(healthy=False)) - set(plugin.ids()))
 
 
-def _fields(plugin: PluginUnderTest) -> set[str]:
+def _fields(plugin: DevicePluginUnderTest) -> set[str]:
     """The fields that its answers for single devices have."""
     replies = [plugin.calls.allocate([id]) for id in plugin.ids()[:8]]
     answers = (answer for reply in replies for answer in reply.container_responses)
     return {field.name for answer in answers for field, _ in answer.ListFields()}
 
 
-def _resources(plugin: PluginUnderTest) -> Sequence[str]:
+def _resources(plugin: DevicePluginUnderTest) -> Sequence[str]:
     """What it registers within a while."""
     with contextlib.suppress(Broken):
         plugin.stays(lambda: len(plugin.resources) < 2, "a second resource comes")
@@ -173,7 +173,7 @@ def _resources(plugin: PluginUnderTest) -> Sequence[str]:
 
 
 @contextlib.contextmanager
-def unhealthy(plugin: PluginUnderTest) -> Iterator[str]:
+def unhealthy(plugin: DevicePluginUnderTest) -> Iterator[str]:
     """A device that is not healthy while inside (UNHEALTHY): one that is so anyway, or the last
     one, broken for the time."""
     if already := _unhealthy(plugin):

@@ -8,7 +8,7 @@ import socket
 from collections.abc import Iterator
 from pathlib import Path
 
-from conformance.deviceplugin.plugins.plugin import PluginUnderTest
+from conformance.deviceplugin.plugins.plugin import DevicePluginUnderTest
 from refimpl.wire.endpoint import Endpoint
 
 __all__ = ["SocketId", "neighbours", "own_sockets", "socket_id"]
@@ -19,7 +19,7 @@ SocketId = tuple[int, int] | None
 """What tells a socket from another one of the same name."""
 
 
-def own_sockets(plugin: PluginUnderTest) -> list[Path]:
+def own_sockets(plugin: DevicePluginUnderTest) -> list[Path]:
     """All sockets in device-plugins and plugins_registry but kubelet's, as long as the session has
     no neighbours."""
     return [*(plugin.folder / name for name in plugin.sockets()), *plugin.registry_sockets()]
@@ -35,7 +35,7 @@ def socket_id(endpoint: Endpoint) -> SocketId:
 
 
 @contextlib.contextmanager
-def neighbours(plugin: PluginUnderTest) -> Iterator[list[Path]]:
+def neighbours(plugin: DevicePluginUnderTest) -> Iterator[list[Path]]:
     """Sockets of others while inside: in device-plugins one that is served and one that somebody
     has left behind, in plugins_registry (if it is there) one of these."""
     served = plugin.folder / "other-vendor.sock"

@@ -10,10 +10,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from conformance.deviceplugin.plugins.process import CommandProcess, Maker, Place, illusory
-from conformance.deviceplugin.plugins.sessions import Setup
+from conformance.deviceplugin.plugins.process import CommandProcess, Maker, PluginPlace, illusory
+from conformance.deviceplugin.plugins.sessions import PluginSetup
 from conformance.deviceplugin.plugins.target import PluginTarget
-from conformance.deviceplugin.settings import DpSettings, Hook
+from conformance.deviceplugin.settings import DeviceHook, DpSettings
 from conformance.engine import mutants, placeholders
 from conformance.engine.hooks import Hooks
 from conformance.engine.interface import COMMAND
@@ -56,7 +56,7 @@ def _commanded(resolved: ResolvedTarget, journal: Journal) -> PluginTarget:
             f" {{registry}}, and its folder cannot be shown to it at {illusion.REAL}: {reason}"
         )
     empty = settings.empty_command
-    setup = Setup(
+    setup = PluginSetup(
         make=lambda place: CommandProcess(command, place, settings),
         empty=(lambda place: CommandProcess(empty, place, settings)) if empty else None,
         release=_release(resolved),
@@ -110,12 +110,12 @@ def _ours(resolved: ResolvedTarget, journal: Journal) -> PluginTarget:
         process: Any = target.sessions.current.main
         process.hook(name, id)
 
-    setup = Setup(
+    setup = PluginSetup(
         make=_maker(choices, broken),
         empty=_maker({**choices, **_NONE}, broken),
         release=_release(resolved),
         resource=settings.resource,
-        hooks=Hooks({name: partial(act, name) for name in get_args(Hook)}),
+        hooks=Hooks({name: partial(act, name) for name in get_args(DeviceHook)}),
         numa_nodes=frozenset(settings.numa_nodes or NODES),
         quiet_s=settings.quiet_s or 0.1,
         most_s=3.0,
@@ -137,7 +137,7 @@ def _ours(resolved: ResolvedTarget, journal: Journal) -> PluginTarget:
 def _maker(choices: Mapping[str, Any], broken: PluginMutant | None) -> Maker:
     from conformance.deviceplugin.plugins.ours import OurProcess
 
-    def make(place: Place) -> OurProcess:
+    def make(place: PluginPlace) -> OurProcess:
         process = OurProcess(place, choices)
         if broken:
             broken.fake, broken.process = process.plugin, process

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from conformance.deviceplugin.plugins.process import Place
+from conformance.deviceplugin.plugins.process import PluginPlace
 from conformance.engine.process import Measures, measures_of
 from refimpl.deviceplugin.fake import FakePlugin, Pace
 from refimpl.deviceplugin.plugin.inventory import HEALTHY, UNHEALTHY
@@ -37,7 +37,7 @@ class OurProcess:
     """A process of our plugin. `choices`: of FakePlugin, and as `more` the resources that it
     registers besides the first."""
 
-    def __init__(self, place: Place, choices: Mapping[str, Any]) -> None:
+    def __init__(self, place: PluginPlace, choices: Mapping[str, Any]) -> None:
         chosen: dict[str, Any] = {
             "folder": place.root,
             "persona": WHOLE,

@@ -20,7 +20,7 @@ from refimpl.deviceplugin.kubelet import Device
 from refimpl.wire.endpoint import Endpoint
 from refimpl.wire.journal import Entry
 
-__all__ = ["REGISTER_S", "PluginUnderTest"]
+__all__ = ["REGISTER_S", "DevicePluginUnderTest"]
 
 T = TypeVar("T")
 
@@ -28,7 +28,7 @@ REGISTER_S = 30.0
 """How long a plugin may take until it registers (DP-PLG-001)."""
 
 
-class PluginUnderTest:
+class DevicePluginUnderTest:
     """What a case gets: the plugin, `calls` to it, the `kubelet` around it, and `hooks` that change
     its devices. All is about the judged resource where nothing else is said, and about the present
     session: from the last `fresh` on.

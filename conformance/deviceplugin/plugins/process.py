@@ -17,13 +17,13 @@ from conformance.engine.supervise import Supervised
 from refimpl.deviceplugin import illusion
 from refimpl.deviceplugin.devicemanager.layout import Layout
 
-__all__ = ["CommandProcess", "Maker", "Place", "PluginProcess", "illusory"]
+__all__ = ["CommandProcess", "Maker", "PluginPlace", "PluginProcess", "illusory"]
 
 _OF_KUBELET = {"kubelet", "device-plugins", "registry"}
 
 
 @attrs.frozen
-class Place:
+class PluginPlace:
     """Where a plugin is started. `root` stands for /var/lib/kubelet; `scratch` is for its log, and
     `own` for what it keeps: those that are started after it find it there."""
 
@@ -97,14 +97,14 @@ class PluginProcess(Protocol):
         """Ends it and removes what was made for it. May be called twice."""
 
 
-Maker = Callable[[Place], PluginProcess]
+Maker = Callable[[PluginPlace], PluginProcess]
 """Makes a process of the plugin under test for a place."""
 
 
 class CommandProcess:
     """A process of the user's command."""
 
-    def __init__(self, command: Sequence[str], place: Place, chosen: DpSettings) -> None:
+    def __init__(self, command: Sequence[str], place: PluginPlace, chosen: DpSettings) -> None:
         self.ended_by_us = False
         seen = illusory(command, chosen)
         self._process = Supervised(

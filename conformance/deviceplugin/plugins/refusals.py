@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from conformance.deviceplugin.plugins.plugin import PluginUnderTest
+from conformance.deviceplugin.plugins.plugin import DevicePluginUnderTest
 from conformance.engine.verdict import Broken, expect
 from refimpl.wire.status import Code, Refused
 
@@ -34,7 +34,7 @@ def refused(call: Callable[[], object], rule: str) -> None:
         raise Broken(rule, "an error", f"OK, {reply}")
 
 
-def survives(plugin: PluginUnderTest, after: str) -> None:
+def survives(plugin: DevicePluginUnderTest, after: str) -> None:
     """It runs, and answers at the same socket within 5 s."""
     problem = (
         _death(plugin) or plugin.calls.problem_at(lambda: plugin.socket, 5.0) or _death(plugin)
@@ -47,5 +47,5 @@ def survives(plugin: PluginUnderTest, after: str) -> None:
     )
 
 
-def _death(plugin: PluginUnderTest) -> str:
+def _death(plugin: DevicePluginUnderTest) -> str:
     return "" if plugin.process.alive() else plugin.process.fate()

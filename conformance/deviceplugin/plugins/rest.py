@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 
-from conformance.deviceplugin.plugins.plugin import PluginUnderTest
+from conformance.deviceplugin.plugins.plugin import DevicePluginUnderTest
 from conformance.engine.process import Measures
 from conformance.engine.verdict import Broken, stays
 
 __all__ = ["at_rest"]
 
 
-def at_rest(plugin: PluginUnderTest) -> Measures | None:
+def at_rest(plugin: DevicePluginUnderTest) -> Measures | None:
     """The least that is seen within `quiet_s`; None where it cannot be measured."""
     seen: list[Measures] = []
 

@@ -10,7 +10,7 @@ from typing import cast
 
 import attrs
 
-from conformance.deviceplugin.plugins.process import Maker, Place, PluginProcess
+from conformance.deviceplugin.plugins.process import Maker, PluginPlace, PluginProcess
 from conformance.deviceplugin.plugins.rules import REGISTER
 from refimpl.deviceplugin import names
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
@@ -129,12 +129,12 @@ class KubeletSession:
         """To be called before kubelet's process is replaced."""
         self._earlier += [link for link in self.kubelet.links if link not in self._earlier]
 
-    def place(self, resource: str, node: str) -> Place:
+    def place(self, resource: str, node: str) -> PluginPlace:
         """Where the next process is started."""
         scratch = self._home / f"p{len(self._processes)}"
-        return Place(self.root, scratch, self._home / "dir", node, resource)
+        return PluginPlace(self.root, scratch, self._home / "dir", node, resource)
 
-    def process(self, place: Place, make: Maker) -> PluginProcess:
+    def process(self, place: PluginPlace, make: Maker) -> PluginProcess:
         """Another process of the plugin, not started."""
         for folder in (place.cdi, place.own, place.scratch):
             folder.mkdir(exist_ok=True)

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import attrs
 
-from conformance.deviceplugin.plugins.process import Maker, Place, PluginProcess
+from conformance.deviceplugin.plugins.process import Maker, PluginPlace, PluginProcess
 from conformance.deviceplugin.plugins.rules import Rules
 from conformance.deviceplugin.plugins.session import Arrival, KubeletSession
 from conformance.engine.hooks import Hooks
@@ -19,7 +19,7 @@ from conformance.engine.verdict import Broken
 from refimpl.deviceplugin import illusion
 from refimpl.wire.journal import Journal
 
-__all__ = ["NODE", "RESOURCE", "Sessions", "Setup"]
+__all__ = ["NODE", "RESOURCE", "PluginSetup", "Sessions"]
 
 T = TypeVar("T")
 
@@ -31,7 +31,7 @@ _SILENT_S = 1.0
 
 
 @attrs.frozen(kw_only=True)
-class Setup:
+class PluginSetup:
     """How a plugin is started and judged.
 
     make: makes its processes, `empty` those of a node without devices. release: of the kubelet
@@ -62,7 +62,7 @@ class Sessions:
     before kubelet looks at it.
     """
 
-    def __init__(self, setup: Setup, journal: Journal) -> None:
+    def __init__(self, setup: PluginSetup, journal: Journal) -> None:
         self.setup, self.journal = setup, journal
         self.rules = Rules(self._note)
         self.at_arrival: Callable[[Arrival], object] | None = None
@@ -129,7 +129,7 @@ class Sessions:
         make = self.setup.empty if empty and self.setup.empty else self.setup.make
         return self.current.process(self.place(), make)
 
-    def place(self) -> Place:
+    def place(self) -> PluginPlace:
         """Where it is started, and what its placeholders stand for."""
         return self.current.place(self.setup.resource or RESOURCE, NODE)
 

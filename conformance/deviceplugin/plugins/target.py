@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from contextlib import ExitStack
 
-from conformance.deviceplugin.plugins.capabilities import Capabilities
-from conformance.deviceplugin.plugins.plugin import PluginUnderTest
-from conformance.deviceplugin.plugins.sessions import Sessions, Setup
+from conformance.deviceplugin.plugins.capabilities import PluginCapabilities
+from conformance.deviceplugin.plugins.plugin import DevicePluginUnderTest
+from conformance.deviceplugin.plugins.sessions import PluginSetup, Sessions
 from conformance.engine import reproduce
 from conformance.engine.resolve import ResolvedTarget
 from conformance.engine.scope import CaseScope
@@ -31,7 +31,7 @@ class PluginTarget:
 
     def __init__(
         self,
-        setup: Setup,
+        setup: PluginSetup,
         resolved: ResolvedTarget,
         journal: Journal,
         *,
@@ -42,7 +42,7 @@ class PluginTarget:
         self.name, self.version, self.journal = name, version, journal
         self.revision = resolved.judged_by(setup.release)
         self.sessions = Sessions(setup, journal)
-        self.lacks = Capabilities(setup, self.look).lacks
+        self.lacks = PluginCapabilities(setup, self.look).lacks
         self._stack = stack or ExitStack()
 
     def introduce(self) -> None:
@@ -61,22 +61,22 @@ class PluginTarget:
 
     # What cases get
 
-    def plugin(self, case: CaseScope) -> PluginUnderTest:
+    def plugin(self, case: CaseScope) -> DevicePluginUnderTest:
         """The plugin for one case."""
         plugin = self.look()
         case.callback(lambda: self._done(plugin))
         return plugin
 
-    def look(self) -> PluginUnderTest:
+    def look(self) -> DevicePluginUnderTest:
         """The plugin as it is; in a new session where the last case left none. Whoever asks closes
         its calls."""
-        plugin = PluginUnderTest(self.sessions)
+        plugin = DevicePluginUnderTest(self.sessions)
         if not self.sessions.open:
             plugin.fresh()
             plugin.session.spoilt = False
         return plugin
 
-    def _done(self, plugin: PluginUnderTest) -> None:
+    def _done(self, plugin: DevicePluginUnderTest) -> None:
         plugin.calls.close()
         self.sessions.hand_on()
 

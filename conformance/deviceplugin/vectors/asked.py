@@ -8,33 +8,35 @@ from typing import Any
 
 from conformance.deviceplugin.vectors.vectors import (
     POLICIES,
-    Buckets,
-    Hints,
-    Merge,
-    Stage,
+    BucketsRow,
+    HintsRow,
+    MergeRow,
+    StagedResource,
     split_outcome,
 )
 from conformance.engine.revision import Revision
 from conformance.engine.verdict import expect
 
-__all__ = ["Ask", "judge_answers"]
+__all__ = ["AskClient", "judge_answers"]
 
-Ask = Callable[[str, Mapping[str, Any]], Any]
+AskClient = Callable[[str, Mapping[str, Any]], Any]
 """A question and its values -> the answer."""
 
 
-def judge_answers(vector: Hints | Merge | Buckets, ask: Ask, release: Revision) -> None:
+def judge_answers(
+    vector: HintsRow | MergeRow | BucketsRow, ask: AskClient, release: Revision
+) -> None:
     """Raises Broken where an answer is not that of a release of Kubernetes."""
     match vector:
-        case Hints():
+        case HintsRow():
             _judge_hints(vector, ask, release)
-        case Merge():
+        case MergeRow():
             _judge_merge(vector, ask, release)
-        case Buckets():
+        case BucketsRow():
             _judge_buckets(vector, ask)
 
 
-def _judge_hints(vector: Hints, ask: Ask, release: Revision) -> None:
+def _judge_hints(vector: HintsRow, ask: AskClient, release: Revision) -> None:
     hints = _hints_of(vector.stage, ask, vector.reusable)
     rule = f"hints for {_about(vector.stage, vector.reusable)}"
     if not vector.masks:
@@ -50,12 +52,12 @@ def _judge_hints(vector: Hints, ask: Ask, release: Revision) -> None:
     )
 
 
-def _judge_merge(vector: Merge, ask: Ask, release: Revision) -> None:
+def _judge_merge(vector: MergeRow, ask: AskClient, release: Revision) -> None:
     providers = [
         {name: _listed(hints) for name, hints in provider.items()} for provider in vector.providers
     ]
     if vector.devices:
-        stage = Stage(devices=vector.devices, nodes=vector.nodes, request=vector.request)
+        stage = StagedResource(devices=vector.devices, nodes=vector.nodes, request=vector.request)
         providers.append({"devices": _hints_of(stage, ask)})
     for policy in POLICIES:
         values = {"nodes": vector.nodes, "distances": vector.distances, "options": vector.options}
@@ -69,7 +71,7 @@ def _judge_merge(vector: Merge, ask: Ask, release: Revision) -> None:
         )
 
 
-def _judge_buckets(vector: Buckets, ask: Ask) -> None:
+def _judge_buckets(vector: BucketsRow, ask: AskClient) -> None:
     providers = [{"cpu": _listed(vector.cpu)}, {"devices": _hints_of(vector.stage, ask)}]
     values = {"nodes": vector.nodes, "distances": [], "options": {}, "providers": providers}
     placed = ask("merge", {**values, "policy": "best-effort"})["hint"]
@@ -88,7 +90,7 @@ def _judge_buckets(vector: Buckets, ask: Ask) -> None:
     expect(buckets == wanted, rule, wanted=wanted, got=buckets)
 
 
-def _hints_of(stage: Stage, ask: Ask, reusable: str = "") -> list[str] | None:
+def _hints_of(stage: StagedResource, ask: AskClient, reusable: str = "") -> list[str] | None:
     values = {
         "nodes": stage.nodes,
         "devices": stage.devices,
@@ -101,7 +103,7 @@ def _hints_of(stage: Stage, ask: Ask, reusable: str = "") -> list[str] | None:
     return hints
 
 
-def _about(stage: Stage, reusable: str = "") -> str:
+def _about(stage: StagedResource, reusable: str = "") -> str:
     devices = ", ".join(f"{name} on {nodes or 'none'}" for name, nodes in stage.devices.items())
     states = {"in use": stage.in_use, "unhealthy": stage.unhealthy, "to be reused": reusable}
     rest = "".join(f"; {state}: {words}" for state, words in states.items() if words)

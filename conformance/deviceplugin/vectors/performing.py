@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from conformance.deviceplugin.vectors.staged import Play
-from conformance.deviceplugin.vectors.traces import Call, follows, in_words, trace_of
-from conformance.deviceplugin.vectors.vectors import Stage, Step
+from conformance.deviceplugin.vectors.traces import TracedCall, follows, in_words, trace_of
+from conformance.deviceplugin.vectors.vectors import StagedResource, Step
 from conformance.engine.verdict import expect
 from conformance.kubelet.node import NodeUnderTest
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
@@ -48,7 +48,7 @@ def _perform(node: NodeUnderTest, play: Play) -> None:
         expect_calls(trace_of(plugin)[before[name] :], steps, rule)
 
 
-def set_up(node: NodeUnderTest, stages: Mapping[str, Stage]) -> dict[str, ScriptedPlugin]:
+def set_up(node: NodeUnderTest, stages: Mapping[str, StagedResource]) -> dict[str, ScriptedPlugin]:
     """A plugin for each, which says that it can be asked what it prefers, and has no opinion.
     Another pod holds what is in use."""
     plugins = {name: node.plugin() for name in stages}
@@ -85,7 +85,7 @@ def begun(node: NodeUnderTest, pod: PodSpec, rule: str = "the pod is admitted") 
     )
 
 
-def expect_calls(trace: Sequence[Call], steps: Sequence[Step], rule: str) -> None:
+def expect_calls(trace: Sequence[TracedCall], steps: Sequence[Step], rule: str) -> None:
     """Raises Broken unless these calls were made."""
     expect(follows(trace, steps), rule, wanted=in_words(steps), got=in_words(trace))
 
@@ -106,7 +106,7 @@ def _wanted(limits: Mapping[str, int]) -> dict[str, int]:
     return {name: count for name, count in limits.items() if count}
 
 
-def _devices(stage: Stage, *, held_only: bool = False) -> list[pb.Device]:
+def _devices(stage: StagedResource, *, held_only: bool = False) -> list[pb.Device]:
     return [
         pb.Device(
             ID=name,

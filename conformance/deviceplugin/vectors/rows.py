@@ -18,12 +18,12 @@ from conformance.deviceplugin.vectors.selected import (
 )
 from conformance.deviceplugin.vectors.staged import Play, plays_of
 from conformance.deviceplugin.vectors.vectors import (
-    Buckets,
-    Hints,
-    Merge,
-    Request,
-    Selection,
-    Start,
+    BucketsRow,
+    HintsRow,
+    MergeRow,
+    RequestRow,
+    SelectionRow,
+    StartRow,
     Vector,
     rules,
     vectors,
@@ -36,29 +36,29 @@ from refimpl.node.choices import KubeletChoices
 
 __all__ = ["cases_of"]
 
-Judge = Callable[[NodeUnderTest], None]
+CaseFunction = Callable[[NodeUnderTest], None]
 
 _RELEASES = [Revision(DEVICEPLUGIN.family, number) for number in DEVICEPLUGIN.revisions]
 _TOLD = Feature("topology")
 _RUNS = (Feature("pods"), Feature("pod-resources"))
 _SOURCES: dict[type[Any], str] = {
-    Hints: "kubelet: hints for devices",
-    Merge: "kubelet: topology policies",
-    Start: "kubelet: topology policies",
-    Buckets: "kubelet: placement of devices",
-    Selection: "kubelet: choice of devices",
-    Request: "kubelet: choice of devices",
+    HintsRow: "kubelet: hints for devices",
+    MergeRow: "kubelet: topology policies",
+    StartRow: "kubelet: topology policies",
+    BucketsRow: "kubelet: placement of devices",
+    SelectionRow: "kubelet: choice of devices",
+    RequestRow: "kubelet: choice of devices",
 }
 
 
-def cases_of(module: str, *ids: str) -> dict[str, Judge]:
+def cases_of(module: str, *ids: str) -> dict[str, CaseFunction]:
     """The cases of these ids by name, for the module to hold. Those that want the client configured
     alike follow one another, because a real one takes seconds to start."""
     functions = [_case_of(module, id) for id in sorted(ids, key=_configuration)]
     return {each.__name__: each for each in functions}
 
 
-def _case_of(module: str, id: str) -> Judge:
+def _case_of(module: str, id: str) -> CaseFunction:
     rule = rules()[id]
     rows = vectors()[id]
 
@@ -78,11 +78,11 @@ def _case_of(module: str, id: str) -> Judge:
 
 def _needs(id: str, rows: Sequence[Vector]) -> list[Need]:
     match rows[0]:
-        case Start():
+        case StartRow():
             return [Feature("numa"), Feature("restart")]
-        case Request():
+        case RequestRow():
             return [*_RUNS, Feature("numa")]
-        case Selection(cpu=cpu, recorded=recorded):
+        case SelectionRow(cpu=cpu, recorded=recorded):
             return [*_RUNS, *[Feature("numa")] * bool(cpu), *[Feature("restart")] * bool(recorded)]
     return [_placement(id)]
 
@@ -99,11 +99,11 @@ def _placement(id: str) -> Need:
 
 def _judge(node: NodeUnderTest, row: Vector) -> None:
     match row:
-        case Selection():
+        case SelectionRow():
             judge_selection(node, row)
-        case Request():
+        case RequestRow():
             judge_request(node, row)
-        case Start():
+        case StartRow():
             judge_start(node, row)
         case _:
             judge_answers(row, node.client.topology, node.revision)
@@ -119,7 +119,7 @@ def _configuration(id: str) -> tuple[list[str], str]:
     """What to sort by."""
     wanted: set[str] = set()
     for row in vectors()[id]:
-        if isinstance(row, Selection | Request):
+        if isinstance(row, SelectionRow | RequestRow):
             wanted.add(_text(choices_of(row)))
         else:
             wanted |= {_text(play.choices) for play in plays_of(row, _RELEASES[-1]) or ()}

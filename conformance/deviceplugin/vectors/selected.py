@@ -9,7 +9,13 @@ import attrs
 from conformance.deviceplugin.vectors.performing import answering, begun, expect_calls, set_up
 from conformance.deviceplugin.vectors.staged import OWN, distances
 from conformance.deviceplugin.vectors.traces import trace_of
-from conformance.deviceplugin.vectors.vectors import Request, Selection, Stage, Start, stages
+from conformance.deviceplugin.vectors.vectors import (
+    RequestRow,
+    SelectionRow,
+    StagedResource,
+    StartRow,
+    stages,
+)
 from conformance.engine.options import BadOption
 from conformance.engine.verdict import expect
 from conformance.kubelet.node import NodeUnderTest
@@ -26,16 +32,16 @@ _PEAK_NODES = (0, 1, 2, 3)
 """Of these node n has n + 2 devices, so that the first that does tells how many were wanted."""
 
 
-def choices_of(vector: Selection | Request) -> KubeletChoices:
+def choices_of(vector: SelectionRow | RequestRow) -> KubeletChoices:
     """What the client has to be configured with."""
-    if isinstance(vector, Request):
+    if isinstance(vector, RequestRow):
         return KubeletChoices(policy="restricted", scope="pod", nodes=distances(_PEAK_NODES))
     if vector.cpu:
         return KubeletChoices(policy="best-effort", nodes=distances(vector.nodes))
     return KubeletChoices()
 
 
-def judge_selection(node: NodeUnderTest, vector: Selection) -> None:
+def judge_selection(node: NodeUnderTest, vector: SelectionRow) -> None:
     """Raises Broken where a plugin gets other calls, or the pod another fate."""
     node.configured(choices_of(vector))
     if vector.recorded:
@@ -44,8 +50,8 @@ def judge_selection(node: NodeUnderTest, vector: Selection) -> None:
         _judge_new(node, vector)
 
 
-def _judge_new(node: NodeUnderTest, vector: Selection) -> None:
-    own = Stage(devices=vector.devices, in_use=vector.held, unhealthy=vector.unhealthy)
+def _judge_new(node: NodeUnderTest, vector: SelectionRow) -> None:
+    own = StagedResource(devices=vector.devices, in_use=vector.held, unhealthy=vector.unhealthy)
     beside = [("beside", each) for each in stages() if vector.cpu and each.hints == vector.cpu]
     plugins = set_up(node, {OWN: own, **dict(beside)})
     plugin, before = plugins[OWN], len(trace_of(plugins[OWN]))
@@ -61,7 +67,7 @@ def _judge_new(node: NodeUnderTest, vector: Selection) -> None:
         node.pods.running(limits={plugin.resource: len(own.free)})
 
 
-def _judge_changed(node: NodeUnderTest, vector: Selection) -> None:
+def _judge_changed(node: NodeUnderTest, vector: SelectionRow) -> None:
     """While the client is away, a pod that runs comes to ask for more than it was given."""
     plugin = node.joined(*vector.recorded.split())
     pod = node.pods.running(limits={plugin.resource: len(vector.recorded.split())})
@@ -76,7 +82,7 @@ def _judge_changed(node: NodeUnderTest, vector: Selection) -> None:
     expect_calls(trace_of(plugin)[before:], vector.trace, "the calls for a pod that changed")
 
 
-def judge_request(node: NodeUnderTest, vector: Request) -> None:
+def judge_request(node: NodeUnderTest, vector: RequestRow) -> None:
     """Raises Broken if the pod is placed as if it needed more devices at once, or fewer."""
     node.configured(choices_of(vector))
     plugin = node.plugin()
@@ -103,7 +109,7 @@ def judge_request(node: NodeUnderTest, vector: Request) -> None:
     )
 
 
-def judge_start(node: NodeUnderTest, vector: Start) -> None:
+def judge_start(node: NodeUnderTest, vector: StartRow) -> None:
     """Raises Broken if the client starts where it has to refuse, or refuses where it has to start;
     what its release does not have yet is left out."""
     if not node.since(vector.since):

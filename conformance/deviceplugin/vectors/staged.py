@@ -13,10 +13,10 @@ import attrs
 import msgspec
 
 from conformance.deviceplugin.vectors.vectors import (
-    Buckets,
-    Hints,
-    Merge,
-    Stage,
+    BucketsRow,
+    HintsRow,
+    MergeRow,
+    StagedResource,
     Step,
     Vector,
     all_nodes,
@@ -41,7 +41,7 @@ class Play:
     refuses the pod. `init`: what an init container asks for. `preferred`: what plugins prefer."""
 
     choices: KubeletChoices
-    stages: Mapping[str, Stage]
+    stages: Mapping[str, StagedResource]
     steps: Mapping[str, Sequence[Step]] | None
     init: Mapping[str, int] = attrs.field(factory=dict)
     preferred: Mapping[str, str] = attrs.field(factory=dict)
@@ -50,11 +50,11 @@ class Play:
 def plays_of(vector: Vector, release: Revision) -> list[Play] | None:
     """The plays that show a vector on a release of Kubernetes; None if no devices can."""
     match vector:
-        case Hints():
+        case HintsRow():
             return _of_hints(vector, release)
-        case Merge():
+        case MergeRow():
             return _of_merge(vector, release)
-        case Buckets():
+        case BucketsRow():
             return _of_buckets(vector, release)
     return None
 
@@ -67,7 +67,7 @@ def distances(nodes: Sequence[int]) -> dict[int, tuple[int, ...]]:
 # -- plays of each kind ---------------------------------------------------------------------------
 
 
-def _of_hints(vector: Hints, release: Revision) -> list[Play] | None:
+def _of_hints(vector: HintsRow, release: Revision) -> list[Play] | None:
     if vector.reusable:
         return _of_reuse(vector, release)
     hints = (vector.wanted(release) or vector.preferred).replace("none", "").split()
@@ -83,7 +83,7 @@ def _of_hints(vector: Hints, release: Revision) -> list[Play] | None:
     return [refusal, lenient] if len(vector.stage.free) >= vector.request else [refusal]
 
 
-def _of_reuse(vector: Hints, release: Revision) -> list[Play] | None:
+def _of_reuse(vector: HintsRow, release: Revision) -> list[Play] | None:
     """An init container is led to the node of the device by a resource that is free there only. The
     hints of what it leaves show in a resource of the next container that either node has."""
     node = vector.devices[vector.reusable][0]
@@ -111,10 +111,10 @@ def _of_reuse(vector: Hints, release: Revision) -> list[Play] | None:
     ]
 
 
-def _of_merge(vector: Merge, release: Revision) -> list[Play] | None:
-    parts: dict[str, Stage] = {}
+def _of_merge(vector: MergeRow, release: Revision) -> list[Play] | None:
+    parts: dict[str, StagedResource] = {}
     if vector.devices:
-        parts[OWN] = Stage(devices=vector.devices, request=vector.request)
+        parts[OWN] = StagedResource(devices=vector.devices, request=vector.request)
     for name, hints in [pair for each in vector.providers for pair in each.items()]:
         if (stage := _staged(hints, vector.nodes, release)) is None:
             return None
@@ -132,7 +132,7 @@ def _of_merge(vector: Merge, release: Revision) -> list[Play] | None:
     return played
 
 
-def _decisive(vector: Merge) -> list[str]:
+def _decisive(vector: MergeRow) -> list[str]:
     """A policy more costs a start of the client: what restricted refuses shows its placement under
     best-effort, what it admits may be refused, or placed nowhere, on a single node."""
     if not split_outcome(vector.restricted)[1]:
@@ -140,7 +140,7 @@ def _decisive(vector: Merge) -> list[str]:
     return ["restricted"] + ["single-numa-node"] * vector.single.startswith("nil")
 
 
-def _of_buckets(vector: Buckets, release: Revision) -> list[Play] | None:
+def _of_buckets(vector: BucketsRow, release: Revision) -> list[Play] | None:
     parts = {OWN: vector.stage}
     if vector.cpu != "nil":
         beside = _staged(vector.cpu, vector.nodes, release)
@@ -152,14 +152,16 @@ def _of_buckets(vector: Buckets, release: Revision) -> list[Play] | None:
     return [lenient] if vector.restricted == "A" else [lenient, refusal]
 
 
-def _play(policy: str, nodes: Sequence[int], parts: Mapping[str, Stage], hint: str | None) -> Play:
+def _play(
+    policy: str, nodes: Sequence[int], parts: Mapping[str, StagedResource], hint: str | None
+) -> Play:
     choices = KubeletChoices(policy=policy, nodes=distances(nodes))
     if hint is None:
         return Play(choices, parts, None)
     return Play(choices, parts, {name: steps_of(part, hint) for name, part in parts.items()})
 
 
-def _staged(hints: str, nodes: Sequence[int], release: Revision) -> Stage | None:
+def _staged(hints: str, nodes: Sequence[int], release: Revision) -> StagedResource | None:
     for stage in stages():
         same = (stage.hints, stage.nodes) == (hints, tuple(nodes))
         if same and release.since(stage.since):
@@ -170,7 +172,7 @@ def _staged(hints: str, nodes: Sequence[int], release: Revision) -> Stage | None
 # -- what a placement looks like ------------------------------------------------------------------
 
 
-def steps_of(stage: Stage, hint: str) -> list[Step]:
+def steps_of(stage: StagedResource, hint: str) -> list[Step]:
     """The calls for a resource whose placement is that of the hint."""
     aligned, unaligned, unplaced = _split(stage, nodes_in(hint))
     if stage.request < len(aligned):
@@ -186,7 +188,9 @@ def steps_of(stage: Stage, hint: str) -> list[Step]:
     return [question, Step(allocate=stage.request, includes=" ".join(first), excludes=spared)]
 
 
-def _split(stage: Stage, nodes: Sequence[int] | None) -> tuple[list[str], list[str], list[str]]:
+def _split(
+    stage: StagedResource, nodes: Sequence[int] | None
+) -> tuple[list[str], list[str], list[str]]:
     """Free devices on these nodes, on others, and on none."""
     free = stage.free
     if nodes is None or not any(stage.devices.values()):

@@ -11,7 +11,7 @@ import attrs
 from conformance.deviceplugin.vectors.vectors import Step
 from refimpl.deviceplugin.scripted import ScriptedPlugin
 
-__all__ = ["Allocated", "Asked", "Call", "follows", "in_words", "trace_of"]
+__all__ = ["Allocated", "Asked", "TracedCall", "follows", "in_words", "trace_of"]
 
 
 @attrs.frozen
@@ -51,30 +51,30 @@ class Allocated:
         )
 
 
-Call = Asked | Allocated
+TracedCall = Asked | Allocated
 
 
-def trace_of(plugin: ScriptedPlugin) -> list[Call]:
+def trace_of(plugin: ScriptedPlugin) -> list[TracedCall]:
     """The calls that the plugin got so far, oldest first."""
     order = [rpc for rpc in tuple(plugin.order) if rpc in _READ]
     requests = {rpc: iter(plugin.calls(rpc)) for rpc in _READ}
     return [_READ[rpc](next(requests[rpc]).container_requests[0]) for rpc in order]
 
 
-def follows(trace: Sequence[Call], steps: Sequence[Step]) -> bool:
+def follows(trace: Sequence[TracedCall], steps: Sequence[Step]) -> bool:
     """Whether these are the calls that were to come."""
     return len(trace) == len(steps) and all(
         call.follows(step) for call, step in zip(trace, steps, strict=True)
     )
 
 
-def in_words(calls: Iterable[Call | Step]) -> str:
+def in_words(calls: Iterable[TracedCall | Step]) -> str:
     """For a finding."""
     words = [_step(call) if isinstance(call, Step) else str(call) for call in calls]
     return ", then ".join(words) or "no call"
 
 
-_READ: Mapping[str, Callable[[Any], Call]] = {
+_READ: Mapping[str, Callable[[Any], TracedCall]] = {
     "GetPreferredAllocation": lambda request: Asked(
         frozenset(request.available_deviceIDs),
         frozenset(request.must_include_deviceIDs),

@@ -16,16 +16,16 @@ from conformance.engine.revision import Revision
 
 __all__ = [
     "POLICIES",
-    "Buckets",
-    "Hints",
-    "Merge",
-    "Request",
-    "Rule",
-    "Selection",
-    "Stage",
-    "Start",
+    "BucketsRow",
+    "HintsRow",
+    "MergeRow",
+    "RequestRow",
+    "SelectionRow",
+    "StagedResource",
+    "StartRow",
     "Step",
     "Vector",
+    "VectorRule",
     "all_nodes",
     "nodes_in",
     "of_kind",
@@ -35,7 +35,7 @@ __all__ = [
     "vectors",
 ]
 
-Devices = dict[str, list[int]]
+DeviceNodes = dict[str, list[int]]
 """Id -> its NUMA nodes; empty: no topology."""
 
 POLICIES = ("best-effort", "restricted", "single-numa-node")
@@ -44,11 +44,11 @@ BEARING = "1.36"
 """Release since which hints combine no nodes without devices."""
 
 
-class Stage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class StagedResource(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A resource, how much of it is asked for, and the hints that this makes. `in_use` and
     `unhealthy` are words."""
 
-    devices: Devices
+    devices: DeviceNodes
     hints: str = ""
     nodes: tuple[int, ...] = (0, 1)
     in_use: str = ""
@@ -81,10 +81,10 @@ class _Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     nodes: tuple[int, ...] = (0, 1)
 
 
-class Hints(_Row, frozen=True, kw_only=True, tag_field="kind", tag="hints"):
+class HintsRow(_Row, frozen=True, kw_only=True, tag_field="kind", tag="hints"):
     """Hints of one resource: all of them, or how many and the preferred ones."""
 
-    devices: Devices
+    devices: DeviceNodes
     request: int
     in_use: str = ""
     unhealthy: str = ""
@@ -99,9 +99,9 @@ class Hints(_Row, frozen=True, kw_only=True, tag_field="kind", tag="hints"):
         return self.hints if release.since(BEARING) else self.before or self.hints
 
     @property
-    def stage(self) -> Stage:
+    def stage(self) -> StagedResource:
         """The resource."""
-        return Stage(
+        return StagedResource(
             devices=self.devices,
             nodes=self.nodes,
             in_use=self.in_use,
@@ -110,11 +110,11 @@ class Hints(_Row, frozen=True, kw_only=True, tag_field="kind", tag="hints"):
         )
 
 
-class Merge(_Row, frozen=True, kw_only=True, tag_field="kind", tag="merge"):
+class MergeRow(_Row, frozen=True, kw_only=True, tag_field="kind", tag="merge"):
     """What policies make of hints: those of the providers, and of a resource if there is one."""
 
     providers: list[dict[str, str]]
-    devices: Devices = {}
+    devices: DeviceNodes = {}
     request: int = 0
     distances: list[list[int]] = []
     best_effort: str = msgspec.field(name="best-effort")
@@ -135,7 +135,7 @@ class Merge(_Row, frozen=True, kw_only=True, tag_field="kind", tag="merge"):
         return {"prefer-closest-numa-nodes": "true"} if self.distances else {}
 
 
-class Start(_Row, frozen=True, kw_only=True, tag_field="kind", tag="start"):
+class StartRow(_Row, frozen=True, kw_only=True, tag_field="kind", tag="start"):
     """A configuration that is refused or accepted when a client starts."""
 
     options: dict[str, str]
@@ -153,10 +153,10 @@ class Start(_Row, frozen=True, kw_only=True, tag_field="kind", tag="start"):
         return {name: word == "accepted" for name, word in zip(names, outcomes, strict=True)}
 
 
-class Buckets(_Row, frozen=True, kw_only=True, tag_field="kind", tag="buckets"):
+class BucketsRow(_Row, frozen=True, kw_only=True, tag_field="kind", tag="buckets"):
     """Free devices by where they lie after the placement; `cpu` are the hints of somebody else."""
 
-    devices: Devices
+    devices: DeviceNodes
     request: int
     in_use: str = ""
     cpu: str = "nil"
@@ -167,17 +167,17 @@ class Buckets(_Row, frozen=True, kw_only=True, tag_field="kind", tag="buckets"):
     restricted: str
 
     @property
-    def stage(self) -> Stage:
+    def stage(self) -> StagedResource:
         """The resource."""
-        return Stage(
+        return StagedResource(
             devices=self.devices, nodes=self.nodes, in_use=self.in_use, request=self.request
         )
 
 
-class Selection(_Row, frozen=True, kw_only=True, tag_field="kind", tag="pod"):
+class SelectionRow(_Row, frozen=True, kw_only=True, tag_field="kind", tag="pod"):
     """A pod, what the plugin answers when asked what it prefers, and the calls it gets."""
 
-    devices: Devices
+    devices: DeviceNodes
     containers: str
     answers: list[str]
     trace: list[Step]
@@ -189,17 +189,17 @@ class Selection(_Row, frozen=True, kw_only=True, tag_field="kind", tag="pod"):
     in_use: str | None = None
 
 
-class Request(_Row, frozen=True, kw_only=True, tag_field="kind", tag="request"):
+class RequestRow(_Row, frozen=True, kw_only=True, tag_field="kind", tag="request"):
     """How many devices a pod holds at its peak."""
 
     containers: str
     peak: int
 
 
-Vector = Hints | Merge | Start | Buckets | Selection | Request
+Vector = HintsRow | MergeRow | StartRow | BucketsRow | SelectionRow | RequestRow
 
 
-class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class VectorRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the vectors of one id are about: a sentence, and why it matters to a user."""
 
     rule: str
@@ -208,7 +208,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class _File(msgspec.Struct):
     layouts: dict[str, dict[str, Any]]
-    stage: list[Stage]
+    stage: list[StagedResource]
     vector: list[dict[str, Any]]
 
 
@@ -236,13 +236,13 @@ def of_kind(*kinds: type[Vector]) -> list[str]:
 
 
 @functools.cache
-def rules() -> Mapping[str, Rule]:
+def rules() -> Mapping[str, VectorRule]:
     """What each id is about (fixtures/vectors/topology_rules.toml)."""
     text = (fixtures.folder() / "vectors" / "topology_rules.toml").read_text()
-    return msgspec.convert(tomllib.loads(text), dict[str, Rule])
+    return msgspec.convert(tomllib.loads(text), dict[str, VectorRule])
 
 
-def stages() -> Sequence[Stage]:
+def stages() -> Sequence[StagedResource]:
     """Resources for hints that are wanted."""
     return _file().stage
 

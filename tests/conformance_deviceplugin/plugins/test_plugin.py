@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from conformance.deviceplugin.plugins.opening import open_plugin
-from conformance.deviceplugin.plugins.plugin import PluginUnderTest
+from conformance.deviceplugin.plugins.plugin import DevicePluginUnderTest
 from conformance.deviceplugin.plugins.rest import at_rest
 from conformance.deviceplugin.plugins.target import PluginTarget
 from conformance.engine.scope import CaseScope
@@ -26,14 +26,16 @@ def target() -> Iterator[PluginTarget]:
 
 
 @pytest.fixture
-def plugin(target: PluginTarget) -> Iterator[PluginUnderTest]:
+def plugin(target: PluginTarget) -> Iterator[DevicePluginUnderTest]:
     """As a case gets it."""
     case = CaseScope()
     yield target.plugin(case)
     case.close()
 
 
-def test_registrations_are_seen_before_and_after_they_are_answered(plugin: PluginUnderTest) -> None:
+def test_registrations_are_seen_before_and_after_they_are_answered(
+    plugin: DevicePluginUnderTest,
+) -> None:
     """A Register that hangs is in no journal yet."""
     with plugin.kubelet.hanging():
         plugin.fresh()
@@ -45,7 +47,7 @@ def test_registrations_are_seen_before_and_after_they_are_answered(plugin: Plugi
     assert [entry.code for entry in plugin.registrations()] == [Code.OK]
 
 
-def test_kubelet_refuses_hangs_up_and_is_itself_again(plugin: PluginUnderTest) -> None:
+def test_kubelet_refuses_hangs_up_and_is_itself_again(plugin: DevicePluginUnderTest) -> None:
     """Also over the beginning of another session."""
     with plugin.kubelet.refusing("not today", times=1):
         plugin.fresh()
@@ -59,7 +61,7 @@ def test_kubelet_refuses_hangs_up_and_is_itself_again(plugin: PluginUnderTest) -
     assert [entry.code for entry in plugin.registrations()] == [Code.UNAVAILABLE, Code.OK]
 
 
-def test_somebody_acts_while_register_is_open(plugin: PluginUnderTest) -> None:
+def test_somebody_acts_while_register_is_open(plugin: DevicePluginUnderTest) -> None:
     """Of sessions that begin later as well."""
     seen: list[str] = []
     with plugin.at_arrival(lambda arrival: seen.append(arrival.request.version)):
@@ -68,7 +70,7 @@ def test_somebody_acts_while_register_is_open(plugin: PluginUnderTest) -> None:
     assert seen == ["v1beta1"]
 
 
-def test_a_watch_tells_of_changes_and_of_its_end(plugin: PluginUnderTest) -> None:
+def test_a_watch_tells_of_changes_and_of_its_end(plugin: DevicePluginUnderTest) -> None:
     """Beside kubelet's own stream."""
     watch = plugin.calls.watch()
     lost = plugin.ids()[0]
@@ -81,7 +83,7 @@ def test_a_watch_tells_of_changes_and_of_its_end(plugin: PluginUnderTest) -> Non
     assert not plugin.session.spoilt
 
 
-def test_connections_are_told_apart(plugin: PluginUnderTest) -> None:
+def test_connections_are_told_apart(plugin: DevicePluginUnderTest) -> None:
     """Those of an earlier process of kubelet are history."""
     first = plugin.link()
     plugin.kubelet.restart()
@@ -93,7 +95,9 @@ def test_connections_are_told_apart(plugin: PluginUnderTest) -> None:
     assert plugin.living() == []
 
 
-def test_what_does_not_come_is_told_with_what_both_sides_said(plugin: PluginUnderTest) -> None:
+def test_what_does_not_come_is_told_with_what_both_sides_said(
+    plugin: DevicePluginUnderTest,
+) -> None:
     """A wanted and a got that do not say why help nobody."""
     plugin.link()
     with pytest.raises(Broken, match="the plugin: it runs: it is registered"):
@@ -103,7 +107,7 @@ def test_what_does_not_come_is_told_with_what_both_sides_said(plugin: PluginUnde
         plugin.stays(lambda: False, "stays so")
 
 
-def test_the_folder_goes_and_a_file_of_old_kubelets_comes(plugin: PluginUnderTest) -> None:
+def test_the_folder_goes_and_a_file_of_old_kubelets_comes(plugin: DevicePluginUnderTest) -> None:
     """Both spoil it for the next case."""
     first = plugin.link()
     plugin.kubelet.deprecate()
@@ -116,7 +120,7 @@ def test_the_folder_goes_and_a_file_of_old_kubelets_comes(plugin: PluginUnderTes
     plugin.link(after=first)
 
 
-def test_a_second_instance_has_a_socket_of_its_own(plugin: PluginUnderTest) -> None:
+def test_a_second_instance_has_a_socket_of_its_own(plugin: DevicePluginUnderTest) -> None:
     """And ends with the session."""
     first = plugin.link()
     other = plugin.another()
@@ -127,7 +131,7 @@ def test_a_second_instance_has_a_socket_of_its_own(plugin: PluginUnderTest) -> N
 
 
 def test_calls_go_to_the_plugin_and_into_the_journal(
-    target: PluginTarget, plugin: PluginUnderTest
+    target: PluginTarget, plugin: DevicePluginUnderTest
 ) -> None:
     """Of methods that it does not have, too."""
     answer = plugin.calls.allocate(plugin.ids()[:2], plugin.ids()[2:3])
@@ -138,7 +142,7 @@ def test_calls_go_to_the_plugin_and_into_the_journal(
     assert target.calls(0)[-1].method == "/v1beta1.DevicePlugin/Free"
 
 
-def test_what_lies_idle_is_measured(plugin: PluginUnderTest) -> None:
+def test_what_lies_idle_is_measured(plugin: DevicePluginUnderTest) -> None:
     """For comparison with later."""
     measures = at_rest(plugin)
     assert measures is not None

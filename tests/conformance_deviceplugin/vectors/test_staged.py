@@ -6,7 +6,7 @@ import pytest
 
 from conformance.deviceplugin.vectors import vectors
 from conformance.deviceplugin.vectors.staged import OWN, Play, distances, plays_of, steps_of
-from conformance.deviceplugin.vectors.vectors import Buckets, Stage, Step
+from conformance.deviceplugin.vectors.vectors import BucketsRow, StagedResource, Step
 from conformance.engine.revision import Revision
 
 DEV2 = {"d0": [0], "d1": [0], "d2": [1], "d3": [1]}
@@ -18,7 +18,7 @@ def _plays(id: str) -> list[Play]:
 
 
 def _unshown(number: str) -> set[str]:
-    kinds = (vectors.Hints, vectors.Merge, Buckets)
+    kinds = (vectors.HintsRow, vectors.MergeRow, BucketsRow)
     ids, release = vectors.of_kind(*kinds), Revision("kubernetes", number)
     return {id for id in ids if any(plays_of(row, release) is None for row in _rows(id))}
 
@@ -45,14 +45,14 @@ def _rows(id: str) -> tuple[vectors.Vector, ...]:
 )
 def test_calls_tell_where_a_pod_was_placed(request_: int, hint: str, calls: list[Step]) -> None:
     """More than enough devices there, just enough, too few, and no placement."""
-    assert steps_of(Stage(devices=DEV2, request=request_), hint) == calls
+    assert steps_of(StagedResource(devices=DEV2, request=request_), hint) == calls
 
 
-@pytest.mark.parametrize("id", vectors.of_kind(Buckets))
+@pytest.mark.parametrize("id", vectors.of_kind(BucketsRow))
 def test_the_calls_agree_with_the_buckets_of_the_vectors(id: str) -> None:
     """Which are not what the calls are made from."""
     for row in _rows(id):
-        assert isinstance(row, Buckets)
+        assert isinstance(row, BucketsRow)
         steps = steps_of(row.stage, row.hint)
         aligned = {*row.aligned.split()}
         names = {name for step in steps for name in step.available.split()}

@@ -7,7 +7,13 @@ from functools import partial
 import pytest
 
 from conformance.deviceplugin.vectors import vectors
-from conformance.deviceplugin.vectors.vectors import Merge, Request, Selection, Stage, Start
+from conformance.deviceplugin.vectors.vectors import (
+    MergeRow,
+    RequestRow,
+    SelectionRow,
+    StagedResource,
+    StartRow,
+)
 from conformance.engine.revision import Revision
 from refimpl.deviceplugin import topology
 from refimpl.deviceplugin.profiles import settings_of
@@ -15,7 +21,7 @@ from refimpl.deviceplugin.profiles import settings_of
 STAGES = vectors.stages()
 
 
-def _hints_text(stage: Stage, release: str) -> str:
+def _hints_text(stage: StagedResource, release: str) -> str:
     values = {
         "nodes": stage.nodes,
         "devices": stage.devices,
@@ -29,7 +35,7 @@ def _hints_text(stage: Stage, release: str) -> str:
 
 
 @pytest.mark.parametrize("stage", STAGES, ids=lambda stage: f"{len(stage.nodes)} {stage.hints}")
-def test_a_stage_makes_the_hints_that_it_stands_for(stage: Stage) -> None:
+def test_a_stage_makes_the_hints_that_it_stands_for(stage: StagedResource) -> None:
     """In the releases that it is for; else a case would blame a client for the stage."""
     assert _hints_text(stage, "1.37") == stage.hints
     older = _hints_text(stage, "1.35")
@@ -48,8 +54,10 @@ def test_every_id_has_a_rule_and_no_rule_is_left_over() -> None:
 
 def test_vectors_of_a_kind_are_found_by_their_first_row() -> None:
     """TM-064 has three rows, TM-040 two."""
-    assert vectors.of_kind(Start) == ["TM-040"]
-    assert vectors.of_kind(Request, Selection) == [f"TM-{number:03}" for number in range(49, 66)]
+    assert vectors.of_kind(StartRow) == ["TM-040"]
+    assert vectors.of_kind(RequestRow, SelectionRow) == [
+        f"TM-{number:03}" for number in range(49, 66)
+    ]
 
 
 def test_notation() -> None:
@@ -64,7 +72,7 @@ def test_notation() -> None:
 def test_older_releases_have_other_hints_and_outcomes() -> None:
     """Where a row says so, and for best-effort only."""
     [row] = vectors.vectors()["TM-068"]
-    assert isinstance(row, Merge)
+    assert isinstance(row, MergeRow)
     outcome = partial(row.outcome, "best-effort")
     older, newer = Revision("kubernetes", "1.35"), Revision("kubernetes", "1.36")
     assert (outcome(older), outcome(newer)) == ("{0,1}- A", "{1}- A")

@@ -7,7 +7,7 @@ from functools import partial
 from conformance.deviceplugin.plugins.answers import kept, lacking, repeated
 from conformance.deviceplugin.plugins.capabilities import unhealthy
 from conformance.deviceplugin.plugins.needs import ONE_DEVICE, TWO_DEVICES, UNHEALTHY
-from conformance.deviceplugin.plugins.plugin import PluginUnderTest
+from conformance.deviceplugin.plugins.plugin import DevicePluginUnderTest
 from conformance.deviceplugin.plugins.refusals import answered, refused, survives
 from conformance.engine.case import case
 from conformance.engine.verdict import Broken, expect
@@ -17,7 +17,7 @@ NEVER_LISTED = "refimpl-never-listed"
 
 
 @case("DP-PLG-029", ALLOCATE, needs=[ONE_DEVICE])
-def test_one_id_is_answered_for_one_container(plugin: PluginUnderTest) -> None:
+def test_one_id_is_answered_for_one_container(plugin: DevicePluginUnderTest) -> None:
     """Kubelet asks so for nearly every container, and waits without a deadline of its own while no
     other pod of the node is admitted. 10 s are generous."""
     answer = plugin.calls.allocate(plugin.ids()[:1])
@@ -26,7 +26,7 @@ def test_one_id_is_answered_for_one_container(plugin: PluginUnderTest) -> None:
 
 
 @case("DP-PLG-030", ALLOCATE, needs=[TWO_DEVICES])
-def test_the_answer_covers_all_ids_of_a_container(plugin: PluginUnderTest) -> None:
+def test_the_answer_covers_all_ids_of_a_container(plugin: DevicePluginUnderTest) -> None:
     """The pod was promised so many devices and gets what this one answer has. Up to eight of them:
     what the plugin answers for each alone has to be in it."""
     ids = plugin.ids()[:8]
@@ -43,7 +43,7 @@ def test_the_answer_covers_all_ids_of_a_container(plugin: PluginUnderTest) -> No
 
 
 @case("DP-PLG-031", ALLOCATE, needs=[TWO_DEVICES])
-def test_two_containers_get_two_answers_in_their_order(plugin: PluginUnderTest) -> None:
+def test_two_containers_get_two_answers_in_their_order(plugin: DevicePluginUnderTest) -> None:
     """No kubelet has sent two so far, but the message has room for them; swapped answers would give
     a container the devices of its neighbour."""
     ids = plugin.ids()[:2]
@@ -59,7 +59,7 @@ def test_two_containers_get_two_answers_in_their_order(plugin: PluginUnderTest) 
 
 
 @case("DP-PLG-032", ALLOCATE, needs=[ONE_DEVICE])
-def test_all_ids_can_be_had_at_once(plugin: PluginUnderTest) -> None:
+def test_all_ids_can_be_had_at_once(plugin: DevicePluginUnderTest) -> None:
     """A pod may ask for the whole node; what is listed as healthy is on offer."""
     ids = plugin.ids()
     answers = plugin.calls.allocate(ids).container_responses
@@ -68,7 +68,7 @@ def test_all_ids_can_be_had_at_once(plugin: PluginUnderTest) -> None:
 
 
 @case("DP-PLG-033", ALLOCATE)
-def test_an_id_that_was_never_listed_is_refused(plugin: PluginUnderTest) -> None:
+def test_an_id_that_was_never_listed_is_refused(plugin: DevicePluginUnderTest) -> None:
     """Kubelet may ask for a device of an earlier list. With an empty success the container starts
     without the device, and nobody knows why it does not work."""
     known = plugin.ids()[:1]
@@ -81,7 +81,7 @@ def test_an_id_that_was_never_listed_is_refused(plugin: PluginUnderTest) -> None
 
 
 @case("DP-PLG-034", ALLOCATE, needs=[UNHEALTHY])
-def test_an_unhealthy_id_is_refused(plugin: PluginUnderTest) -> None:
+def test_an_unhealthy_id_is_refused(plugin: DevicePluginUnderTest) -> None:
     """Its list may still be on the way while kubelet asks for the device: the pod is better off
     failing now. A plugin that gives it all the same should say so in its documentation."""
     with unhealthy(plugin) as id:
@@ -89,7 +89,7 @@ def test_an_unhealthy_id_is_refused(plugin: PluginUnderTest) -> None:
 
 
 @case("DP-PLG-035", ALLOCATE, needs=[ONE_DEVICE])
-def test_an_id_given_twice_is_given_once(plugin: PluginUnderTest) -> None:
+def test_an_id_given_twice_is_given_once(plugin: DevicePluginUnderTest) -> None:
     """A runtime may refuse a container that has the same path twice. To refuse the request is
     fine."""
     id = plugin.ids()[0]
@@ -105,7 +105,7 @@ def test_an_id_given_twice_is_given_once(plugin: PluginUnderTest) -> None:
 
 
 @case("DP-PLG-036", ALLOCATE)
-def test_no_ids_give_no_devices(plugin: PluginUnderTest) -> None:
+def test_no_ids_give_no_devices(plugin: DevicePluginUnderTest) -> None:
     """Nothing was asked for, so nothing is handed out, least of all everything."""
     answer = answered(
         lambda: plugin.calls.allocate([]), "Allocate for a container without ids is answered"
@@ -124,7 +124,7 @@ def test_no_ids_give_no_devices(plugin: PluginUnderTest) -> None:
 
 
 @case("DP-PLG-037", ALLOCATE)
-def test_no_containers_give_no_answers(plugin: PluginUnderTest) -> None:
+def test_no_containers_give_no_answers(plugin: DevicePluginUnderTest) -> None:
     """The shape of request and reply is the same: one for one, none for none."""
     answer = answered(plugin.calls.allocate, "Allocate without containers is answered")
     got = len(answer.container_responses) if answer else 0
@@ -133,7 +133,7 @@ def test_no_containers_give_no_answers(plugin: PluginUnderTest) -> None:
 
 
 @case("DP-PLG-038", ALLOCATE, needs=[ONE_DEVICE])
-def test_an_id_can_be_allocated_again_and_again(plugin: PluginUnderTest) -> None:
+def test_an_id_can_be_allocated_again_and_again(plugin: DevicePluginUnderTest) -> None:
     """Nobody tells a plugin that a pod has ended: the next one asks for the same device. Who counts
     places that are taken runs out of them, so it is asked for more often than there are devices."""
     ids = plugin.ids()

@@ -16,7 +16,7 @@ from conformance.deviceplugin.plugins.needs import (
     GIVES_MOUNTS,
     ONE_DEVICE,
 )
-from conformance.deviceplugin.plugins.plugin import PluginUnderTest
+from conformance.deviceplugin.plugins.plugin import DevicePluginUnderTest
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from refimpl.cdi import AnnotationError, BadName, Cache, QualifiedName
@@ -34,7 +34,7 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @case("DP-PLG-039", f"{ANSWER}.devices", needs=[GIVES_DEVICES])
-def test_device_files_have_absolute_paths_and_permissions(plugin: PluginUnderTest) -> None:
+def test_device_files_have_absolute_paths_and_permissions(plugin: DevicePluginUnderTest) -> None:
     """They go into the runtime's configuration as they are, and the container does not start, or
     its device cannot be opened."""
     wrong = [fault for id, given in singles(plugin) for fault in _device_faults(id, given)]
@@ -57,7 +57,7 @@ def _device_faults(id: str, given: pb.ContainerAllocateResponse) -> Iterator[str
 
 
 @case("DP-PLG-040", f"{ANSWER}.devices and mounts", needs=[ONE_DEVICE])
-def test_paths_of_the_host_exist(plugin: PluginUnderTest) -> None:
+def test_paths_of_the_host_exist(plugin: DevicePluginUnderTest) -> None:
     """What is missing is found out by the runtime, and the pod hangs in ContainerCreating."""
     missing = [
         f"{id}: {path}"
@@ -78,7 +78,7 @@ def _host_paths(given: pb.ContainerAllocateResponse) -> Iterator[str]:
     yield from (mount.host_path for mount in given.mounts)
 
 
-def _on_host(plugin: PluginUnderTest, path: str) -> bool:
+def _on_host(plugin: DevicePluginUnderTest, path: str) -> bool:
     """Also below the folder that a plugin sees at the real kubelet's path."""
     seen = Path(path)
     if os.path.lexists(seen):
@@ -89,7 +89,9 @@ def _on_host(plugin: PluginUnderTest, path: str) -> bool:
 
 
 @case("DP-PLG-041", f"{ANSWER}.mounts", needs=[GIVES_MOUNTS])
-def test_mounts_have_absolute_paths_each_at_a_place_of_its_own(plugin: PluginUnderTest) -> None:
+def test_mounts_have_absolute_paths_each_at_a_place_of_its_own(
+    plugin: DevicePluginUnderTest,
+) -> None:
     """Of two mounts at one place kubelet takes one, and a path with .. leaves the folder that it
     seems to lie in. Asked for up to eight devices alone and all at once."""
     together = plugin.calls.allocate(plugin.ids()[:8]).container_responses
@@ -113,7 +115,7 @@ def _mount_faults(id: str, given: pb.ContainerAllocateResponse) -> Iterator[str]
 
 
 @case("DP-PLG-042", f"{ANSWER}.envs", needs=[GIVES_ENVS])
-def test_variables_can_be_set_in_every_process(plugin: PluginUnderTest) -> None:
+def test_variables_can_be_set_in_every_process(plugin: DevicePluginUnderTest) -> None:
     """A shell in the container cannot read a name with a dash or a dot, and a NUL ends the value:
     the runtime refuses the container."""
     wrong = [
@@ -131,7 +133,7 @@ def test_variables_can_be_set_in_every_process(plugin: PluginUnderTest) -> None:
 
 
 @case("DP-PLG-043", f"{ANSWER}.annotations", needs=[GIVES_ANNOTATIONS])
-def test_annotations_have_qualified_keys(plugin: PluginUnderTest) -> None:
+def test_annotations_have_qualified_keys(plugin: DevicePluginUnderTest) -> None:
     """Runtimes look devices up that cdi.k8s.io annotations name, and one name that is none spoils
     the container."""
     wrong = [fault for id, given in singles(plugin) for fault in _annotation_faults(id, given)]
@@ -153,7 +155,7 @@ def _annotation_faults(id: str, given: pb.ContainerAllocateResponse) -> Iterator
 
 
 @case("DP-PLG-044", f"{ANSWER}.cdi_devices", needs=[GIVES_CDI])
-def test_cdi_devices_are_defined_when_the_answer_comes(plugin: PluginUnderTest) -> None:
+def test_cdi_devices_are_defined_when_the_answer_comes(plugin: DevicePluginUnderTest) -> None:
     """The runtime looks them up at once and fails on a name that no CDI file has yet; it does not
     try again."""
     wrong: list[str] = []
@@ -169,7 +171,7 @@ def test_cdi_devices_are_defined_when_the_answer_comes(plugin: PluginUnderTest) 
     )
 
 
-def _cdi_faults(plugin: PluginUnderTest, names: list[str]) -> Iterator[str]:
+def _cdi_faults(plugin: DevicePluginUnderTest, names: list[str]) -> Iterator[str]:
     yield from (f"{name} twice" for name in repeated(names))
     with Cache(plugin.sessions.cdi_dirs, watched=False) as cache:
         defined = cache.registry
@@ -184,7 +186,7 @@ def _cdi_faults(plugin: PluginUnderTest, names: list[str]) -> Iterator[str]:
 
 
 @case("DP-PLG-045", f"{ANSWER}.cdi_devices", needs=[GIVES_CDI])
-def test_a_cdi_device_is_named_in_one_way(plugin: PluginUnderTest) -> None:
+def test_a_cdi_device_is_named_in_one_way(plugin: DevicePluginUnderTest) -> None:
     """Named in an annotation as well, it is injected by a runtime that reads both, perhaps twice;
     the annotation is for kubelets that do not know the field."""
     both: list[str] = []
@@ -201,7 +203,7 @@ def test_a_cdi_device_is_named_in_one_way(plugin: PluginUnderTest) -> None:
 
 
 @case("DP-PLG-046", "Kubernetes 1.37 kubelet, checkpoint", needs=[ONE_DEVICE])
-def test_an_answer_is_not_large(plugin: PluginUnderTest) -> None:
+def test_an_answer_is_not_large(plugin: DevicePluginUnderTest) -> None:
     """Kubelet keeps it in its checkpoint for as long as the pod lives, and writes all of it anew
     with every list and every pod."""
     ids = plugin.ids()

@@ -11,7 +11,7 @@ import grpc
 
 from conformance.deviceplugin.plugins.needs import FOUND
 from conformance.deviceplugin.plugins.neighbours import SocketId, neighbours, socket_id
-from conformance.deviceplugin.plugins.plugin import PluginUnderTest
+from conformance.deviceplugin.plugins.plugin import DevicePluginUnderTest
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from refimpl.registration.api import registration_pb2 as pb
@@ -25,7 +25,7 @@ GET_INFO_S, NOTIFY_S, ENDS_S = 1.0, 5.0, 30.0
 
 @case("REG-015", "plugin registration v1, NotifyRegistrationStatus", needs=[FOUND])
 def test_a_plugin_that_was_refused_does_not_go_on_as_if_it_were_registered(
-    plugin: PluginUnderTest,
+    plugin: DevicePluginUnderTest,
 ) -> None:
     """Kubelet will not use it, and only a new socket makes it look again: to end, or to begin anew,
     is all that helps."""
@@ -49,12 +49,12 @@ def test_a_plugin_that_was_refused_does_not_go_on_as_if_it_were_registered(
     )
 
 
-def _anew(plugin: PluginUnderTest, before: SocketId) -> bool:
+def _anew(plugin: DevicePluginUnderTest, before: SocketId) -> bool:
     return any(socket_id(Endpoint.parse(path)) != before for path in plugin.registry_sockets())
 
 
 @case("REG-029", "plugin registration v1, sockets")
-def test_sockets_of_others_are_left_alone(plugin: PluginUnderTest) -> None:
+def test_sockets_of_others_are_left_alone(plugin: DevicePluginUnderTest) -> None:
     """The directories belong to all plugins of the node. Started, killed, started again over what
     it had left behind, and ended, it removes nothing but its own."""
     plugin.cleared()
@@ -79,7 +79,9 @@ def _check_there(others: list[Path], when: str) -> None:
 
 
 @case("REG-030", "plugin registration v1, GetInfo", needs=[FOUND])
-def test_a_plugin_introduces_itself_in_the_same_way_each_time(plugin: PluginUnderTest) -> None:
+def test_a_plugin_introduces_itself_in_the_same_way_each_time(
+    plugin: DevicePluginUnderTest,
+) -> None:
     """Kubelet asks again after every attempt that failed, and several kubelet restarts may ask at
     once."""
     plugin.link()
@@ -95,11 +97,11 @@ def test_a_plugin_introduces_itself_in_the_same_way_each_time(plugin: PluginUnde
     expect(not others, f"and {ASKERS} times at once", wanted=first, got=others)
 
 
-def _stub(plugin: PluginUnderTest, socket: Endpoint) -> stubs.RegistrationStub:
+def _stub(plugin: DevicePluginUnderTest, socket: Endpoint) -> stubs.RegistrationStub:
     return stubs.RegistrationStub(cast("grpc.Channel", plugin.calls.channel_to(socket)))
 
 
-def _registration_socket(plugin: PluginUnderTest) -> Endpoint:
+def _registration_socket(plugin: DevicePluginUnderTest) -> Endpoint:
     """That of the judged resource."""
     sockets = [Endpoint.parse(path) for path in plugin.registry_sockets()]
     named = {

@@ -11,7 +11,7 @@ from conformance.deviceplugin.plugins.needs import (
     SOURCE,
     UNPLUGGABLE,
 )
-from conformance.deviceplugin.plugins.plugin import PluginUnderTest
+from conformance.deviceplugin.plugins.plugin import DevicePluginUnderTest
 from conformance.deviceplugin.plugins.rest import at_rest
 from conformance.engine.case import case
 from conformance.engine.verdict import expect, should
@@ -26,7 +26,7 @@ SPARE = 20
 
 
 @case("DP-PLG-020", "device plugin v1beta1, ListAndWatch", needs=[BREAKABLE])
-def test_the_loss_of_a_device_is_told_in_a_whole_list(plugin: PluginUnderTest) -> None:
+def test_the_loss_of_a_device_is_told_in_a_whole_list(plugin: DevicePluginUnderTest) -> None:
     """A pod that gets a dead device fails where it runs; a short list takes devices away that are
     well."""
     watch = plugin.calls.watch()
@@ -43,7 +43,7 @@ def test_the_loss_of_a_device_is_told_in_a_whole_list(plugin: PluginUnderTest) -
 
 
 @case("DP-PLG-021", "device plugin v1beta1, ListAndWatch", needs=[BREAKABLE, MENDABLE])
-def test_the_recovery_of_a_device_is_told(plugin: PluginUnderTest) -> None:
+def test_the_recovery_of_a_device_is_told(plugin: DevicePluginUnderTest) -> None:
     """Else it is lost to the node until somebody restarts the plugin."""
     watch = plugin.calls.watch()
     lost = plugin.ids()[0]
@@ -60,7 +60,7 @@ def test_the_recovery_of_a_device_is_told(plugin: PluginUnderTest) -> None:
 
 
 @case("DP-PLG-022", "device plugin v1beta1, ListAndWatch", needs=[UNPLUGGABLE])
-def test_a_device_that_is_gone_is_not_healthy_any_more(plugin: PluginUnderTest) -> None:
+def test_a_device_that_is_gone_is_not_healthy_any_more(plugin: DevicePluginUnderTest) -> None:
     """It may be listed as Unhealthy, which kubelet bears better, or not at all."""
     watch = plugin.calls.watch()
     gone = plugin.ids()[0]
@@ -75,7 +75,7 @@ def test_a_device_that_is_gone_is_not_healthy_any_more(plugin: PluginUnderTest) 
 
 
 @case("DP-PLG-023", "robustness: a device is added", needs=[PLUGGABLE])
-def test_a_device_that_is_new_is_listed(plugin: PluginUnderTest) -> None:
+def test_a_device_that_is_new_is_listed(plugin: DevicePluginUnderTest) -> None:
     """Without a restart of the plugin, which would cost the others a moment."""
     watch = plugin.calls.watch()
     before = set(watch.newest)
@@ -86,7 +86,7 @@ def test_a_device_that_is_new_is_listed(plugin: PluginUnderTest) -> None:
 
 
 @case("DP-PLG-025", "robustness: ListAndWatch is cancelled", needs=[MEASURABLE])
-def test_cancelled_streams_leave_nothing_behind(plugin: PluginUnderTest) -> None:
+def test_cancelled_streams_leave_nothing_behind(plugin: DevicePluginUnderTest) -> None:
     """Each restart of kubelet leaves one: handlers that never end fill the plugin up."""
     plugin.calls.watch().cancel()
     before = at_rest(plugin)
@@ -109,7 +109,7 @@ def test_cancelled_streams_leave_nothing_behind(plugin: PluginUnderTest) -> None
 
 
 @case("DP-PLG-026", "robustness: several streams", needs=[BREAKABLE])
-def test_every_open_stream_is_told_of_a_change(plugin: PluginUnderTest) -> None:
+def test_every_open_stream_is_told_of_a_change(plugin: DevicePluginUnderTest) -> None:
     """The stream of a kubelet that is gone may be open still; where one of them takes the news,
     the other never hears it."""
     plugin.link()
@@ -128,7 +128,7 @@ def test_every_open_stream_is_told_of_a_change(plugin: PluginUnderTest) -> None:
 
 
 @case("DP-PLG-027", "Kubernetes 1.37 kubelet, ListAndWatch", needs=[PUSHES])
-def test_a_plugin_whose_stream_is_dropped_registers_again(plugin: PluginUnderTest) -> None:
+def test_a_plugin_whose_stream_is_dropped_registers_again(plugin: DevicePluginUnderTest) -> None:
     """Kubelet has forgotten it then, though its socket is there and kubelet.sock is the same."""
     first = plugin.link()
     plugin.may_exit()
@@ -143,7 +143,7 @@ def test_a_plugin_whose_stream_is_dropped_registers_again(plugin: PluginUnderTes
 
 
 @case("DP-PLG-028", "robustness: no list can be had", needs=[SOURCE])
-def test_a_plugin_that_cannot_list_says_so(plugin: PluginUnderTest) -> None:
+def test_a_plugin_that_cannot_list_says_so(plugin: DevicePluginUnderTest) -> None:
     """Where only the stream ends, the devices are gone for kubelet and nobody brings them back."""
     first = plugin.link()
     plugin.spoil()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.deviceplugin.plugins.needs import EMPTY
-from conformance.deviceplugin.plugins.plugin import PluginUnderTest
+from conformance.deviceplugin.plugins.plugin import DevicePluginUnderTest
 from conformance.deviceplugin.plugins.watch import listed
 from conformance.engine.case import case
 from conformance.engine.verdict import expect, should
@@ -15,7 +15,7 @@ MUCH = 1024 * 1024
 
 
 @case("DP-PLG-013", "device plugin v1beta1, ListAndWatch")
-def test_the_first_list_comes_at_once_and_is_complete(plugin: PluginUnderTest) -> None:
+def test_the_first_list_comes_at_once_and_is_complete(plugin: DevicePluginUnderTest) -> None:
     """Until then the node has nothing, and what is missing in it cannot be given to pods."""
     watch = plugin.calls.watch()
     expect(watch.lists, "a list comes within 5 s", wanted="a list", got=watch.ended)
@@ -30,7 +30,7 @@ def test_the_first_list_comes_at_once_and_is_complete(plugin: PluginUnderTest) -
 
 
 @case("DP-PLG-014", "device plugin v1beta1, ListAndWatch")
-def test_the_stream_stays_open_while_nothing_changes(plugin: PluginUnderTest) -> None:
+def test_the_stream_stays_open_while_nothing_changes(plugin: DevicePluginUnderTest) -> None:
     """Kubelet takes its end for the plugin's end, and does not open it again.
 
     The row watches for a minute; a second or two find a handler that returns.
@@ -43,7 +43,7 @@ def test_the_stream_stays_open_while_nothing_changes(plugin: PluginUnderTest) ->
 
 
 @case("DP-PLG-015", "device plugin v1beta1, Device.ID")
-def test_ids_are_unique_short_and_plain(plugin: PluginUnderTest) -> None:
+def test_ids_are_unique_short_and_plain(plugin: DevicePluginUnderTest) -> None:
     """They are keys: in kubelet's tables, in environment variables, in annotations."""
     ids = [device.ID for device in plugin.calls.watch().lists[0].devices]
     twice = sorted({id for id in ids if ids.count(id) > 1}) if len(set(ids)) < len(ids) else []
@@ -61,7 +61,7 @@ def test_ids_are_unique_short_and_plain(plugin: PluginUnderTest) -> None:
 
 
 @case("DP-PLG-016", "device plugin v1beta1, Device.health")
-def test_health_is_one_of_two_words(plugin: PluginUnderTest) -> None:
+def test_health_is_one_of_two_words(plugin: DevicePluginUnderTest) -> None:
     """Kubelet compares the text: `healthy` is a device that nobody gets."""
     devices = plugin.calls.watch().lists[0].devices
     odd = [f"{each.ID}: {each.health!r}" for each in devices if each.health not in HEALTH]
@@ -69,7 +69,7 @@ def test_health_is_one_of_two_words(plugin: PluginUnderTest) -> None:
 
 
 @case("DP-PLG-017", "device plugin v1beta1, TopologyInfo")
-def test_topology_names_numa_nodes_that_there_are(plugin: PluginUnderTest) -> None:
+def test_topology_names_numa_nodes_that_there_are(plugin: DevicePluginUnderTest) -> None:
     """The topology manager drops other nodes, and then a pod that wants alignment is refused."""
     there = plugin.sessions.setup.numa_nodes
     odd = []
@@ -86,7 +86,7 @@ def test_topology_names_numa_nodes_that_there_are(plugin: PluginUnderTest) -> No
 
 
 @case("DP-PLG-018", "Kubernetes 1.37 kubelet, ListAndWatch")
-def test_a_list_fits_into_a_message(plugin: PluginUnderTest) -> None:
+def test_a_list_fits_into_a_message(plugin: DevicePluginUnderTest) -> None:
     """gRPC takes 4 MiB: of a longer list kubelet gets nothing, and the devices are gone."""
     size = plugin.calls.watch().lists[0].ByteSize()
     expect(size < RECEIVE_BYTES, "a list has less than 4 MiB", wanted=RECEIVE_BYTES, got=size)
@@ -94,7 +94,7 @@ def test_a_list_fits_into_a_message(plugin: PluginUnderTest) -> None:
 
 
 @case("DP-PLG-019", "device plugin v1beta1, Device.ID")
-def test_ids_outlive_the_plugin(plugin: PluginUnderTest) -> None:
+def test_ids_outlive_the_plugin(plugin: DevicePluginUnderTest) -> None:
     """Kubelet keeps ids of running pods over a restart of the plugin: under other ids the same
     hardware would be given to a second pod."""
     before, first = plugin.ids(healthy=False), plugin.link()
@@ -106,7 +106,7 @@ def test_ids_outlive_the_plugin(plugin: PluginUnderTest) -> None:
 
 
 @case("DP-PLG-024", "robustness: no devices", needs=[EMPTY])
-def test_a_plugin_without_devices_runs_on(plugin: PluginUnderTest) -> None:
+def test_a_plugin_without_devices_runs_on(plugin: DevicePluginUnderTest) -> None:
     """A DaemonSet puts it on every node: on those without the hardware it must not crash in a
     loop. Registered with an empty list or not registered, both will do."""
     plugin.cleared()

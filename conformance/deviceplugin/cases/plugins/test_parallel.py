@@ -19,7 +19,7 @@ from conformance.deviceplugin.plugins.needs import (
     TWO_DEVICES,
     UNPLUGGABLE,
 )
-from conformance.deviceplugin.plugins.plugin import REGISTER_S, PluginUnderTest
+from conformance.deviceplugin.plugins.plugin import REGISTER_S, DevicePluginUnderTest
 from conformance.deviceplugin.plugins.refusals import survives
 from conformance.deviceplugin.plugins.watch import Watch, listed
 from conformance.engine.case import case
@@ -36,7 +36,7 @@ left open."""
 
 
 @case("DP-PLG-047", ALLOCATE, needs=[TWO_DEVICES])
-def test_parallel_calls_do_not_get_each_others_devices(plugin: PluginUnderTest) -> None:
+def test_parallel_calls_do_not_get_each_others_devices(plugin: DevicePluginUnderTest) -> None:
     """Kubelet admits one pod after the other, but starts containers side by side, and another
     client may not wait either. Sixteen callers, or as many as there are devices, each with an id of
     its own and four times."""
@@ -53,7 +53,7 @@ def test_parallel_calls_do_not_get_each_others_devices(plugin: PluginUnderTest) 
     )
 
 
-def _crossed(plugin: PluginUnderTest, id: str, alone: dict[str, Parts]) -> list[str]:
+def _crossed(plugin: DevicePluginUnderTest, id: str, alone: dict[str, Parts]) -> list[str]:
     """What is wrong with the answers to one of the callers."""
     wrong = []
     for _ in range(ROUNDS):
@@ -66,7 +66,7 @@ def _crossed(plugin: PluginUnderTest, id: str, alone: dict[str, Parts]) -> list[
 
 
 @case("DP-PLG-048", ALLOCATE, needs=[ONE_DEVICE])
-def test_open_streams_do_not_keep_allocate_waiting(plugin: PluginUnderTest) -> None:
+def test_open_streams_do_not_keep_allocate_waiting(plugin: DevicePluginUnderTest) -> None:
     """A stream of ListAndWatch stays open for good, one of a kubelet that has died perhaps as well:
     where each of them takes one of four threads, the plugin is soon silent."""
     for _ in range(4):
@@ -77,7 +77,7 @@ def test_open_streams_do_not_keep_allocate_waiting(plugin: PluginUnderTest) -> N
 
 
 @case("DP-PLG-049", ALLOCATE, needs=[TWO_DEVICES, BREAKABLE, MENDABLE])
-def test_a_storm_of_health_changes_disturbs_nobody(plugin: PluginUnderTest) -> None:
+def test_a_storm_of_health_changes_disturbs_nobody(plugin: DevicePluginUnderTest) -> None:
     """A loose cable makes one device come and go a hundred times a second: the others are to be
     had all the same, and in the end all streams say the same."""
     ids = plugin.ids()
@@ -105,14 +105,14 @@ def test_a_storm_of_health_changes_disturbs_nobody(plugin: PluginUnderTest) -> N
     expect(not wrong, "no list leaves the other devices out", wanted="all of them", got=wrong)
 
 
-def _storm(plugin: PluginUnderTest, id: str) -> None:
+def _storm(plugin: DevicePluginUnderTest, id: str) -> None:
     for _ in range(FLIPS):
         plugin.hooks.run("break_device", id)
         plugin.hooks.run("mend_device", id)
 
 
 def _until_all_list(
-    plugin: PluginUnderTest, watches: list[Watch], id: str, *, healthy: bool
+    plugin: DevicePluginUnderTest, watches: list[Watch], id: str, *, healthy: bool
 ) -> None:
     def so() -> bool:
         states = [*(watch.newest.get(id) == HEALTHY for watch in watches), id in plugin.ids()]
@@ -122,7 +122,7 @@ def _until_all_list(
 
 
 @case("DP-PLG-050", ALLOCATE, needs=[ONE_DEVICE])
-def test_a_caller_that_leaves_does_no_harm(plugin: PluginUnderTest) -> None:
+def test_a_caller_that_leaves_does_no_harm(plugin: DevicePluginUnderTest) -> None:
     """Kubelet is restarted in the middle of a call. What the call had locked must be free again.
     Twenty calls that are given up after 1 ms, as it is chance how far one gets."""
     ids = plugin.ids()
@@ -159,7 +159,9 @@ class Asker:
 
 
 @case("DP-PLG-084", "Kubernetes 1.37 kubelet, Allocate", needs=[ONE_DEVICE, UNPLUGGABLE])
-def test_a_device_stays_listed_until_its_allocate_is_answered(plugin: PluginUnderTest) -> None:
+def test_a_device_stays_listed_until_its_allocate_is_answered(
+    plugin: DevicePluginUnderTest,
+) -> None:
     """Kubelet 1.37 looks the device up when the answer comes, and dies where a list without it came
     first: the whole node is without kubelet for a moment. To say Unhealthy is safe, and so is to
     fail the call."""
@@ -188,7 +190,7 @@ def test_a_device_stays_listed_until_its_allocate_is_answered(plugin: PluginUnde
 
 
 @contextlib.contextmanager
-def _pulled_out(plugin: PluginUnderTest, id: str) -> Iterator[Callable[[], None]]:
+def _pulled_out(plugin: DevicePluginUnderTest, id: str) -> Iterator[Callable[[], None]]:
     """Gives what pulls the device out; in the end it is plugged in again where that can be."""
     pulled: list[str] = []
 
@@ -204,7 +206,7 @@ def _pulled_out(plugin: PluginUnderTest, id: str) -> Iterator[Callable[[], None]
             plugin.hooks.run("add_device", each)
 
 
-def _dropped(plugin: PluginUnderTest, id: str) -> float:
+def _dropped(plugin: DevicePluginUnderTest, id: str) -> float:
     """When kubelet had a list without the device; never, where it is said to be unhealthy."""
     plugin.session.kubelet.wait(
         lambda: id not in plugin.ids(), plugin.sessions.patience(REGISTER_S)

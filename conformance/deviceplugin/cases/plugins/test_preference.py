@@ -13,7 +13,7 @@ from conformance.deviceplugin.plugins.needs import (
     TWO_DEVICES,
     UNHEALTHY,
 )
-from conformance.deviceplugin.plugins.plugin import PluginUnderTest
+from conformance.deviceplugin.plugins.plugin import DevicePluginUnderTest
 from conformance.deviceplugin.plugins.refusals import answered, refused, survives
 from conformance.engine.case import case
 from conformance.engine.verdict import Doubtful, expect, expect_status, should
@@ -27,7 +27,7 @@ QUICK_S, SLOW_S = 1.0, 10.0
 
 @case("DP-PLG-051", PREFERRED, needs=[PREFERS, ONE_DEVICE])
 def test_as_many_of_the_offered_devices_are_preferred_as_are_asked_for(
-    plugin: PluginUnderTest,
+    plugin: DevicePluginUnderTest,
 ) -> None:
     """Kubelet drops what it did not offer, cuts what is too much and fills what is too little with
     any device: the preference is lost without a word."""
@@ -41,7 +41,7 @@ def test_as_many_of_the_offered_devices_are_preferred_as_are_asked_for(
 
 
 @case("DP-PLG-052", PREFERRED, needs=[PREFERS, ONE_DEVICE])
-def test_all_are_preferred_when_all_are_needed(plugin: PluginUnderTest) -> None:
+def test_all_are_preferred_when_all_are_needed(plugin: DevicePluginUnderTest) -> None:
     """Kubelet asks also where there is no choice."""
     ids = plugin.ids()[:8]
     chosen = _preferred(plugin, ids, len(ids))
@@ -49,7 +49,7 @@ def test_all_are_preferred_when_all_are_needed(plugin: PluginUnderTest) -> None:
 
 
 @case("DP-PLG-053", PREFERRED, needs=[PREFERS, ONE_DEVICE])
-def test_what_must_be_included_is_all_where_that_is_enough(plugin: PluginUnderTest) -> None:
+def test_what_must_be_included_is_all_where_that_is_enough(plugin: DevicePluginUnderTest) -> None:
     """The devices that an init container of the pod had go on to the next one."""
     ids = plugin.ids()[:8]
     for must in (ids[:1], ids[-2:], ids):
@@ -63,7 +63,7 @@ def test_what_must_be_included_is_all_where_that_is_enough(plugin: PluginUnderTe
 
 
 @case("DP-PLG-054", PREFERRED, needs=[PREFERS, TWO_DEVICES, UNHEALTHY])
-def test_a_device_that_fails_does_not_spoil_the_preference(plugin: PluginUnderTest) -> None:
+def test_a_device_that_fails_does_not_spoil_the_preference(plugin: DevicePluginUnderTest) -> None:
     """An error of this call fails the pod: a plugin that cannot bear the sight of one dead device
     has every pod of the node refused."""
     with unhealthy(plugin) as id:
@@ -73,7 +73,7 @@ def test_a_device_that_fails_does_not_spoil_the_preference(plugin: PluginUnderTe
 
 
 @case("DP-PLG-055", PREFERRED, needs=[PREFERS, ONE_DEVICE])
-def test_what_cannot_be_preferred_is_an_error(plugin: PluginUnderTest) -> None:
+def test_what_cannot_be_preferred_is_an_error(plugin: DevicePluginUnderTest) -> None:
     """Kubelet does not ask so; whoever does has made a mistake, and an answer would hide it."""
     ids = plugin.ids()[:8]
     for what, available, must, size in (
@@ -86,7 +86,7 @@ def test_what_cannot_be_preferred_is_an_error(plugin: PluginUnderTest) -> None:
 
 
 @case("DP-PLG-056", PREFERRED, needs=[PREFERS, ONE_DEVICE])
-def test_no_number_of_devices_kills_the_plugin(plugin: PluginUnderTest) -> None:
+def test_no_number_of_devices_kills_the_plugin(plugin: DevicePluginUnderTest) -> None:
     """Whatever the answer is: a slice of negative length is a crash in many a language."""
     ids = plugin.ids()[:8]
     for size in (0, -1, -(2**31)):
@@ -97,7 +97,7 @@ def test_no_number_of_devices_kills_the_plugin(plugin: PluginUnderTest) -> None:
 
 
 @case("DP-PLG-057", PREFERRED, needs=[PREFERS, ONE_DEVICE])
-def test_the_order_of_the_ids_does_not_matter(plugin: PluginUnderTest) -> None:
+def test_the_order_of_the_ids_does_not_matter(plugin: DevicePluginUnderTest) -> None:
     """Kubelet's sets have no order, so each call brings another one. The same devices for the same
     question make the placement of a pod comprehensible."""
     ids = plugin.ids()[:8]
@@ -117,7 +117,7 @@ def test_the_order_of_the_ids_does_not_matter(plugin: PluginUnderTest) -> None:
 
 
 @case("DP-PLG-058", PREFERRED, needs=[PREFERS, ONE_DEVICE])
-def test_a_preference_is_found_quickly(plugin: PluginUnderTest) -> None:
+def test_a_preference_is_found_quickly(plugin: DevicePluginUnderTest) -> None:
     """No pod of the node is admitted in the meantime: 10 s are too long, one should do. Half of
     eight and of 64 devices, or of as many as there are."""
     ids = plugin.ids()
@@ -134,7 +134,7 @@ def test_a_preference_is_found_quickly(plugin: PluginUnderTest) -> None:
 
 
 @case("DP-PLG-059", PREFERRED, needs=[NO_PREFERENCE, ONE_DEVICE])
-def test_who_does_not_offer_a_preference_has_none(plugin: PluginUnderTest) -> None:
+def test_who_does_not_offer_a_preference_has_none(plugin: DevicePluginUnderTest) -> None:
     """UNIMPLEMENTED or nothing: then nobody can take a default for a preference."""
     ids = plugin.ids()[:8]
     answer = expect_status(
@@ -157,7 +157,7 @@ def _check(
 
 
 def _preferred(
-    plugin: PluginUnderTest, available: Sequence[str], size: int, must: Sequence[str] = ()
+    plugin: DevicePluginUnderTest, available: Sequence[str], size: int, must: Sequence[str] = ()
 ) -> list[str]:
     """The ids of the one answer."""
     answers = _ask(plugin, available, size, must).container_responses
@@ -166,7 +166,7 @@ def _preferred(
 
 
 def _ask(
-    plugin: PluginUnderTest, available: Sequence[str], size: int, must: Sequence[str] = ()
+    plugin: DevicePluginUnderTest, available: Sequence[str], size: int, must: Sequence[str] = ()
 ) -> pb.PreferredAllocationResponse:
     return plugin.calls.stub.GetPreferredAllocation(_request(available, size, must), timeout=SLOW_S)
 

@@ -9,7 +9,7 @@ import stat
 from conformance.deviceplugin.plugins.answers import Parts, kept
 from conformance.deviceplugin.plugins.needs import DEEP_FOLDER, MEASURABLE, ONE_DEVICE
 from conformance.deviceplugin.plugins.neighbours import neighbours, own_sockets
-from conformance.deviceplugin.plugins.plugin import PluginUnderTest
+from conformance.deviceplugin.plugins.plugin import DevicePluginUnderTest
 from conformance.deviceplugin.plugins.process import PluginProcess
 from conformance.deviceplugin.plugins.watch import Watch
 from conformance.engine.case import case
@@ -28,7 +28,9 @@ _COMPLAINT = re.compile("too long|invalid|fail|error|cannot|could not|unable|exc
 
 
 @case("DP-PLG-071", "Kubernetes pods: end of a container")
-def test_a_plugin_ends_when_told_and_takes_its_own_socket_along(plugin: PluginUnderTest) -> None:
+def test_a_plugin_ends_when_told_and_takes_its_own_socket_along(
+    plugin: DevicePluginUnderTest,
+) -> None:
     """A pod that does not end on SIGTERM holds up each rollout and each shutdown of the node. A
     socket that stays looks like a plugin, and that of another plugin is not its to remove."""
     plugin.fresh()
@@ -49,7 +51,7 @@ def test_a_plugin_ends_when_told_and_takes_its_own_socket_along(plugin: PluginUn
 
 @case("DP-PLG-072", "device plugin v1beta1, Register")
 def test_a_plugin_that_was_killed_registers_when_it_is_started_again(
-    plugin: PluginUnderTest,
+    plugin: DevicePluginUnderTest,
 ) -> None:
     """Out of memory, it leaves its socket behind. The next process must not stumble over it."""
     old = plugin.link()
@@ -64,7 +66,7 @@ def test_a_plugin_that_was_killed_registers_when_it_is_started_again(
 
 
 @case("DP-PLG-075", "device plugin v1beta1, socket")
-def test_not_everybody_may_write_to_the_socket(plugin: PluginUnderTest) -> None:
+def test_not_everybody_may_write_to_the_socket(plugin: DevicePluginUnderTest) -> None:
     """Whoever may write to it may ask for any device. The directory is kubelet's and keeps most
     away, where it has not been opened up for a plugin."""
     plugin.link()
@@ -77,7 +79,7 @@ def test_not_everybody_may_write_to_the_socket(plugin: PluginUnderTest) -> None:
 
 
 @case("DP-PLG-080", "robustness: months of work", needs=[MEASURABLE, ONE_DEVICE], heavy=True)
-def test_work_leaves_nothing_behind_in_the_process(plugin: PluginUnderTest) -> None:
+def test_work_leaves_nothing_behind_in_the_process(plugin: DevicePluginUnderTest) -> None:
     """It runs as long as the node. A thousand calls of Allocate and a hundred kubelets that come
     and go, after a tenth of it to warm up: where each leaves something, it shows."""
     _work(plugin, ALLOCATES // 10, RECONNECTS // 10)
@@ -91,7 +93,7 @@ def test_work_leaves_nothing_behind_in_the_process(plugin: PluginUnderTest) -> N
     )
 
 
-def _work(plugin: PluginUnderTest, allocates: int, reconnects: int) -> None:
+def _work(plugin: DevicePluginUnderTest, allocates: int, reconnects: int) -> None:
     ids = plugin.ids()
     for number in range(allocates):
         plugin.calls.allocate([ids[number % len(ids)]])
@@ -102,7 +104,7 @@ def _work(plugin: PluginUnderTest, allocates: int, reconnects: int) -> None:
             watch.cancel()
 
 
-def _measured(plugin: PluginUnderTest) -> Measures:
+def _measured(plugin: DevicePluginUnderTest) -> Measures:
     measures = plugin.process.measures()
     if measures is None:
         raise Broken("the plugin runs", "a process", plugin.process.fate())
@@ -116,7 +118,7 @@ def _grown(before: Measures, now: Measures) -> bool:
 
 
 @case("DP-PLG-081", "unix sockets: sun_path", needs=[DEEP_FOLDER])
-def test_a_socket_with_too_long_a_path_is_told_about(plugin: PluginUnderTest) -> None:
+def test_a_socket_with_too_long_a_path_is_told_about(plugin: DevicePluginUnderTest) -> None:
     """With a long resource name or folder no socket can be made, which looks like a plugin that has
     nothing to do. It has to end with an error, to say so, or to choose a shorter name."""
     plugin.cleared(root_length=PATH_LENGTH - len(f"/device-plugins/{KUBELET_SOCKET}"))
@@ -134,7 +136,7 @@ def _complains(process: PluginProcess) -> bool:
 
 
 @case("DP-PLG-086", "device plugin v1beta1, Device.ID", needs=[ONE_DEVICE])
-def test_an_id_means_the_same_device_after_a_restart(plugin: PluginUnderTest) -> None:
+def test_an_id_means_the_same_device_after_a_restart(plugin: DevicePluginUnderTest) -> None:
     """Kubelet keeps what was answered for an id, and goes on to think of the device by it: where
     it is another one tomorrow, two pods share one device and nobody has the other."""
     old, ids = plugin.link(), plugin.ids()[:4]
@@ -153,5 +155,5 @@ def test_an_id_means_the_same_device_after_a_restart(plugin: PluginUnderTest) ->
     )
 
 
-def _meaning(plugin: PluginUnderTest, id: str) -> Parts:
+def _meaning(plugin: DevicePluginUnderTest, id: str) -> Parts:
     return frozenset(part for part in kept(plugin, id) if part[0] != "annotation")

@@ -10,7 +10,7 @@ import grpc
 from google.protobuf.message import Message
 
 from conformance.deviceplugin.plugins.needs import ONE_DEVICE
-from conformance.deviceplugin.plugins.plugin import PluginUnderTest
+from conformance.deviceplugin.plugins.plugin import DevicePluginUnderTest
 from conformance.deviceplugin.plugins.refusals import survives
 from conformance.engine.case import case
 from conformance.engine.verdict import expect, expect_status, should, timeout
@@ -29,7 +29,7 @@ _LIST_SERVICES = b"\x3a\x00"  # ServerReflectionRequest.list_services
 
 
 @case("DP-PLG-076", "Kubernetes 1.37 kubelet, dial")
-def test_the_authority_of_kubelet_is_accepted(plugin: PluginUnderTest) -> None:
+def test_the_authority_of_kubelet_is_accepted(plugin: DevicePluginUnderTest) -> None:
     """Kubelet calls itself localhost. Releases of before sent the path of the socket, which strict
     HTTP/2 servers refuse: worth knowing where old nodes are still in use."""
     path = plugin.socket.path
@@ -46,7 +46,7 @@ def test_the_authority_of_kubelet_is_accepted(plugin: PluginUnderTest) -> None:
     )
 
 
-def _called_as(plugin: PluginUnderTest, authority: str) -> str:
+def _called_as(plugin: DevicePluginUnderTest, authority: str) -> str:
     """What became of a call, empty if it was answered."""
     options = [("grpc.default_authority", authority), ("grpc.use_local_subchannel_pool", 1)]
     with grpc.insecure_channel(plugin.socket.target, options=options) as channel:
@@ -59,7 +59,7 @@ def _called_as(plugin: PluginUnderTest, authority: str) -> str:
 
 
 @case("DP-PLG-077", "device plugin v1beta1 (proto3: unknown fields)", needs=[ONE_DEVICE])
-def test_fields_that_a_plugin_does_not_know_change_nothing(plugin: PluginUnderTest) -> None:
+def test_fields_that_a_plugin_does_not_know_change_nothing(plugin: DevicePluginUnderTest) -> None:
     """A newer kubelet fills in what a later version of the API has."""
     id = plugin.ids()[0]
     container = _extended(pb.ContainerAllocateRequest(devices_ids=[id]))
@@ -90,7 +90,7 @@ def _extended(message: M) -> M:
 
 
 @case("DP-PLG-078", "gRPC health checking and reflection")
-def test_health_and_reflection_are_served_or_not_there(plugin: PluginUnderTest) -> None:
+def test_health_and_reflection_are_served_or_not_there(plugin: DevicePluginUnderTest) -> None:
     """Both are a plugin's own choice. What is there has to work: probes restart a plugin that says
     it is not serving."""
     health = expect_status(
@@ -112,7 +112,7 @@ def test_health_and_reflection_are_served_or_not_there(plugin: PluginUnderTest) 
 
 
 @case("DP-PLG-079", "device plugin v1beta1 (gRPC: unknown methods)")
-def test_an_unknown_method_is_unimplemented(plugin: PluginUnderTest) -> None:
+def test_an_unknown_method_is_unimplemented(plugin: DevicePluginUnderTest) -> None:
     """A newer kubelet tries what a later version brings, and does without where it is told so."""
     for service in ("v1beta1.DevicePlugin", "v2.DevicePlugin"):
         call = plugin.calls.channel.unary_unary(f"/{service}/NoSuchMethod")

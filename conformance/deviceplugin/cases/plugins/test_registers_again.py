@@ -5,7 +5,7 @@ from __future__ import annotations
 from conformance.deviceplugin.plugins.answers import repeated
 from conformance.deviceplugin.plugins.needs import PUSHES
 from conformance.deviceplugin.plugins.neighbours import SocketId, socket_id
-from conformance.deviceplugin.plugins.plugin import PluginUnderTest
+from conformance.deviceplugin.plugins.plugin import DevicePluginUnderTest
 from conformance.deviceplugin.plugins.session import Arrival
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
@@ -15,7 +15,7 @@ CONNECTED = "device plugin already connected"
 
 
 @case("DP-PLG-083", "Kubernetes 1.37 kubelet, Register", needs=[PUSHES])
-def test_two_signs_of_one_restart_lead_to_one_register(plugin: PluginUnderTest) -> None:
+def test_two_signs_of_one_restart_lead_to_one_register(plugin: DevicePluginUnderTest) -> None:
     """When kubelet restarts, the plugin's socket vanishes and kubelet.sock appears. Who goes by
     both and registers the same socket twice is refused by kubelet 1.37, which forgets the first
     one by that and sees its end no more: only its next restart mends it."""
@@ -26,12 +26,14 @@ def test_two_signs_of_one_restart_lead_to_one_register(plugin: PluginUnderTest) 
     plugin.stays(lambda: not _doubled(plugin, came), "no socket is registered a second time")
 
 
-def _doubled(plugin: PluginUnderTest, came: int) -> list[str]:
+def _doubled(plugin: DevicePluginUnderTest, came: int) -> list[str]:
     return repeated(each.request.endpoint for each in plugin.arrivals()[came:])
 
 
 @case("DP-PLG-085", "Kubernetes 1.37 kubelet, Register", needs=[PUSHES])
-def test_a_socket_that_is_taken_is_not_registered_over_and_over(plugin: PluginUnderTest) -> None:
+def test_a_socket_that_is_taken_is_not_registered_over_and_over(
+    plugin: DevicePluginUnderTest,
+) -> None:
     """Kubelet takes the name for one that is connected and will refuse it until it restarts: only
     another name helps. A new server there, or an end that has the pod restarted, is a try."""
     servers: list[tuple[str, str, SocketId]] = []

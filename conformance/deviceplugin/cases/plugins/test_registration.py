@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 from conformance.deviceplugin.plugins.needs import PUSHES
-from conformance.deviceplugin.plugins.plugin import REGISTER_S, PluginUnderTest
+from conformance.deviceplugin.plugins.plugin import REGISTER_S, DevicePluginUnderTest
 from conformance.engine.case import case
 from conformance.engine.verdict import Broken, expect, should
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
@@ -26,20 +26,20 @@ TOGETHER = 8
 
 
 @case("DP-PLG-001", "device plugin v1beta1, Register", needs=[PUSHES])
-def test_a_plugin_registers_with_a_kubelet_that_is_there(plugin: PluginUnderTest) -> None:
+def test_a_plugin_registers_with_a_kubelet_that_is_there(plugin: DevicePluginUnderTest) -> None:
     """The node has none of its devices before that, and pods that want them wait."""
     plugin.arrival(deadline_s=REGISTER_S)
 
 
 @case("DP-PLG-002", "device plugin v1beta1, RegisterRequest.version", needs=[PUSHES])
-def test_the_version_is_v1beta1(plugin: PluginUnderTest) -> None:
+def test_the_version_is_v1beta1(plugin: DevicePluginUnderTest) -> None:
     """Kubelet compares the texts, and refuses whatever else is sent."""
     version = plugin.arrival().request.version
     expect(version == "v1beta1", "version is v1beta1", wanted="v1beta1", got=repr(version))
 
 
 @case("DP-PLG-003", "device plugin v1beta1, RegisterRequest.resource_name", needs=[PUSHES])
-def test_the_resource_has_the_name_of_an_extended_resource(plugin: PluginUnderTest) -> None:
+def test_the_resource_has_the_name_of_an_extended_resource(plugin: DevicePluginUnderTest) -> None:
     """Another name is refused, or could not be written into a pod."""
     name = plugin.arrival().request.resource_name
     try:
@@ -50,7 +50,9 @@ def test_the_resource_has_the_name_of_an_extended_resource(plugin: PluginUnderTe
 
 
 @case("DP-PLG-004", "device plugin v1beta1, RegisterRequest.endpoint", needs=[PUSHES])
-def test_the_endpoint_is_the_name_of_a_socket_in_the_directory(plugin: PluginUnderTest) -> None:
+def test_the_endpoint_is_the_name_of_a_socket_in_the_directory(
+    plugin: DevicePluginUnderTest,
+) -> None:
     """Kubelet puts its own directory in front of it: a path ends up elsewhere."""
     plugin.arrival()
     name = plugin.arrivals()[-1].request.endpoint
@@ -63,7 +65,7 @@ def test_the_endpoint_is_the_name_of_a_socket_in_the_directory(plugin: PluginUnd
 
 
 @case("DP-PLG-005", "Kubernetes 1.37 kubelet, Register", needs=[PUSHES])
-def test_a_plugin_serves_before_its_register_is_answered(plugin: PluginUnderTest) -> None:
+def test_a_plugin_serves_before_its_register_is_answered(plugin: DevicePluginUnderTest) -> None:
     """Kubelet dials back inside Register: who serves afterwards, or has one thread for both, waits
     for kubelet while kubelet waits for him."""
     problems: list[str] = []
@@ -81,7 +83,7 @@ def test_a_plugin_serves_before_its_register_is_answered(plugin: PluginUnderTest
 
 
 @case("DP-PLG-006", "device plugin v1beta1, RegisterRequest.options", needs=[PUSHES])
-def test_register_and_the_plugin_itself_say_the_same_options(plugin: PluginUnderTest) -> None:
+def test_register_and_the_plugin_itself_say_the_same_options(plugin: DevicePluginUnderTest) -> None:
     """Kubelets up to 1.24 believe the one, later ones the other."""
     plugin.link()
     sent, answered = plugin.arrivals()[-1].request.options, plugin.calls.options()
@@ -94,7 +96,7 @@ def test_register_and_the_plugin_itself_say_the_same_options(plugin: PluginUnder
 
 
 @case("DP-PLG-007", "device plugin v1beta1, GetDevicePluginOptions")
-def test_the_options_are_the_same_each_time(plugin: PluginUnderTest) -> None:
+def test_the_options_are_the_same_each_time(plugin: DevicePluginUnderTest) -> None:
     """Kubelet asks at every registration, and several kubelets' worth of calls may be under way."""
     first, second = plugin.calls.options(), plugin.calls.options()
     stub = plugin.calls.stub
@@ -106,7 +108,7 @@ def test_the_options_are_the_same_each_time(plugin: PluginUnderTest) -> None:
 
 
 @case("DP-PLG-008", "robustness: no kubelet yet", needs=[PUSHES])
-def test_a_plugin_waits_for_a_kubelet_that_is_not_there_yet(plugin: PluginUnderTest) -> None:
+def test_a_plugin_waits_for_a_kubelet_that_is_not_there_yet(plugin: DevicePluginUnderTest) -> None:
     """Nodes start their pods and their kubelet in any order, and kubelet takes its time.
 
     The row lets a minute pass before kubelet comes; a second or two show the same.
@@ -120,7 +122,9 @@ def test_a_plugin_waits_for_a_kubelet_that_is_not_there_yet(plugin: PluginUnderT
 
 
 @case("DP-PLG-009", "device plugin v1beta1, Register refused", needs=[PUSHES])
-def test_a_refused_plugin_pauses_before_it_tries_again_or_exits(plugin: PluginUnderTest) -> None:
+def test_a_refused_plugin_pauses_before_it_tries_again_or_exits(
+    plugin: DevicePluginUnderTest,
+) -> None:
     """A tight loop takes a core from every node until somebody notices; one that gives up in
     silence looks healthy and has no devices."""
     with plugin.kubelet.refusing("version v1beta1 is not supported"):
@@ -140,7 +144,7 @@ def test_a_refused_plugin_pauses_before_it_tries_again_or_exits(plugin: PluginUn
 
 
 @case("DP-PLG-010", "robustness: Register is not answered", needs=[PUSHES])
-def test_a_plugin_whose_register_hangs_answers_all_the_same(plugin: PluginUnderTest) -> None:
+def test_a_plugin_whose_register_hangs_answers_all_the_same(plugin: DevicePluginUnderTest) -> None:
     """Kubelet answers Register after its own calls; a plugin that only waits is deadlocked."""
     with plugin.kubelet.hanging():
         plugin.fresh()
@@ -156,7 +160,7 @@ def test_a_plugin_whose_register_hangs_answers_all_the_same(plugin: PluginUnderT
 
 
 @case("DP-PLG-011", "robustness: kubelet ends during Register", needs=[PUSHES])
-def test_a_plugin_registers_again_when_the_connection_breaks(plugin: PluginUnderTest) -> None:
+def test_a_plugin_registers_again_when_the_connection_breaks(plugin: DevicePluginUnderTest) -> None:
     """Kubelet may end at any moment; nobody else knows that the call was lost."""
     with plugin.kubelet.hanging_up(times=1):
         plugin.fresh()
@@ -166,7 +170,7 @@ def test_a_plugin_registers_again_when_the_connection_breaks(plugin: PluginUnder
 
 
 @case("DP-PLG-012", "Kubernetes up to 1.24, DEPRECATION", needs=[PUSHES])
-def test_the_file_of_old_kubelets_does_no_harm(plugin: PluginUnderTest) -> None:
+def test_the_file_of_old_kubelets_does_no_harm(plugin: DevicePluginUnderTest) -> None:
     """Plugins made from the sample do not call Register where it lies; nobody may crash on it."""
     plugin.cleared()
     plugin.kubelet.deprecate()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 from conformance.deviceplugin.plugins.needs import PUSHES
-from conformance.deviceplugin.plugins.plugin import REGISTER_S, PluginUnderTest
+from conformance.deviceplugin.plugins.plugin import REGISTER_S, DevicePluginUnderTest
 from conformance.deviceplugin.plugins.rest import at_rest
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
@@ -19,32 +19,32 @@ SPARE = RESTARTS - 1
 
 
 @case("DP-PLG-063", "Kubernetes 1.37 kubelet, start", needs=[PUSHES])
-def test_a_plugin_comes_back_to_a_restarted_kubelet(plugin: PluginUnderTest) -> None:
+def test_a_plugin_comes_back_to_a_restarted_kubelet(plugin: DevicePluginUnderTest) -> None:
     """Kubelet removes all sockets when it starts, and waits for plugins to register."""
     _comes_back(plugin, "A")
 
 
 @case("DP-PLG-064", "Kubernetes 1.37 kubelet, start", needs=[PUSHES])
-def test_a_plugin_comes_back_when_kubelet_takes_its_time(plugin: PluginUnderTest) -> None:
+def test_a_plugin_comes_back_when_kubelet_takes_its_time(plugin: DevicePluginUnderTest) -> None:
     """Upgrades keep it away for minutes. The row has two of them between the end of the sockets
     and the start; a second or two show who gives up."""
     _comes_back(plugin, "B", gap_s=plugin.quiet_s)
 
 
 @case("DP-PLG-065", "robustness: only kubelet.sock is new", needs=[PUSHES])
-def test_a_new_kubelet_socket_is_enough_to_register_again(plugin: PluginUnderTest) -> None:
+def test_a_new_kubelet_socket_is_enough_to_register_again(plugin: DevicePluginUnderTest) -> None:
     """Where sockets outlive kubelet, the plugin's own tells nothing."""
     _comes_back(plugin, "C")
 
 
 @case("DP-PLG-066", "device plugin v1beta1, the plugin's socket", needs=[PUSHES])
-def test_a_plugin_whose_socket_is_removed_registers_again(plugin: PluginUnderTest) -> None:
+def test_a_plugin_whose_socket_is_removed_registers_again(plugin: DevicePluginUnderTest) -> None:
     """That is the sign that kubelet gives to plugins."""
     _comes_back(plugin, "D")
 
 
 @case("DP-PLG-067", "robustness: kubelet restarts in a row", needs=[PUSHES])
-def test_after_many_restarts_there_is_one_registration(plugin: PluginUnderTest) -> None:
+def test_after_many_restarts_there_is_one_registration(plugin: DevicePluginUnderTest) -> None:
     """A kubelet that crashes in a loop must not leave a server behind each time. The row has five
     restarts in 10 s; here the next comes as soon as the plugin is back."""
     last = plugin.link()
@@ -65,7 +65,9 @@ def test_after_many_restarts_there_is_one_registration(plugin: PluginUnderTest) 
 
 
 @case("DP-PLG-068", "robustness: kubelet does not accept yet", needs=[PUSHES])
-def test_a_plugin_waits_for_a_kubelet_that_does_not_accept_yet(plugin: PluginUnderTest) -> None:
+def test_a_plugin_waits_for_a_kubelet_that_does_not_accept_yet(
+    plugin: DevicePluginUnderTest,
+) -> None:
     """The socket is there some time before anybody answers at it."""
     plugin.cleared()
     plugin.may_exit()
@@ -77,7 +79,7 @@ def test_a_plugin_waits_for_a_kubelet_that_does_not_accept_yet(plugin: PluginUnd
 
 
 @case("DP-PLG-069", "robustness: the directory is replaced", needs=[PUSHES])
-def test_a_plugin_survives_its_directory_or_exits(plugin: PluginUnderTest) -> None:
+def test_a_plugin_survives_its_directory_or_exits(plugin: DevicePluginUnderTest) -> None:
     """A watch is bound to the directory of old: who only watches that hears nothing any more."""
     first = plugin.link()
     plugin.may_exit()
@@ -94,7 +96,7 @@ def test_a_plugin_survives_its_directory_or_exits(plugin: PluginUnderTest) -> No
 
 
 @case("DP-PLG-070", "robustness: other files in the directory", needs=[PUSHES])
-def test_other_files_are_none_of_its_business(plugin: PluginUnderTest) -> None:
+def test_other_files_are_none_of_its_business(plugin: DevicePluginUnderTest) -> None:
     """Others keep things there, too; a thousand files come and go."""
     link = plugin.link()
     calls = len(plugin.arrivals())
@@ -112,7 +114,7 @@ def test_other_files_are_none_of_its_business(plugin: PluginUnderTest) -> None:
 
 
 def _comes_back(
-    plugin: PluginUnderTest, mode: RestartMode, gap_s: float | None = None
+    plugin: DevicePluginUnderTest, mode: RestartMode, gap_s: float | None = None
 ) -> PluginLink:
     """Restarts kubelet in that way; the registration that follows."""
     first = plugin.link()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from conformance.deviceplugin.plugins.answers import kept
 from conformance.deviceplugin.plugins.needs import ONE_DEVICE, SEVERAL_ENDPOINTS, SEVERAL_RESOURCES
-from conformance.deviceplugin.plugins.plugin import PluginUnderTest
+from conformance.deviceplugin.plugins.plugin import DevicePluginUnderTest
 from conformance.engine.case import case
 from conformance.engine.verdict import expect
 from refimpl.deviceplugin.devicemanager.links import PluginLink
@@ -17,7 +17,7 @@ SURGE = "Kubernetes 1.37 kubelet, several endpoints of a resource"
 
 
 @case("DP-PLG-073", SURGE, needs=[ONE_DEVICE])
-def test_two_instances_serve_side_by_side(plugin: PluginUnderTest) -> None:
+def test_two_instances_serve_side_by_side(plugin: DevicePluginUnderTest) -> None:
     """An update that starts the new pod before it ends the old one leaves no gap, if each has a
     socket of its own: of two at one name kubelet refuses the second and loses the first."""
     first, ids = plugin.link(), plugin.ids()[:4]
@@ -35,7 +35,9 @@ def test_two_instances_serve_side_by_side(plugin: PluginUnderTest) -> None:
 
 
 @case("DP-PLG-074", SURGE, needs=[SEVERAL_ENDPOINTS])
-def test_an_instance_that_ends_leaves_the_socket_of_the_next_alone(plugin: PluginUnderTest) -> None:
+def test_an_instance_that_ends_leaves_the_socket_of_the_next_alone(
+    plugin: DevicePluginUnderTest,
+) -> None:
     """The end of the old pod takes the new one's socket away, and the node has no devices after
     every update."""
     first = plugin.link()
@@ -49,7 +51,7 @@ def test_an_instance_that_ends_leaves_the_socket_of_the_next_alone(plugin: Plugi
     plugin.stays(lambda: Path(second.path).is_socket(), "the second instance keeps its socket")
 
 
-def _second(plugin: PluginUnderTest) -> Endpoint:
+def _second(plugin: DevicePluginUnderTest) -> Endpoint:
     """Starts a second instance, and says where it serves, whether kubelet takes it or not."""
     # Names of sockets often have the second of the start in them, which is never the same.
     plugin.stays(plugin.process.alive, "the first instance runs")
@@ -67,7 +69,7 @@ def _second(plugin: PluginUnderTest) -> Endpoint:
 
 
 @case("DP-PLG-082", "device plugin v1beta1, Register", needs=[SEVERAL_RESOURCES])
-def test_resources_of_one_process_fail_each_for_itself(plugin: PluginUnderTest) -> None:
+def test_resources_of_one_process_fail_each_for_itself(plugin: DevicePluginUnderTest) -> None:
     """One resource that kubelet does not take, say for its name, must not cost the node the others.
     Each is registered, and then the one that came first is refused."""
     plugin.link()
@@ -96,7 +98,7 @@ def test_resources_of_one_process_fail_each_for_itself(plugin: PluginUnderTest) 
     )
 
 
-def _serving(plugin: PluginUnderTest, resource: str) -> list[PluginLink]:
+def _serving(plugin: DevicePluginUnderTest, resource: str) -> list[PluginLink]:
     return [
         link
         for link in plugin.session.kubelet.links

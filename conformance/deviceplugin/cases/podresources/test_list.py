@@ -8,7 +8,7 @@ from conformance.kubelet.node import NodeUnderTest
 from conformance.kubelet.shown import (
     RUNS,
     SERVES,
-    Entry,
+    DeviceEntry,
     device,
     entries,
     find,
@@ -111,7 +111,7 @@ def test_a_device_of_two_numa_nodes_has_an_entry_for_each(node: NodeUnderTest) -
         )
 
 
-def _split(what: str, listed: list[Entry]) -> None:
+def _split(what: str, listed: list[DeviceEntry]) -> None:
     expect(
         listed == [("a", (0,)), ("a", (1,))],
         f"{what} has an entry with one node for each node of a device",

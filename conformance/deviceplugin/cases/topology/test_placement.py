@@ -6,6 +6,6 @@ The cases are the vectors of these ids in fixtures/vectors/topology.toml.
 from __future__ import annotations
 
 from conformance.deviceplugin.vectors.rows import cases_of
-from conformance.deviceplugin.vectors.vectors import Buckets, of_kind
+from conformance.deviceplugin.vectors.vectors import BucketsRow, of_kind
 
-globals().update(cases_of(__name__, *of_kind(Buckets)))
+globals().update(cases_of(__name__, *of_kind(BucketsRow)))
