@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import random
 import socket
@@ -23,21 +22,37 @@ _RESERVED_MI = 64
 
 @attrs.frozen
 class Ports:
-    """On loopback. `api` speaks TLS, `read` is the read-only one."""
+    """On loopback: `api` speaks TLS, `read` is the read-only one.
+
+    No other run draws one of them before they are released or this process ends.
+    """
 
     api: int
     read: int
     health: int
+    _claims: tuple[socket.socket, ...] = ()
 
     @classmethod
     def free(cls) -> Ports:
         """Three that nobody listens at now, and that no connection gets before kubelet listens."""
-        ports: set[int] = set()
-        while len(ports) < 3:
+        claims: dict[int, socket.socket] = {}
+        while len(claims) < 3:
             port = random.choice(_PORTS)
-            with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
-                ports.add(port)
-        return cls(*ports)
+            claim = socket.socket(socket.AF_UNIX)
+            try:
+                # A name without a file, which goes with the process that has it (unix(7)).
+                claim.bind(f"\0refimpl-kubelet-port-{port}")
+                with socket.create_server(("127.0.0.1", port)):
+                    claims[port] = claim
+            except OSError:
+                claim.close()
+        api, read, health = claims
+        return cls(api, read, health, tuple(claims.values()))
+
+    def release(self) -> None:
+        """Lets others have them."""
+        for claim in self._claims:
+            claim.close()
 
 
 def kubeconfig(server: str) -> str:

@@ -153,6 +153,7 @@ class RealKubelet:
         self.runtime.stop()
         self._drivers.close()
         self.api.close()
+        self._ports.release()
         shutil.rmtree(self._place, ignore_errors=True)
 
     # Pods
@@ -273,6 +274,7 @@ class RealKubelet:
         self._until(lambda: self._up(watched), "is not ready", _START_S)
 
     def _words(self) -> list[str]:
+        self._ports.release()
         self._ports = Ports.free()
         runtime = str(self._cri)
         config, server = self._place / "kubelet.json", self._place / "kubeconfig"
