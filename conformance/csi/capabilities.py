@@ -63,48 +63,48 @@ def transitions(capabilities: Capabilities) -> list[str]:
 def ask(driver: Driver, node: Driver) -> Capabilities:
     """Asks both endpoints; what a driver refuses to tell counts as not offered."""
     info = _try(lambda: driver.identity.GetPluginInfo(pb.GetPluginInfoRequest()))
-    told, services = _of_plugin(driver), set[str]()
-    if "plugin:CONTROLLER_SERVICE" in told:
+    names, services = _of_plugin(driver), set[str]()
+    if "plugin:CONTROLLER_SERVICE" in names:
         services.add("controller")
-        asked = pb.ControllerGetCapabilitiesRequest()
-        answer: Any = _try(lambda: driver.controller.ControllerGetCapabilities(asked))
-        told |= _rpcs("controller", answer, pb.ControllerServiceCapability.RPC.Type)
-    if "plugin:GROUP_CONTROLLER_SERVICE" in told:
+        request = pb.ControllerGetCapabilitiesRequest()
+        answer: Any = _try(lambda: driver.controller.ControllerGetCapabilities(request))
+        names |= _rpcs("controller", answer, pb.ControllerServiceCapability.RPC.Type)
+    if "plugin:GROUP_CONTROLLER_SERVICE" in names:
         services.add("group")
         of_groups = pb.GroupControllerGetCapabilitiesRequest()
         answer = _try(lambda: driver.group.GroupControllerGetCapabilities(of_groups))
-        told |= _rpcs("group", answer, pb.GroupControllerServiceCapability.RPC.Type)
+        names |= _rpcs("group", answer, pb.GroupControllerServiceCapability.RPC.Type)
     on_node = _try(lambda: node.node.NodeGetCapabilities(pb.NodeGetCapabilitiesRequest()))
     if on_node is not None:
         services.add("node")
-        told |= _rpcs("node", on_node, pb.NodeServiceCapability.RPC.Type)
-    place = _try(lambda: node.node.NodeGetInfo(pb.NodeGetInfoRequest())) if on_node else None
+        names |= _rpcs("node", on_node, pb.NodeServiceCapability.RPC.Type)
+    node_info = _try(lambda: node.node.NodeGetInfo(pb.NodeGetInfoRequest())) if on_node else None
     return Capabilities(
         name=info.name if info else "",
         version=info.vendor_version if info else "",
-        names=frozenset(told),
+        names=frozenset(names),
         services=frozenset(services),
-        node_id=place.node_id if place else "",
-        max_volumes=place.max_volumes_per_node if place else 0,
-        topology=_segments(place) if place else None,
+        node_id=node_info.node_id if node_info else "",
+        max_volumes=node_info.max_volumes_per_node if node_info else 0,
+        topology=_segments(node_info) if node_info else None,
     )
 
 
 def _of_plugin(driver: Driver) -> set[str]:
-    told: set[str] = set()
+    names: set[str] = set()
     plugin = _try(lambda: driver.identity.GetPluginCapabilities(pb.GetPluginCapabilitiesRequest()))
     for capability in plugin.capabilities if plugin else ():
         if capability.HasField("service"):
-            told.add(f"plugin:{_name(pb.PluginCapability.Service.Type, capability.service.type)}")
+            names.add(f"plugin:{_name(pb.PluginCapability.Service.Type, capability.service.type)}")
         elif capability.HasField("volume_expansion"):
             kind = pb.PluginCapability.VolumeExpansion.Type
-            told.add(f"expansion:{_name(kind, capability.volume_expansion.type)}")
-    return told
+            names.add(f"expansion:{_name(kind, capability.volume_expansion.type)}")
+    return names
 
 
-def _segments(place: Any) -> dict[str, str] | None:
-    has = place.HasField("accessible_topology")
-    return dict(place.accessible_topology.segments) if has else None
+def _segments(info: pb.NodeGetInfoResponse) -> dict[str, str] | None:
+    has = info.HasField("accessible_topology")
+    return dict(info.accessible_topology.segments) if has else None
 
 
 def _rpcs(kind: str, answer: Any, enum: Any) -> set[str]:

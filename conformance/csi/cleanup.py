@@ -28,19 +28,19 @@ class CleanUp:
         self.scope = CaseScope()
         self._call = call
 
-    def _begun(self, made: Made) -> None:
-        self.scope.callback(partial(self._undo, made, self.scope))
+    def _begun(self, call: Made) -> None:
+        self.scope.callback(partial(self._undo, call, self.scope))
 
-    def _undo(self, made: Made, scope: CaseScope) -> None:
-        if not self.calls.is_open(made):
+    def _undo(self, call: Made, scope: CaseScope) -> None:
+        if not self.calls.is_open(call):
             return
         try:
             with self.within(CaseScope()):  # a create that is repeated is no further thing to undo
-                undo(made, self._call)
+                undo(call, self._call)
         except Broken:
             scope.failed = True  # what was lent to the case may not be as it was
             raise
-        self.calls.forget(made)
+        self.calls.forget(call)
 
     @contextlib.contextmanager
     def within(self, scope: CaseScope) -> Iterator[None]:
@@ -65,9 +65,9 @@ class CleanUp:
         """Ends the run and its ledger: what could not be undone before is tried once more, without
         a finding."""
         quietly(self.scope)
-        for made in self.calls.open_calls():
+        for call in self.calls.open_calls():
             with contextlib.suppress(Broken):
-                self._undo(made, self.scope)
+                self._undo(call, self.scope)
         self.calls.ledger.close()
 
 

@@ -22,9 +22,9 @@ def lacks(given: Preconditions) -> Lacks:
     reasons: dict[str, str | Callable[[], str]] = {
         name: partial(_reason, given, there, reason) for name, (there, reason) in _FEATURES.items()
     }
-    told = Lacks(reasons, partial(_advertised, given))
-    reasons |= {name: partial(reason, given, told) for name, reason in _LAYERED.items()}
-    return told
+    table = Lacks(reasons, partial(_advertised, given))
+    reasons |= {name: partial(reason, given, table) for name, reason in _LAYERED.items()}
+    return table
 
 
 def _reason(given: Preconditions, there: Callable[[Preconditions], object], reason: str) -> str:

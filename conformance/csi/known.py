@@ -19,7 +19,7 @@ _MUTABLE = {"iops": ("100", "200"), "tier": ("gold", "silver")}
 
 def of_fake(fake: FakeDriver, chosen: CsiSettings) -> CsiSettings:
     """The settings with everything filled in that the user left open and the fake can tell."""
-    told: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "volume_id": next(iter(fake.settings.preprovisioned), ""),
         "ephemeral": fake.settings.ephemeral,
         "attach_limit": True,
@@ -29,7 +29,7 @@ def of_fake(fake: FakeDriver, chosen: CsiSettings) -> CsiSettings:
         "backing_dir": _backing(fake),
         "secrets": {SECRET_KEYS[rpc]: dict(own) for rpc, own in fake.settings.secrets.items()},
     }
-    missing = {name: value for name, value in told.items() if not getattr(chosen, name)}
+    missing = {name: value for name, value in facts.items() if not getattr(chosen, name)}
     modes = sorted(mode.name for mode in fake.settings.modes)
     if chosen.access_mode not in modes:
         missing["access_mode"] = modes[0]

@@ -62,17 +62,17 @@ class LocalPaths:
         return base.absolute()
 
     def staging(self, name: str) -> str:
-        """See Paths."""
+        """A new directory below the staging directory."""
         path = self._stagings / name
         path.mkdir(mode=0o750)
         return str(path)
 
     def target(self, name: str) -> str:
-        """See Paths."""
+        """A path below the target directory, at which nothing is."""
         return str(self._targets / name)
 
     def kind(self, path: str) -> Kind:
-        """See Paths. A link counts as what it leads to, as for csi-sanity."""
+        """What lies at a path. A link counts as what it leads to, as for csi-sanity."""
         try:
             mode = os.stat(path).st_mode
         except FileNotFoundError:
@@ -82,9 +82,8 @@ class LocalPaths:
         return "file" if stat.S_ISREG(mode) or stat.S_ISBLK(mode) else "other"
 
     def release(self, path: str) -> None:
-        """See Paths."""
-        place = Path(path)
-        for directory in (place, place.parent):
+        """Removes the path and its parent, as far as they are empty directories made here."""
+        for directory in (Path(path), Path(path).parent):
             if directory in (self._stagings, self._targets) or not directory.is_dir():
                 continue
             try:
@@ -93,7 +92,7 @@ class LocalPaths:
                 return  # the driver left something: its data is not ours to delete
 
     def close(self) -> None:
-        """See Paths."""
+        """Removes the two directories where they are ours and empty."""
         for base in (self._stagings, self._targets, self._home):
             if base.is_relative_to(self._home):
                 with contextlib.suppress(OSError):  # a driver has left something, or it is gone
@@ -110,48 +109,48 @@ class CommandPaths:
         self._stagings: set[str] = set()
 
     def staging(self, name: str) -> str:
-        """See Paths."""
+        """What the command of the user has made for staging."""
         chosen = self._settings
         path = self._make(chosen.make_staging, self._name(chosen.staging_dir, name))
         self._stagings.add(path)
         return path
 
     def target(self, name: str) -> str:
-        """See Paths."""
+        """A path below what the command of the user has made for targets."""
         chosen = self._settings
         return self._make(chosen.make_target, self._name(chosen.target_dir, name)) + "/mount"
 
     def kind(self, path: str) -> Kind:
-        """See Paths."""
+        """What the command of the user prints of a path; "other" where there is none."""
         if not self._settings.check_path:
             return "other"
-        said = self._run(self._settings.check_path, path, "check")
-        if said not in ("file", "directory", "not_found", "other"):
+        output = self._run(self._settings.check_path, path, "check")
+        if output not in ("file", "directory", "not_found", "other"):
             raise BadOption(
-                f"--csi.checkpathcmd printed {said!r} for {path}; "
+                f"--csi.checkpathcmd printed {output!r} for {path}; "
                 "it has to print file, directory, not_found or other"
             )
-        return said  # type: ignore[return-value]
+        return output  # type: ignore[return-value]
 
     def release(self, path: str) -> None:
-        """See Paths."""
+        """Has the command of the user remove what the other one made."""
         staging = path in self._stagings
         command = self._settings.remove_staging if staging else self._settings.remove_target
         if command:
             self._run(command, path if staging else path.removesuffix("/mount"), "remove")
 
     def close(self) -> None:
-        """See Paths: the commands have removed what they made."""
+        """Nothing: the commands have removed what they made."""
 
     @staticmethod
     def _name(base: str, name: str) -> str:
         return f"{base or '/tmp/refimpl-csi'}/{name}"
 
     def _make(self, command: str, path: str) -> str:
-        made = self._run(command, path, "make")
-        if not made:
+        output = self._run(command, path, "make")
+        if not output:
             raise BadOption(f"{command} {path}: it has to print the path that it made")
-        return made
+        return output
 
     def _run(self, command: str, path: str, kind: str) -> str:
         limit = timeout(getattr(self._settings, f"{kind}_timeout_s"))

@@ -40,15 +40,17 @@ class Requests:
         mount_group: str = "",
     ) -> pb.VolumeCapability:
         """A capability; of the mode and access type the user chose where they are not given."""
-        made = pb.VolumeCapability(access_mode=Mode(mode=self.usual_mode if mode is None else mode))
+        capability = pb.VolumeCapability(
+            access_mode=Mode(mode=self.usual_mode if mode is None else mode)
+        )
         if self.settings.access_type == "block" if block is None else block:
-            made.block.SetInParent()
+            capability.block.SetInParent()
         else:
-            made.mount.SetInParent()
-            made.mount.fs_type = fs_type
-            made.mount.mount_flags.extend(mount_flags)
-            made.mount.volume_mount_group = mount_group
-        return made
+            capability.mount.SetInParent()
+            capability.mount.fs_type = fs_type
+            capability.mount.mount_flags.extend(mount_flags)
+            capability.mount.volume_mount_group = mount_group
+        return capability
 
     def volume(
         self,
@@ -62,7 +64,7 @@ class Requests:
     ) -> pb.CreateVolumeRequest:
         """A CreateVolume of the configured size; `required` and `limit` in bytes, 0 is unset."""
         size = required if required is not None else 0 if limit else self.settings.volume_size
-        made = pb.CreateVolumeRequest(
+        request = pb.CreateVolumeRequest(
             name=self.fresh_name() if name is None else name,
             volume_capabilities=[self.capability()] if capabilities is None else capabilities,
             parameters=self.settings.parameters if parameters is None else parameters,
@@ -70,15 +72,15 @@ class Requests:
             volume_content_source=source,
         )
         if size or limit:
-            made.capacity_range.required_bytes = size
-            made.capacity_range.limit_bytes = limit
+            request.capacity_range.required_bytes = size
+            request.capacity_range.limit_bytes = limit
         if (
             "plugin:VOLUME_ACCESSIBILITY_CONSTRAINTS" in self.capabilities
             and self.capabilities.topology
         ):
-            made.accessibility_requirements.requisite.add(segments=self.capabilities.topology)
-            made.accessibility_requirements.preferred.add(segments=self.capabilities.topology)
-        return made
+            request.accessibility_requirements.requisite.add(segments=self.capabilities.topology)
+            request.accessibility_requirements.preferred.add(segments=self.capabilities.topology)
+        return request
 
     def delete(self, volume_id: str) -> pb.DeleteVolumeRequest:
         """A DeleteVolume."""
@@ -185,7 +187,7 @@ class Requests:
 
     def capacity(self, parameters: Mapping[str, str] | None = None) -> pb.GetCapacityRequest:
         """A GetCapacity for the volumes that `volume` asks for."""
-        made = pb.GetCapacityRequest(
+        request = pb.GetCapacityRequest(
             volume_capabilities=[self.capability()],
             parameters=self.settings.parameters if parameters is None else parameters,
         )
@@ -193,8 +195,8 @@ class Requests:
             "plugin:VOLUME_ACCESSIBILITY_CONSTRAINTS" in self.capabilities
             and self.capabilities.topology
         ):
-            made.accessible_topology.segments.update(self.capabilities.topology)
-        return made
+            request.accessible_topology.segments.update(self.capabilities.topology)
+        return request
 
     def unknown_volume_id(self) -> str:
         """An id the driver never gave; the user's choice where ids have a form of their own."""
@@ -207,8 +209,8 @@ class Requests:
 
 def from_snapshot(snapshot_id: str) -> pb.VolumeContentSource:
     """The content source of a restore."""
-    made = pb.VolumeContentSource.SnapshotSource(snapshot_id=snapshot_id)
-    return pb.VolumeContentSource(snapshot=made)
+    source = pb.VolumeContentSource.SnapshotSource(snapshot_id=snapshot_id)
+    return pb.VolumeContentSource(snapshot=source)
 
 
 def from_volume(volume_id: str) -> pb.VolumeContentSource:

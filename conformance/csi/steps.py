@@ -125,9 +125,9 @@ class Steps:
         readonly: bool = False,
     ) -> Mounted:
         """The whole way: create, controller publish, stage, node publish."""
-        place = self.ready(volume, capability=capability, readonly=readonly)
-        self._node.NodePublishVolume(place.request)
-        return place
+        mounted = self.ready(volume, capability=capability, readonly=readonly)
+        self._node.NodePublishVolume(mounted.request)
+        return mounted
 
     def ready(
         self,

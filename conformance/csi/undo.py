@@ -73,24 +73,24 @@ Call = Callable[[str, Message], Any]
 _UNANSWERED = frozenset({Code.CANCELLED, Code.DEADLINE_EXCEEDED, Code.UNAVAILABLE, Code.ABORTED})
 
 
-def undo(made: Made, call: Call) -> None:
+def undo(done: Made, call: Call) -> None:
     """Undoes one call; raises Broken when the target refuses to let go of it.
 
     A create whose reply was lost is repeated first: CSI creates are idempotent by name. It may be
     that nobody answers again, and then what was made is still there.
     """
-    how = TABLE[made.method]
+    how = TABLE[done.method]
     try:
-        if how.needs_reply and made.reply is None:
-            made.reply = call(made.method, made.request)
-        call(how.inverse, how.build(made.request, made.reply))
+        if how.needs_reply and done.reply is None:
+            done.reply = call(done.method, done.request)
+        call(how.inverse, how.build(done.request, done.reply))
     except Refused as refusal:
-        lost = how.needs_reply and made.reply is None
+        lost = how.needs_reply and done.reply is None
         if refusal.code == Code.NOT_FOUND or (lost and refusal.code not in _UNANSWERED):
             return  # gone already, or never made
-        rpc = (made.method if lost else how.inverse).rpartition("/")[2]
+        rpc = (done.method if lost else how.inverse).rpartition("/")[2]
         raise Broken(
-            f"what {made.method.rpartition('/')[2]} made can be removed again",
+            f"what {done.method.rpartition('/')[2]} made can be removed again",
             f"{rpc} answers OK",
             str(refusal),
         ) from None

@@ -22,14 +22,14 @@ Opener = Callable[..., CsiTarget]
 @pytest.fixture
 def opened() -> Iterator[Opener]:
     """Opens targets: `opened("fake:no-attach", csi__testvolumesize=1)`; they are closed again."""
-    made: list[CsiTarget] = []
+    targets: list[CsiTarget] = []
 
     def make(target: str = "fake", *, revision: str = "", **settings: object) -> CsiTarget:
-        made.append(open_target(resolved("csi", target, revision=revision, **settings)))
-        return made[-1]
+        targets.append(open_target(resolved("csi", target, revision=revision, **settings)))
+        return targets[-1]
 
     yield make
-    for target in made:
+    for target in targets:
         target.close()
 
 

@@ -34,14 +34,14 @@ class Stub:
 
 def plugin(*services: str, online: bool = False) -> Stub:
     """An Identity service."""
-    told = pb.GetPluginCapabilitiesResponse()
+    reply = pb.GetPluginCapabilitiesResponse()
     for name in services:
         kind = pb.PluginCapability.Service.Type.Value(name)
-        told.capabilities.add().service.type = kind
+        reply.capabilities.add().service.type = kind
     if online:
-        told.capabilities.add().volume_expansion.type = pb.PluginCapability.VolumeExpansion.ONLINE
+        reply.capabilities.add().volume_expansion.type = pb.PluginCapability.VolumeExpansion.ONLINE
     info = pb.GetPluginInfoResponse(name="driver.example", vendor_version="1.2")
-    return Stub(GetPluginInfo=info, GetPluginCapabilities=told)
+    return Stub(GetPluginInfo=info, GetPluginCapabilities=reply)
 
 
 def rpcs(reply: Any, *numbers: int) -> Any:
@@ -76,8 +76,8 @@ def test_each_service_is_asked_for_its_own() -> None:
             accessible_topology=pb.Topology(segments={"zone": "a"}),
         ),
     )
-    told = ask(driver(identity=identity, controller=controller), driver(node=node))
-    assert told.names == {
+    advertised = ask(driver(identity=identity, controller=controller), driver(node=node))
+    assert advertised.names == {
         "plugin:CONTROLLER_SERVICE",
         "plugin:VOLUME_ACCESSIBILITY_CONSTRAINTS",
         "expansion:ONLINE",
@@ -86,17 +86,21 @@ def test_each_service_is_asked_for_its_own() -> None:
         "controller:99",
         "node:STAGE_UNSTAGE_VOLUME",
     }
-    assert told.services == {"controller", "node"}
-    assert (told.name, told.version) == ("driver.example", "1.2")
-    assert (told.node_id, told.max_volumes, told.topology) == ("n", 7, {"zone": "a"})
+    assert advertised.services == {"controller", "node"}
+    assert (advertised.name, advertised.version) == ("driver.example", "1.2")
+    assert (advertised.node_id, advertised.max_volumes, advertised.topology) == (
+        "n",
+        7,
+        {"zone": "a"},
+    )
 
 
 def test_a_controller_that_is_not_advertised_is_not_asked() -> None:
     """Its capabilities would promise what may not be called."""
     controller = Stub(ControllerGetCapabilities=rpcs(pb.ControllerGetCapabilitiesResponse(), 1))
-    told = ask(driver(identity=plugin(), controller=controller), driver())
-    assert told.services == frozenset()
-    assert "controller:CREATE_DELETE_VOLUME" not in told
+    advertised = ask(driver(identity=plugin(), controller=controller), driver())
+    assert advertised.services == frozenset()
+    assert "controller:CREATE_DELETE_VOLUME" not in advertised
 
 
 def test_a_node_without_a_place_has_none() -> None:
@@ -105,8 +109,8 @@ def test_a_node_without_a_place_has_none() -> None:
     plain = Stub(NodeGetCapabilities=able, NodeGetInfo=pb.NodeGetInfoResponse(node_id="n"))
     assert ask(driver(), driver(node=plain)).topology is None
     empty = pb.NodeGetInfoResponse(node_id="n", accessible_topology=pb.Topology())
-    told = ask(driver(), driver(node=Stub(NodeGetCapabilities=able, NodeGetInfo=empty)))
-    assert told.topology == {}
+    advertised = ask(driver(), driver(node=Stub(NodeGetCapabilities=able, NodeGetInfo=empty)))
+    assert advertised.topology == {}
 
 
 @pytest.mark.parametrize(

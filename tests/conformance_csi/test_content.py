@@ -51,8 +51,8 @@ def test_a_block_volume_is_written_at_its_start(tmp_path: Path) -> None:
 
 def test_the_size_of_a_mount_volume_is_that_of_its_file_system(tmp_path: Path) -> None:
     """As statfs tells it."""
-    told = os.statvfs(tmp_path)
-    assert content.size(place(tmp_path)) == told.f_blocks * told.f_frsize
+    size = os.statvfs(tmp_path)
+    assert content.size(place(tmp_path)) == size.f_blocks * size.f_frsize
 
 
 def test_other_content_is_told_with_both(tmp_path: Path) -> None:

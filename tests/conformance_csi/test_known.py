@@ -13,21 +13,21 @@ def test_what_the_user_left_open_is_filled_in() -> None:
     """Mutable parameters in two sets, and a second pool where there is one."""
     settings = {"secrets": '{"CreateVolume": {"user": "admin"}}'}
     with FakeDriver(storage="memory", settings=settings) as fake:
-        told = known.of_fake(fake, CsiSettings())
-    assert told.mutable_parameters
-    assert set(told.mutable_parameters) == set(told.other_mutable_parameters)
-    assert told.mutable_parameters != told.other_mutable_parameters
-    assert told.secrets_for("CreateVolume") == {"user": "admin"}
-    assert told.backing_dir == ""
+        filled = known.of_fake(fake, CsiSettings())
+    assert filled.mutable_parameters
+    assert set(filled.mutable_parameters) == set(filled.other_mutable_parameters)
+    assert filled.mutable_parameters != filled.other_mutable_parameters
+    assert filled.secrets_for("CreateVolume") == {"user": "admin"}
+    assert filled.backing_dir == ""
 
 
 def test_what_the_user_said_stays() -> None:
     """The fake is then tested as a real driver would be."""
     with FakeDriver(storage="memory") as fake:
         chosen = CsiSettings(mutable_parameters={"iops": "7"}, backing_dir="/b")
-        told = known.of_fake(fake, chosen)
-    assert told.mutable_parameters == {"iops": "7"}
-    assert told.backing_dir == "/b"
+        settings = known.of_fake(fake, chosen)
+    assert settings.mutable_parameters == {"iops": "7"}
+    assert settings.backing_dir == "/b"
 
 
 @pytest.mark.parametrize(
@@ -43,12 +43,12 @@ def test_modes_and_volumes_are_those_of_the_profile(
 ) -> None:
     """A driver of read-only volumes makes no others; one without controller has some already."""
     with FakeDriver(storage="memory", profile=profile) as fake:
-        told = known.of_fake(fake, CsiSettings())
-    assert (told.access_mode, told.volume_id) == (mode, volume_id)
+        settings = known.of_fake(fake, CsiSettings())
+    assert (settings.access_mode, settings.volume_id) == (mode, volume_id)
 
 
 def test_what_volumes_are_made_of_is_shown_where_it_is_on_disk() -> None:
     """So that cases look there as an administrator would."""
     with FakeDriver(storage="directory") as fake:
-        told = known.of_fake(fake, CsiSettings())
-    assert told.backing_dir
+        settings = known.of_fake(fake, CsiSettings())
+    assert settings.backing_dir

@@ -41,7 +41,7 @@ def letters(text: str, ask: Callable[[int, str], Page] | None = None) -> Listing
 def test_a_good_list_is_whole_in_pages_of_any_size(sizes: tuple[int, ...]) -> None:
     """Each entry once, the last page with the last entry."""
     listing = letters("abcdef")
-    assert listing.ids(*listing.walk(*sizes)) == list("abcdef")
+    assert listing.ids(*listing.pages(*sizes)) == list("abcdef")
     pagination.expect_whole(listing, *sizes)
 
 
@@ -49,7 +49,7 @@ def test_an_entry_is_found_on_whatever_page_it_is() -> None:
     """None where it is not."""
     assert letters("abc").find("c") == "c"
     assert letters("abc").find("x") is None
-    assert letters("abcdef").walk(2, token="4")[0].entries == ["e", "f"]
+    assert letters("abcdef").pages(2, token="4")[0].entries == ["e", "f"]
 
 
 def test_more_than_was_asked_for_is_broken() -> None:
@@ -63,7 +63,7 @@ def test_a_walk_in_circles_comes_to_an_end() -> None:
     """The suite must not hang on a driver that does."""
     listing = letters("", lambda *_: Page(["a"], "0"))
     with pytest.raises(Broken, match="comes to an end"):
-        listing.walk(1)
+        listing.pages(1)
 
 
 def _losing(size: int, _: str) -> Page:
@@ -90,9 +90,9 @@ def _trailing(size: int, token: str) -> Page:
         (_trailing, Doubtful, "ends with its last entry"),
     ],
 )
-def test_each_way_to_be_wrong_is_told(ask: Any, kind: type[Broken], said: str) -> None:
+def test_each_way_to_be_wrong_is_told(ask: Any, kind: type[Broken], words: str) -> None:
     """An empty last page is only untidy."""
-    with pytest.raises(Broken, match=said) as raised:
+    with pytest.raises(Broken, match=words) as raised:
         pagination.expect_whole(letters("", ask), 2)
     assert type(raised.value) is kind
 

@@ -47,8 +47,8 @@ def test_what_lies_at_a_path_is_told(paths: LocalPaths, tmp_path: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to(target)
     assert paths.kind(str(link)) == "file"
-    with socket.socket(socket.AF_UNIX) as made:
-        made.bind(str(tmp_path / "sock"))
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "sock"))
         assert paths.kind(str(tmp_path / "sock")) == "other"
 
 
@@ -153,12 +153,12 @@ def test_without_a_command_that_checks_nothing_is_known(program: object) -> None
         ("exec sleep 60", "did not end within 0.05 s"),
     ],
 )
-def test_a_command_that_fails_is_a_usage_error(program: object, line: str, said: str) -> None:
+def test_a_command_that_fails_is_a_usage_error(program: object, line: str, words: str) -> None:
     """It names the command; an empty path would go to the driver as if it were one."""
     chosen = CsiSettings(make_staging=program("stage", line), make_timeout_s=0.05)  # type: ignore[operator]
-    if "within" not in said:
+    if "within" not in words:
         chosen.make_timeout_s = 30
-    with pytest.raises(BadOption, match=f"stage .*{said}"):
+    with pytest.raises(BadOption, match=f"stage .*{words}"):
         CommandPaths(chosen).staging("a")
 
 

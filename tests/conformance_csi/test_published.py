@@ -22,17 +22,17 @@ def test_a_changed_request_leaves_the_first_as_it_was() -> None:
         volume_id="v", target_path="/t", readonly=True, secrets={"a": "1"}
     )
     place = Mounted(pb.Volume(), "/t", "", {}, request)
-    made = published.changed(place, readonly=False, secrets={"b": "2"}, target_path="/u")
-    assert (made.request.readonly, dict(made.request.secrets)) == (False, {"b": "2"})
-    assert (made.target_path, made.request.volume_id) == ("/u", "v")
+    other = published.changed(place, readonly=False, secrets={"b": "2"}, target_path="/u")
+    assert (other.request.readonly, dict(other.request.secrets)) == (False, {"b": "2"})
+    assert (other.target_path, other.request.volume_id) == ("/u", "v")
     assert (request.readonly, dict(request.secrets), place.target_path) == (True, {"a": "1"}, "/t")
 
 
 def test_a_changed_staging_request_leaves_the_first_as_it_was() -> None:
     """The same for NodeStageVolume, and the way back names what was staged."""
     request = pb.NodeStageVolumeRequest(volume_id="v", staging_target_path="/s")
-    made = staged.changed(request, volume_id="", staging_target_path="/u")
-    assert (made.volume_id, made.staging_target_path) == ("", "/u")
+    other = staged.changed(request, volume_id="", staging_target_path="/u")
+    assert (other.volume_id, other.staging_target_path) == ("", "/u")
     assert request.volume_id == "v"
     wanted = pb.NodeUnstageVolumeRequest(volume_id="v", staging_target_path="/s")
     assert staged.back(request) == wanted

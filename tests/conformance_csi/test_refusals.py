@@ -41,17 +41,17 @@ def test_a_volume_that_is_left_behind_is_told(csi: Any) -> None:
     csi.steps.volume()
     with refusals.makes_no_volume(csi, "nothing"):
         pass
-    made: list[str] = []
+    ids: list[str] = []
 
     def leave_one() -> None:
         with refusals.makes_no_volume(csi, "a refused call"):
-            made.append(csi.steps.volume().volume_id)
+            ids.append(csi.steps.volume().volume_id)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("REFIMPL_TIMEOUT_FACTOR", "0.01")
         with pytest.raises(Broken, match="a refused call leaves no volume behind") as raised:
             leave_one()
-    assert made[0] in raised.value.got
+    assert ids[0] in raised.value.got
 
 
 def test_without_a_list_nothing_can_be_seen(opened: Any) -> None:

@@ -51,10 +51,10 @@ def test_an_rpc_knows_its_types() -> None:
     ],
 )
 def test_an_rpc_is_opened_by_its_service_and_a_capability(
-    name: str, told: Capabilities, opened: bool
+    name: str, capabilities: Capabilities, opened: bool
 ) -> None:
     """One of several is enough; what has none comes with its service."""
-    assert rpcs.named(name).opened(told) == opened
+    assert rpcs.named(name).opened(capabilities) == opened
 
 
 def test_what_is_free_without_a_capability_is_due_with_it() -> None:

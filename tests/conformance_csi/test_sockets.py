@@ -27,8 +27,8 @@ def test_a_connection_is_made_to_either_kind() -> None:
     """Nothing was sent on it yet."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        with sockets.connect(Endpoint.parse(f"tcp://127.0.0.1:{port}")) as made:
-            assert made.getpeername()[1] == port
+        with sockets.connect(Endpoint.parse(f"tcp://127.0.0.1:{port}")) as connection:
+            assert connection.getpeername()[1] == port
 
 
 def test_nobody_there_is_unreachable(tmp_path: Path) -> None:

@@ -72,9 +72,9 @@ def test_a_file_may_start_the_driver(tmp_path: Path, opened: Any) -> None:
         ('endpoint = "http://x"', "http"),
     ],
 )
-def test_a_file_that_is_wrong_is_a_usage_error(tmp_path: Path, text: str, said: str) -> None:
+def test_a_file_that_is_wrong_is_a_usage_error(tmp_path: Path, text: str, words: str) -> None:
     """A misspelt key must not be passed over."""
-    with pytest.raises((BadOption, Unreachable), match=said) as raised:
+    with pytest.raises((BadOption, Unreachable), match=words) as raised:
         open_target(resolved("csi", write(tmp_path / "t.toml", text)))
     assert raised.type is BadOption
 

@@ -84,10 +84,10 @@ def test_a_group_is_undone_with_its_members() -> None:
 def test_a_create_without_an_answer_is_repeated_to_learn_its_id() -> None:
     """CSI creates are idempotent by name."""
     driver = Driver(CreateVolume=CREATED)
-    made = made_by(CREATE, pb.CreateVolumeRequest(name="a"))
-    undo.undo(made, driver)
+    create = made_by(CREATE, pb.CreateVolumeRequest(name="a"))
+    undo.undo(create, driver)
     assert [rpc for rpc, _ in driver.asked] == ["CreateVolume", "DeleteVolume"]
-    assert made.reply == CREATED
+    assert create.reply == CREATED
 
 
 @pytest.mark.parametrize("code", [Code.INVALID_ARGUMENT, Code.OUT_OF_RANGE, Code.NOT_FOUND])

@@ -32,7 +32,7 @@ def test_the_other_type_is_the_one_that_is_not_usual(csi: Any) -> None:
 
 def test_a_use_is_described_in_few_words() -> None:
     """For the message of a failure."""
-    made = pb.VolumeCapability(access_mode=Mode(mode=Mode.SINGLE_NODE_WRITER))
-    assert uses.described(made) == "SINGLE_NODE_WRITER, no access type"
-    made.mount.fs_type = "xfs"
-    assert uses.described(made) == "SINGLE_NODE_WRITER, mount, xfs"
+    use = pb.VolumeCapability(access_mode=Mode(mode=Mode.SINGLE_NODE_WRITER))
+    assert uses.described(use) == "SINGLE_NODE_WRITER, no access type"
+    use.mount.fs_type = "xfs"
+    assert uses.described(use) == "SINGLE_NODE_WRITER, mount, xfs"

@@ -64,8 +64,8 @@ def test_vague_codes_are_told_with_their_message(code: Code) -> None:
 )
 def test_a_refusal_needs_words_that_can_be_shown(message: str, fault: str) -> None:
     """On a terminal and in an event of Kubernetes."""
-    said = watch.message(refused(Code.NOT_FOUND, message))
-    assert said == [f"CreateVolume was refused with NOT_FOUND {fault}"]
+    problems = watch.message(refused(Code.NOT_FOUND, message))
+    assert problems == [f"CreateVolume was refused with NOT_FOUND {fault}"]
 
 
 def test_details_are_counted() -> None:
@@ -84,9 +84,9 @@ def test_an_enum_that_was_not_set_is_told_once() -> None:
     reply = pb.ControllerGetCapabilitiesResponse()
     for _ in range(3):
         reply.capabilities.add().rpc.SetInParent()
-    said = watch.enums(answered(reply, rpc="ControllerGetCapabilities"))
-    told = "csi.v1.ControllerServiceCapability.RPC.type = 0"
-    assert said == [f"ControllerGetCapabilities answered with {told}"]
+    problems = watch.enums(answered(reply, rpc="ControllerGetCapabilities"))
+    problem = "csi.v1.ControllerServiceCapability.RPC.type = 0"
+    assert problems == [f"ControllerGetCapabilities answered with {problem}"]
     reply.ClearField("capabilities")
     reply.capabilities.add().rpc.type = 1
     assert watch.enums(answered(reply)) == []
@@ -106,12 +106,12 @@ def test_a_condition_is_gone_since_1_13() -> None:
 def test_a_field_that_is_too_long_is_told_unless_it_echoes_the_request() -> None:
     """A driver that gives back what it was sent is not the one to blame."""
     reply = pb.CreateVolumeResponse(volume=pb.Volume(volume_id="x" * 129))
-    (said,) = watch.sizes(answered(reply))
-    assert "csi.v1.Volume.volume_id of 129 bytes" in said
+    (problem,) = watch.sizes(answered(reply))
+    assert "csi.v1.Volume.volume_id of 129 bytes" in problem
     assert watch.texts(answered(reply)) == []
     long = pb.CreateVolumeRequest(name="x" * 129)
     assert watch.sizes(answered(reply, long)) == []
-    assert watch.sizes(answered(reply, pb.CreateVolumeRequest(name="x"))) == [said]
+    assert watch.sizes(answered(reply, pb.CreateVolumeRequest(name="x"))) == [problem]
 
 
 def test_debatable_lengths_are_told_apart() -> None:

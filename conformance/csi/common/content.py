@@ -20,19 +20,21 @@ def fresh() -> bytes:
     return f"refimpl {secrets.token_hex(16)}\n".encode()
 
 
-def write(place: Mounted, content: bytes) -> None:
+def write(mounted: Mounted, content: bytes) -> None:
     """Puts content into a file of a mount volume, or at the start of a block volume, for good.
 
     Raises Broken where the volume refuses it."""
-    error = write_error(place, content)
-    rule = f"a volume published at {place.target_path} can be written to"
+    error = write_error(mounted, content)
+    rule = f"a volume published at {mounted.target_path} can be written to"
     expect(error is None, rule, wanted="no error", got=error)
 
 
-def write_error(place: Mounted, content: bytes) -> OSError | None:
+def write_error(mounted: Mounted, content: bytes) -> OSError | None:
     """Tries to `write`; how the volume refused it, None where it did not."""
     try:
-        descriptor = os.open(_where(place), os.O_WRONLY | (0 if _is_block(place) else os.O_CREAT))
+        descriptor = os.open(
+            _where(mounted), os.O_WRONLY | (0 if _is_block(mounted) else os.O_CREAT)
+        )
         try:
             os.write(descriptor, content)
             os.fsync(descriptor)
@@ -43,45 +45,45 @@ def write_error(place: Mounted, content: bytes) -> OSError | None:
     return None
 
 
-def read(place: Mounted, length: int) -> bytes:
+def read(mounted: Mounted, length: int) -> bytes:
     """What `write` has put there, empty where there is nothing."""
     try:
-        with Path(_where(place)).open("rb") as file:
+        with Path(_where(mounted)).open("rb") as file:
             return file.read(length)
     except FileNotFoundError:
         return b""
 
 
-def expect_content(place: Mounted, content: bytes, rule: str) -> None:
+def expect_content(mounted: Mounted, content: bytes, rule: str) -> None:
     """Raises Broken unless the volume holds the content."""
     try:
-        found = read(place, len(content))
+        present = read(mounted, len(content))
     except OSError as error:
         expect(False, rule, wanted=content, got=error)
     else:
-        expect(found == content, rule, wanted=content, got=found or "no such content")
+        expect(present == content, rule, wanted=content, got=present or "no such content")
 
 
-def erase(place: Mounted) -> None:
+def erase(mounted: Mounted) -> None:
     """Takes the file that `write` has made away again; a block volume keeps what it has."""
-    if not _is_block(place):
-        Path(_where(place)).unlink(missing_ok=True)
+    if not _is_block(mounted):
+        Path(_where(mounted)).unlink(missing_ok=True)
 
 
-def size(place: Mounted) -> int:
+def size(mounted: Mounted) -> int:
     """Bytes of a block volume's device, or what statfs(2) tells of a mount volume as its total."""
-    with opened(place) as descriptor:
-        if _is_block(place):
+    with opened(mounted) as descriptor:
+        if _is_block(mounted):
             return os.lseek(descriptor, 0, os.SEEK_END)
         seen = os.fstatvfs(descriptor)
         return seen.f_blocks * seen.f_frsize
 
 
 @contextlib.contextmanager
-def opened(place: Mounted) -> Iterator[int]:
+def opened(mounted: Mounted) -> Iterator[int]:
     """The target, open for reading; Broken where it cannot be."""
     try:
-        descriptor = os.open(place.target_path, os.O_RDONLY)
+        descriptor = os.open(mounted.target_path, os.O_RDONLY)
     except OSError as error:
         raise Broken("a published volume can be opened", "no error", str(error)) from error
     try:
@@ -90,9 +92,9 @@ def opened(place: Mounted) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _where(place: Mounted) -> str:
-    return place.target_path if _is_block(place) else f"{place.target_path}/{_FILE}"
+def _where(mounted: Mounted) -> str:
+    return mounted.target_path if _is_block(mounted) else f"{mounted.target_path}/{_FILE}"
 
 
-def _is_block(place: Mounted) -> bool:
-    return place.request.volume_capability.HasField("block")
+def _is_block(mounted: Mounted) -> bool:
+    return mounted.request.volume_capability.HasField("block")

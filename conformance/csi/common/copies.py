@@ -47,23 +47,23 @@ def expect_grown(csi: CsiTarget, source: Source, *, block: bool) -> None:
     """A copy larger than its source is refused, or has both the content and the size."""
     what = "block device" if block else "file system"
     capability = csi.requests.capability(block=block)
-    asked = csi.requests.volume(required=csi.preconditions.data_size, capabilities=[capability])
-    original = csi.steps.volume(asked)
+    first = csi.requests.volume(required=csi.preconditions.data_size, capabilities=[capability])
+    original = csi.steps.volume(first)
     written = content.fresh()
-    place = csi.steps.mount(original, capability=capability)
-    content.write(place, written)
-    csi.steps.withdraw(place)
+    mounted = csi.steps.mount(original, capability=capability)
+    content.write(mounted, written)
+    csi.steps.withdraw(mounted)
     size = 2 * max(original.capacity_bytes, csi.preconditions.data_size)
     request = csi.requests.volume(required=size, capabilities=[capability], source=source(original))
-    made = expect_status(
+    reply = expect_status(
         lambda: csi.controller.CreateVolume(request),
         {Code.OK, Code.OUT_OF_RANGE},
         f"a {what} larger than its source is made or refused as out of range",
     )
-    if made is None:
+    if reply is None:
         return
-    expect_copied(made.volume, request.volume_content_source, size)
-    copy = csi.steps.mount(made.volume, capability=capability)
+    expect_copied(reply.volume, request.volume_content_source, size)
+    copy = csi.steps.mount(reply.volume, capability=capability)
     content.expect_content(
         copy, written, f"a larger copy of a {what} has the content of its source"
     )

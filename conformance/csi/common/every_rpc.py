@@ -1,4 +1,4 @@
-"""A walk over every RPC that a driver offers, with good and with bad requests.
+"""Every RPC that a driver advertises, called with good and with bad requests.
 
 Its calls are the same each time: a case that judges all answers has them when it runs alone, too.
 """

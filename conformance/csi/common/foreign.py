@@ -24,10 +24,10 @@ class Foreign:
     def harm(self) -> str:
         """What was done to the file, empty where it is as it was laid."""
         try:
-            found = Path(self.path).read_bytes()
+            present = Path(self.path).read_bytes()
         except OSError as error:
             return f"{self.path}: {error.strerror}"
-        return "" if found == self.content else f"{self.path} holds {found!r}"
+        return "" if present == self.content else f"{self.path} holds {present!r}"
 
     def remove(self) -> None:
         """Takes the file away again, and nothing else; one that is mounted over stays."""

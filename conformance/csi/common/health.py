@@ -66,12 +66,12 @@ def ailments(health: pb.VolumeHealth) -> set[Ailment]:
     return {(entry.status, entry.reason) for entry in health.health_statuses}
 
 
-def named(found: Iterable[Ailment]) -> str:
+def named(ailments: Iterable[Ailment]) -> str:
     """Ailments for a message: DEGRADED PathLost, 7 Unknown."""
     known = pb.VolumeHealthErrorType
     words = [
         f"{known.Name(known.ValueType(status)) if status in known.values() else status} {reason}"
-        for status, reason in sorted(found)
+        for status, reason in sorted(ailments)
     ]
     return ", ".join(words) or "no entry"
 
@@ -81,16 +81,16 @@ def volumes_told(csi: CsiTarget) -> list[tuple[str, pb.VolumeHealth]]:
     where there is a way to, and of all that are listed."""
     volume_id = csi.steps.volume().volume_id
     with _sick_if_possible(csi, volume_id):
-        told = []
+        replies = []
         if csi.has(CONTROLLER_HEALTH):
-            told.append(("ControllerGetVolumeHealth", at_controller(csi, volume_id)))
+            replies.append(("ControllerGetVolumeHealth", at_controller(csi, volume_id)))
         if csi.has(LIST_HEALTH):
-            pages = pagination.sick_volumes(csi).walk()
+            pages = pagination.sick_volumes(csi).pages()
             listed = [entry for page in pages for entry in page.entries]
-            told += [("ControllerListVolumeHealth", health) for health in listed]
+            replies += [("ControllerListVolumeHealth", health) for health in listed]
         if csi.has(NODE_HEALTH):
-            told.append(("NodeGetVolumeHealth", at_node(csi, volume_id)))
-        return told
+            replies.append(("NodeGetVolumeHealth", at_node(csi, volume_id)))
+        return replies
 
 
 @contextlib.contextmanager
@@ -143,13 +143,13 @@ def expect_sound(entries: Iterable[Entry], rpc: str) -> None:
 
 
 def _of(
-    volume_id: str, told: pb.ControllerGetVolumeHealthResponse | pb.NodeGetVolumeHealthResponse
+    volume_id: str, reply: pb.ControllerGetVolumeHealthResponse | pb.NodeGetVolumeHealthResponse
 ) -> pb.VolumeHealth:
     expect(
-        told.HasField("volume_health") and told.volume_health.volume_id == volume_id,
-        f"{type(told).__name__.removesuffix('Response')} answers with the health of the volume"
+        reply.HasField("volume_health") and reply.volume_health.volume_id == volume_id,
+        f"{type(reply).__name__.removesuffix('Response')} answers with the health of the volume"
         " that was asked for",
         wanted=f"volume_health of {volume_id}",
-        got=told,
+        got=reply,
     )
-    return told.volume_health
+    return reply.volume_health

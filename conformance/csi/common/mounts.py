@@ -36,21 +36,21 @@ def layers(path: str) -> int:
 
 def options(path: str) -> frozenset[str]:
     """Options of the topmost mount at a path, its own and those of its file system (proc(5))."""
-    found: frozenset[str] = frozenset()
+    words: frozenset[str] = frozenset()
     for point, line in _table():
         if point == _plain(path):
             own, of_file_system = line.split(" ")[5], line.rpartition(" ")[2]
-            found = frozenset(f"{own},{of_file_system}".split(","))
-    return found
+            words = frozenset(f"{own},{of_file_system}".split(","))
+    return words
 
 
 def fs_type(path: str) -> str:
     """The file system that is topmost at a path, empty where nothing is mounted (proc(5))."""
-    found = ""
+    name = ""
     for point, line in _table():
         if point == _plain(path):
-            found = line.partition(" - ")[2].split(" ")[0]
-    return found
+            name = line.partition(" - ")[2].split(" ")[0]
+    return name
 
 
 def bind(source: str, target: str) -> None:

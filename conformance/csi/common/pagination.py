@@ -44,7 +44,7 @@ class Listing:
         )
         return reply
 
-    def walk(self, *sizes: int, token: str = "") -> list[Any]:
+    def pages(self, *sizes: int, token: str = "") -> list[Any]:
         """All pages from the token on. `sizes` are the max_entries of one page after the other,
         over and over; none: no limit. Broken when the walk does not come to an end."""
         pages: list[Any] = []
@@ -52,9 +52,9 @@ class Listing:
         idle = 0
         for size in itertools.cycle(sizes or (0,)):
             pages.append(page := self.page(size, token))
-            found = set(self.ids(page))
-            idle = 0 if found - seen else idle + 1
-            seen |= found
+            ids = set(self.ids(page))
+            idle = 0 if ids - seen else idle + 1
+            seen |= ids
             token = page.next_token
             if not token:
                 break
@@ -68,11 +68,11 @@ class Listing:
 
     def ids(self, *pages: Any) -> list[str]:
         """The ids on these pages, in their order; of the whole list where none are given."""
-        return [self.key(entry) for page in pages or self.walk() for entry in page.entries]
+        return [self.key(entry) for page in pages or self.pages() for entry in page.entries]
 
     def find(self, id: str) -> Any | None:
         """The entry of that id in the whole list, or None."""
-        entries = (entry for page in self.walk() for entry in page.entries)
+        entries = (entry for page in self.pages() for entry in page.entries)
         return next((entry for entry in entries if self.key(entry) == id), None)
 
     def settled(
@@ -155,21 +155,21 @@ def expect_whole(listing: Listing, *sizes: int, known: list[str] | None = None) 
 
 
 def _compare(listing: Listing, sizes: Sequence[int], known: list[str]) -> None:
-    asked = f"a walk through {listing.rpc} with max_entries {', '.join(map(str, sizes))}"
-    pages = listing.walk(*sizes)
+    walk = f"a walk through {listing.rpc} with max_entries {', '.join(map(str, sizes))}"
+    pages = listing.pages(*sizes)
     seen = sorted(listing.ids(*pages))
     missed, added = set(known).difference(seen), set(seen).difference(known)
     expect(
         not missed and not added,
-        f"{asked} shows every entry",
+        f"{walk} shows every entry",
         wanted=f"{len(known)} entries",
         got=f"{len(missed)} missing {sorted(missed)}, {len(added)} besides {sorted(added)}",
     )
     twice = sorted({id for id, other in itertools.pairwise(seen) if id == other})
-    expect(not twice, f"{asked} shows no entry twice", wanted="each once", got=f"twice: {twice}")
+    expect(not twice, f"{walk} shows no entry twice", wanted="each once", got=f"twice: {twice}")
     should(
         len(pages) == 1 or pages[-1].entries,
-        f"{asked} ends with its last entry: there is a next_token only where more follows",
+        f"{walk} ends with its last entry: there is a next_token only where more follows",
         wanted="an empty next_token",
         got=f"a next_token that leads to an empty page, number {len(pages)}",
     )

@@ -13,26 +13,26 @@ from conformance.engine.verdict import expect
 from refimpl.csi.api import csi_pb2 as pb
 
 
-def changed(place: Mounted, **fields: Any) -> Mounted:
+def changed(mounted: Mounted, **fields: Any) -> Mounted:
     """The same publication with fields of its request changed; nothing is sent."""
     request = pb.NodePublishVolumeRequest()
-    request.CopyFrom(place.request)
+    request.CopyFrom(mounted.request)
     for name in fields:
         request.ClearField(name)  # type: ignore[arg-type]
     request.MergeFrom(pb.NodePublishVolumeRequest(**fields))
-    return attrs.evolve(place, target_path=request.target_path, request=request)
+    return attrs.evolve(mounted, target_path=request.target_path, request=request)
 
 
-def publish(csi: CsiTarget, place: Mounted, **fields: Any) -> Mounted:
+def publish(csi: CsiTarget, mounted: Mounted, **fields: Any) -> Mounted:
     """Sends NodePublishVolume with fields of its request changed."""
-    made = changed(place, **fields)
-    csi.node.NodePublishVolume(made.request)
-    return made
+    published = changed(mounted, **fields)
+    csi.node.NodePublishVolume(published.request)
+    return published
 
 
-def at_another_target(csi: CsiTarget, place: Mounted, **fields: Any) -> Mounted:
+def at_another_target(csi: CsiTarget, mounted: Mounted, **fields: Any) -> Mounted:
     """The same volume published at a further, fresh target."""
-    return publish(csi, place, target_path=csi.steps.target_path(), **fields)
+    return publish(csi, mounted, target_path=csi.steps.target_path(), **fields)
 
 
 def block_volume(csi: CsiTarget) -> Mounted:
@@ -40,6 +40,13 @@ def block_volume(csi: CsiTarget) -> Mounted:
     capability = csi.requests.capability(block=True)
     request = csi.requests.volume(capabilities=[capability], required=csi.preconditions.data_size)
     return csi.steps.ready(csi.steps.volume(request), capability=capability)
+
+
+def ready_as(csi: CsiTarget, *, block: bool) -> Mounted:
+    """A volume of an access type, all but published."""
+    if block:
+        return block_volume(csi)
+    return csi.steps.ready(capability=csi.requests.capability(block=False))
 
 
 def expect_gone(csi: CsiTarget, path: str, rule: str) -> None:

@@ -13,8 +13,8 @@ def expect_same(
 ) -> None:
     """The request gives the very volume that is there, with all that was said of it."""
     again = expect_status(lambda: csi.controller.CreateVolume(request), {Code.OK}, rule)
-    told = again.volume if again is not None else None
-    expect(told == first, rule, wanted=first, got=told)
+    volume = again.volume if again is not None else None
+    expect(volume == first, rule, wanted=first, got=volume)
 
 
 def expect_taken(csi: CsiTarget, request: pb.CreateVolumeRequest, rule: str) -> None:

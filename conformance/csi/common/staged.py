@@ -16,8 +16,8 @@ def ready(
 ) -> pb.NodeStageVolumeRequest:
     """A NodeStageVolume, all but sent, of a volume published to the node."""
     if volume is None:
-        asked = [capability] if capability else None
-        volume = csi.steps.volume(csi.requests.volume(capabilities=asked))
+        capabilities = [capability] if capability else None
+        volume = csi.steps.volume(csi.requests.volume(capabilities=capabilities))
     context = csi.steps.attach(volume, capability=capability)
     return csi.requests.stage(
         volume, csi.steps.staging_path(), capability=capability, publish_context=context
@@ -26,12 +26,12 @@ def ready(
 
 def changed(request: pb.NodeStageVolumeRequest, **fields: Any) -> pb.NodeStageVolumeRequest:
     """The same request with fields changed."""
-    made = pb.NodeStageVolumeRequest()
-    made.CopyFrom(request)
+    copy = pb.NodeStageVolumeRequest()
+    copy.CopyFrom(request)
     for name in fields:
-        made.ClearField(name)  # type: ignore[arg-type]
-    made.MergeFrom(pb.NodeStageVolumeRequest(**fields))
-    return made
+        copy.ClearField(name)  # type: ignore[arg-type]
+    copy.MergeFrom(pb.NodeStageVolumeRequest(**fields))
+    return copy
 
 
 def back(request: pb.NodeStageVolumeRequest) -> pb.NodeUnstageVolumeRequest:

@@ -49,8 +49,8 @@ def details(entry: Entry) -> list[str]:
         status = UnknownFieldSet(Empty.FromString(entry.details))
     except DecodeError:
         return [f"{_refused(entry)} with a grpc-status-details-bin that is no google.rpc.Status"]
-    found = sum(status[index].field_number == _DETAILS for index in range(len(status)))
-    return [f"{_refused(entry)} with {found} details"] if found else []
+    count = sum(status[index].field_number == _DETAILS for index in range(len(status)))
+    return [f"{_refused(entry)} with {count} details"] if count else []
 
 
 def message(entry: Entry) -> list[str]:
@@ -82,28 +82,28 @@ def texts(entry: Entry) -> list[str]:
 
 def enums(entry: Entry) -> list[str]:
     """An enum that has to be set is not 0."""
-    found = _zeros(_replies(entry, frozenset(_ENUMS)))
+    names = _zeros(_replies(entry, frozenset(_ENUMS)))
     # An answer to a request that left it unset itself may be its echo.
-    echoed = _zeros(_messages(entry.requests)) if found else []
-    return [f"{entry.rpc} answered with {name} = 0" for name in found if name not in echoed]
+    echoed = _zeros(_messages(entry.requests)) if names else []
+    return [f"{entry.rpc} answered with {name} = 0" for name in names if name not in echoed]
 
 
 def _zeros(frames: list[Message]) -> list[str]:
     """The enums left unset in messages, each once: `csi.v1.VolumeUsage.unit`."""
     parts = [part for frame in frames for part in _parts(frame, frozenset(_ENUMS))]
     named = [(part, part.DESCRIPTOR.full_name) for part in parts]
-    found = [f"{kind}.{_ENUMS[kind]}" for part, kind in named if not getattr(part, _ENUMS[kind])]
-    return list(dict.fromkeys(found))
+    names = [f"{kind}.{_ENUMS[kind]}" for part, kind in named if not getattr(part, _ENUMS[kind])]
+    return list(dict.fromkeys(names))
 
 
 def removed(entry: Entry) -> list[str]:
     """volume_condition, field 2, is gone since CSI 1.13."""
-    found = [
+    problems = [
         f"{entry.rpc} answered with {part.DESCRIPTOR.full_name}.volume_condition"
         for part in _answered(entry, _CONDITIONS)
         if part.HasField("volume_condition")
     ]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(problems))
 
 
 def _refused(entry: Entry) -> str:
@@ -113,15 +113,15 @@ def _refused(entry: Entry) -> str:
 def _too_long(entry: Entry, *, debatable: bool) -> list[str]:
     if entry.size <= limits.STRING_BYTES:
         return []  # request and reply together are shorter than the shortest limit
-    found = [
+    problems = [
         f"{entry.rpc} answered with {excess}"
         for reply in _messages(entry.replies)
         for excess in limits.excess(reply)
         if excess.debatable == debatable
     ]
     # An answer to a request that broke the limits itself may be its echo.
-    echoes = found and any(any(limits.excess(sent)) for sent in _messages(entry.requests))
-    return [] if echoes else list(dict.fromkeys(found))
+    echoes = problems and any(any(limits.excess(sent)) for sent in _messages(entry.requests))
+    return [] if echoes else list(dict.fromkeys(problems))
 
 
 def _answered(entry: Entry, types: frozenset[str]) -> Iterator[Message]:

@@ -44,14 +44,14 @@ def refusals(driver: CsiTarget) -> Calls:
         return every_rpc.refusals(driver)
 
 
-def _found(csi: CsiTarget, made: Calls, watcher: Callable[[Entry], list[str]]) -> list[str]:
+def _found(csi: CsiTarget, calls: Calls, watcher: Callable[[Entry], list[str]]) -> list[str]:
     """What is wrong with the calls made for these cases and with those of the run so far, each
     kind once.
 
     Calls to processes that cases started for themselves are left out: some were killed in them.
     """
     ours = {str(endpoint) for endpoint in (csi.endpoint, *csi.node_endpoints)}
-    seen = {entry.seq: entry for entry in made}
+    seen = {entry.seq: entry for entry in calls}
     seen |= {entry.seq: entry for entry in csi.journal.entries if entry.peer in ours}
     return list(dict.fromkeys(text for entry in seen.values() for text in watcher(entry)))
 
@@ -96,16 +96,16 @@ def _code(
 def test_no_refusal_carries_status_details(csi: CsiTarget, refusals: Calls) -> None:
     """Orchestrators read code and message only; what a driver hides in details is lost, and the
     field is kept free for a later specification."""
-    found = _found(csi, refusals, watch.details)
-    expect(not found, "a refusal has empty status details", wanted="none", got=found)
+    problems = _found(csi, refusals, watch.details)
+    expect(not problems, "a refusal has empty status details", wanted="none", got=problems)
 
 
 @pytest.mark.looks_back
 @case("CSI-PROTO-008", "CSI 1.13 Error Scheme")
 def test_every_refusal_says_why(csi: CsiTarget, refusals: Calls) -> None:
     """The message ends up in the events of the claim, often as the only thing a user ever sees."""
-    found = _found(csi, refusals, watch.message)
-    expect(not found, "a refusal has a message for people", wanted="readable text", got=found)
+    problems = _found(csi, refusals, watch.message)
+    expect(not problems, "a refusal has a message for people", wanted="readable text", got=problems)
 
 
 @pytest.mark.looks_back
@@ -113,12 +113,12 @@ def test_every_refusal_says_why(csi: CsiTarget, refusals: Calls) -> None:
 def test_no_refusal_is_unknown_or_internal(csi: CsiTarget, refusals: Calls) -> None:
     """The sidecars choose by the code whether to repeat, to give up or to clean up; these two tell
     them nothing, and mostly mean that an error was passed on without being looked at."""
-    found = _found(csi, refusals, watch.code)
+    problems = _found(csi, refusals, watch.code)
     expect(
-        not found,
+        not problems,
         "what can be told by a code of the specification is not refused as UNKNOWN or INTERNAL",
         wanted="a code that says what is wrong",
-        got=found,
+        got=problems,
     )
 
 
@@ -128,10 +128,12 @@ def test_no_answer_is_longer_than_allowed(csi: CsiTarget, answers: Calls) -> Non
     """Callers store these fields (a volume id in a PersistentVolume, a node id in a CSINode) and
     may cut or refuse what is too long, after the volume was made."""
     rule = "strings have at most 128 bytes, node ids 256, maps 4096"
-    found = _found(csi, answers, watch.sizes)
-    expect(not found, f"{rule}, in every answer", wanted="no longer field", got=found)
-    found = _found(csi, answers, watch.texts)
-    should(not found, f"{rule}, texts and strings in maps too", wanted="no longer one", got=found)
+    problems = _found(csi, answers, watch.sizes)
+    expect(not problems, f"{rule}, in every answer", wanted="no longer field", got=problems)
+    problems = _found(csi, answers, watch.texts)
+    should(
+        not problems, f"{rule}, texts and strings in maps too", wanted="no longer one", got=problems
+    )
 
 
 @pytest.mark.looks_back
@@ -139,8 +141,8 @@ def test_no_answer_is_longer_than_allowed(csi: CsiTarget, answers: Calls) -> Non
 def test_no_required_enum_is_left_unset(csi: CsiTarget, answers: Calls) -> None:
     """Zero is what a caller reads where nothing was sent: a capability, a mode or a unit of that
     value says nothing, and some callers drop the whole answer."""
-    found = _found(csi, answers, watch.enums)
-    expect(not found, "a required enum is not UNKNOWN", wanted="a known value", got=found)
+    problems = _found(csi, answers, watch.enums)
+    expect(not problems, "a required enum is not UNKNOWN", wanted="a known value", got=problems)
 
 
 @pytest.mark.looks_back
@@ -150,5 +152,5 @@ def test_no_answer_has_the_volume_condition_of_older_revisions(
 ) -> None:
     """CSI 1.13 reserves the field: nobody reads it any more, and a driver that fills it believes
     that it reports health. Only a driver that serves both revisions has a reason to."""
-    found = _found(csi, answers, watch.removed)
-    expect(not found, "volume_condition is no longer sent", wanted="field 2 unset", got=found)
+    problems = _found(csi, answers, watch.removed)
+    expect(not problems, "volume_condition is no longer sent", wanted="field 2 unset", got=problems)

@@ -49,13 +49,13 @@ def _status(driver: Driver, rpc: Rpc, request: Any) -> Code:
 
 def _expect_unimplemented(csi: CsiTarget, chosen: Iterable[Rpc], rule: str) -> None:
     """Calls each with a well-formed request, so that nothing else is a reason to refuse it."""
-    found = {}
+    codes = {}
     for rpc in chosen:
         at = csi.nodes[0] if rpc.service == "Node" else csi.driver
         code = _status(at, rpc, every_rpc.plausible(csi, rpc))
         if code != Code.UNIMPLEMENTED:
-            found[rpc.name] = code.name
-    expect(not found, rule, wanted="UNIMPLEMENTED", got=found)
+            codes[rpc.name] = code.name
+    expect(not codes, rule, wanted="UNIMPLEMENTED", got=codes)
 
 
 @case("CSI-PROTO-005", "CSI 1.13 Error Scheme", needs=[CLOSED_RPC])
@@ -69,14 +69,14 @@ def test_an_rpc_whose_capability_is_off_is_unimplemented(csi: CsiTarget) -> None
 @case("CSI-ID-006", "CSI 1.13 GetPluginCapabilities")
 def test_plugin_capabilities_are_known_ones(csi: CsiTarget) -> None:
     """A capability that says nothing stands where one was meant: the caller never uses it."""
-    told = csi.identity.GetPluginCapabilities(pb.GetPluginCapabilitiesRequest()).capabilities
-    names = [_capability(entry) for entry in told]
+    entries = csi.identity.GetPluginCapabilities(pb.GetPluginCapabilitiesRequest()).capabilities
+    names = [_capability(entry) for entry in entries]
     unknown = [name for name in names if name.endswith(":")]
     expect(
         not unknown,
         "each plugin capability is a known service or a known way of expansion",
         wanted="no unknown one",
-        got=[" ".join(str(entry).split()) or "{}" for entry in told],
+        got=[" ".join(str(entry).split()) or "{}" for entry in entries],
     )
     twice = sorted({name for name in names if names.count(name) > 1})
     should(not twice, "no plugin capability is listed twice", wanted="each once", got=twice)
@@ -98,26 +98,27 @@ def _capability(entry: pb.PluginCapability) -> str:
 def test_capabilities_do_not_contradict_each_other(csi: CsiTarget) -> None:
     """A caller plans with what a capability implies, say to find the nodes of a volume in a list,
     or to expand a volume that is in use."""
-    told = ask(csi.driver, csi.nodes[0])
+    advertised = ask(csi.driver, csi.nodes[0])
     for name, others in _IMPLIED.items():
         expect(
-            name not in told or any(other in told for other in others),
+            name not in advertised or any(other in advertised for other in others),
             f"{name} is advertised only beside {' or '.join(others)}",
             wanted=" or ".join(others),
-            got=", ".join(sorted(told.names)),
+            got=", ".join(sorted(advertised.names)),
         )
     topology = "plugin:VOLUME_ACCESSIBILITY_CONSTRAINTS"
     expect(
-        told.topology is None or topology in told,
+        advertised.topology is None or topology in advertised,
         f"NodeGetInfo tells accessible_topology only with {topology}",
         wanted=f"{topology}, or no accessible_topology",
-        got=told.topology,
+        got=advertised.topology,
     )
     should(
-        "controller:PUBLISH_READONLY" not in told or "controller:PUBLISH_UNPUBLISH_VOLUME" in told,
+        "controller:PUBLISH_READONLY" not in advertised
+        or "controller:PUBLISH_UNPUBLISH_VOLUME" in advertised,
         "PUBLISH_READONLY speaks of a field of ControllerPublishVolume",
         wanted="controller:PUBLISH_UNPUBLISH_VOLUME as well",
-        got=", ".join(sorted(told.names)),
+        got=", ".join(sorted(advertised.names)),
     )
 
 
@@ -128,12 +129,12 @@ def test_capabilities_do_not_contradict_each_other(csi: CsiTarget) -> None:
 )
 def test_a_driver_that_expands_says_when(csi: CsiTarget) -> None:
     """Without ONLINE or OFFLINE nobody can know whether a volume may be in use meanwhile."""
-    told = csi.identity.GetPluginCapabilities(pb.GetPluginCapabilitiesRequest()).capabilities
+    entries = csi.identity.GetPluginCapabilities(pb.GetPluginCapabilitiesRequest()).capabilities
     expect(
-        any(entry.HasField("volume_expansion") for entry in told),
+        any(entry.HasField("volume_expansion") for entry in entries),
         "a driver with EXPAND_VOLUME advertises ONLINE or OFFLINE expansion",
         wanted="volume_expansion",
-        got=[_capability(entry) for entry in told],
+        got=[_capability(entry) for entry in entries],
     )
 
 
@@ -181,10 +182,10 @@ def test_controller_and_node_agree_on_single_node_access_modes(csi: CsiTarget) -
     """The sidecars choose the access mode of ReadWriteOnce by the controller's capability, kubelet
     by the node's: a volume would be made for one mode and published with another."""
     name = "SINGLE_NODE_MULTI_WRITER"
-    told = {side: f"{side}:{name}" in csi.capabilities for side in ("controller", "node")}
+    sides = {side: f"{side}:{name}" in csi.capabilities for side in ("controller", "node")}
     expect(
-        told["controller"] == told["node"],
+        sides["controller"] == sides["node"],
         f"{name} is advertised by controller and node, or by neither",
         wanted="both or neither",
-        got=told,
+        got=sides,
     )

@@ -56,12 +56,12 @@ def test_the_driver_tells_its_version(csi: CsiTarget) -> None:
 def test_the_driver_tells_the_same_about_itself_to_everybody(csi: CsiTarget) -> None:
     """Kubelet, sidecars and probes ask at the same time, and each stores what it hears."""
     with ThreadPoolExecutor(8) as pool:
-        told = list(pool.map(lambda _: _info(csi), range(8)))
-    others = [answer for answer in told if answer != told[0]]
+        replies = list(pool.map(lambda _: _info(csi), range(8)))
+    others = [answer for answer in replies if answer != replies[0]]
     expect(
         not others,
         "8 calls of GetPluginInfo at a time are answered alike",
-        wanted=told[0],
+        wanted=replies[0],
         got=others[:1],
     )
 
@@ -69,11 +69,11 @@ def test_the_driver_tells_the_same_about_itself_to_everybody(csi: CsiTarget) -> 
 @case("CSI-ID-004", "CSI 1.13 Size Limits")
 def test_the_manifest_keeps_the_limits(csi: CsiTarget) -> None:
     """The manifest is copied into logs and inventories as it is."""
-    found = list(limits.excess(pb.GetPluginInfoResponse(manifest=_info(csi).manifest)))
+    too_long = list(limits.excess(pb.GetPluginInfoResponse(manifest=_info(csi).manifest)))
     rule = "a manifest has at most 4096 bytes"
-    hard = [str(excess) for excess in found if not excess.debatable]
+    hard = [str(excess) for excess in too_long if not excess.debatable]
     expect(not hard, rule, wanted="no more", got=hard)
-    should(not found, f"{rule}, a string in it 128", wanted="no more", got=found[:3])
+    should(not too_long, f"{rule}, a string in it 128", wanted="no more", got=too_long[:3])
 
 
 @case("CSI-ID-005", "CSI 1.13 GetPluginInfo")
@@ -105,8 +105,8 @@ def test_all_endpoints_describe_the_same_driver(csi: CsiTarget) -> None:
 
 def _description(driver: Driver) -> tuple[str, str, list[str]]:
     info = driver.identity.GetPluginInfo(pb.GetPluginInfoRequest())
-    told = driver.identity.GetPluginCapabilities(pb.GetPluginCapabilitiesRequest())
-    capabilities = {" ".join(str(entry).split()) for entry in told.capabilities}
+    reply = driver.identity.GetPluginCapabilities(pb.GetPluginCapabilitiesRequest())
+    capabilities = {" ".join(str(entry).split()) for entry in reply.capabilities}
     return info.name, info.vendor_version, sorted(capabilities)
 
 
@@ -135,13 +135,13 @@ def test_a_call_before_the_driver_is_ready_does_no_harm(csi: CsiTarget) -> None:
     with missing_dependency(csi), contextlib.suppress(Refused):
         early = csi.steps.volume(request)
     eventually(lambda: _ready(csi), 60.0, "Probe says ready once the dependency is back")
-    made = csi.steps.volume(request)
+    volume = csi.steps.volume(request)
     again = csi.steps.volume(request)
     expect(
-        again == made and early in (None, made),
+        again == volume and early in (None, volume),
         "CreateVolume before and after the driver is ready makes one volume",
-        wanted=early or made,
-        got=made if again == made else again,
+        wanted=early or volume,
+        got=volume if again == volume else again,
     )
 
 

@@ -25,8 +25,8 @@ def test_the_capabilities_of_a_node_are_known_and_stay(csi: CsiTarget) -> None:
     """Kubelet asks before each step and takes each answer anew: staged by one answer, and published
     by another that does not know of staging, a volume is mounted wrongly."""
     for driver in csi.nodes:
-        told = [_capabilities(driver) for _ in range(_TIMES)]
-        first = told[0]
+        replies = [_capabilities(driver) for _ in range(_TIMES)]
+        first = replies[0]
         unknown = [number for number in first if not number or number not in _Rpc.Type.values()]
         expect(
             not unknown,
@@ -34,7 +34,7 @@ def test_the_capabilities_of_a_node_are_known_and_stay(csi: CsiTarget) -> None:
             wanted="no UNKNOWN and no other number",
             got=unknown,
         )
-        for other in told[1:]:
+        for other in replies[1:]:
             rule = "NodeGetCapabilities answers the same each time"
             expect(set(other) == set(first), rule, wanted=_named(first), got=_named(other))
         rule = "no node capability is listed twice"
@@ -45,8 +45,8 @@ def test_the_capabilities_of_a_node_are_known_and_stay(csi: CsiTarget) -> None:
 def test_what_a_node_tells_of_itself_is_well_formed(csi: CsiTarget) -> None:
     """All of it ends up as labels and limits of the node in the cluster; kubelet does not register
     a driver of which it cannot write them."""
-    told = [_info(driver) for driver in csi.nodes]
-    for info in told:
+    replies = [_info(driver) for driver in csi.nodes]
+    for info in replies:
         size = len(info.node_id.encode())
         rule = f"node_id is there, and not longer than {NODE_ID_BYTES} bytes"
         expect(0 < size <= NODE_ID_BYTES, rule, wanted=f"1 to {NODE_ID_BYTES} bytes", got=size)
@@ -60,12 +60,12 @@ def test_what_a_node_tells_of_itself_is_well_formed(csi: CsiTarget) -> None:
         if csi.has(TOPOLOGY):
             rule = "a node of a driver with VOLUME_ACCESSIBILITY_CONSTRAINTS tells where it is"
             should(segments, rule, wanted="accessible_topology.segments", got=info)
-    prefixes = places.prefixes(key for info in told for key in info.accessible_topology.segments)
+    prefixes = places.prefixes(key for info in replies for key in info.accessible_topology.segments)
     rule = "all topology keys of a driver have one prefix"
     expect(len(prefixes) <= 1, rule, wanted="one prefix", got=sorted(prefixes))
-    ids = {info.node_id for info in told}
+    ids = {info.node_id for info in replies}
     rule = "every node has a node_id of its own"
-    expect(len(ids) == len(told), rule, wanted=f"{len(told)} different ones", got=sorted(ids))
+    expect(len(ids) == len(replies), rule, wanted=f"{len(replies)} different ones", got=sorted(ids))
 
 
 @case("CSI-NODE-003", "CSI 1.13 NodeGetInfo", needs=[NODE])
@@ -105,8 +105,8 @@ def test_a_driver_without_topology_tells_no_place(csi: CsiTarget) -> None:
 
 
 def _capabilities(driver: Driver) -> list[int]:
-    told = driver.node.NodeGetCapabilities(pb.NodeGetCapabilitiesRequest())
-    return [entry.rpc.type for entry in told.capabilities]
+    reply = driver.node.NodeGetCapabilities(pb.NodeGetCapabilitiesRequest())
+    return [entry.rpc.type for entry in reply.capabilities]
 
 
 def _info(driver: Driver) -> pb.NodeGetInfoResponse:

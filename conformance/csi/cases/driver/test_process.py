@@ -94,11 +94,11 @@ def test_sigterm_ends_a_driver_in_good_order(lifecycle: ProcessLifecycle) -> Non
 def test_capabilities_stay_as_they_are(csi: CsiTarget, lifecycle: ProcessLifecycle | None) -> None:
     """The sidecars ask once and never again. Asked before the first case and late in the run, which
     is the load between, and (where the suite can start the driver) before and after a restart."""
-    told = [csi.capabilities, ask(csi.driver, csi.nodes[0])]
+    advertised = [csi.capabilities, ask(csi.driver, csi.nodes[0])]
     if lifecycle and lifecycle.before and lifecycle.after:
-        told += [lifecycle.before.capabilities, lifecycle.after.capabilities]
-    first = told[0]
-    for other in told[1:]:
+        advertised += [lifecycle.before.capabilities, lifecycle.after.capabilities]
+    first = advertised[0]
+    for other in advertised[1:]:
         changed = sorted(first.names ^ other.names)
         expect(
             other.version != first.version or not changed,

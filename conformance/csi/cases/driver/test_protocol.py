@@ -70,14 +70,14 @@ def test_unknown_fields_change_nothing(csi: CsiTarget) -> None:
                 got=extended,
             )
     if rpcs.named("CreateVolume").opened(csi.capabilities):
-        request, made = csi.shared.request(), csi.shared.volume()
+        request, volume = csi.shared.request(), csi.shared.volume()
         del request.volume_capabilities[:]
         request.volume_capabilities.append(_extended(csi.requests.capability()))
         again = csi.steps.volume(_extended(request))
         expect(
-            again == made,
+            again == volume,
             "CreateVolume takes a request with unknown fields for the one without them",
-            wanted=made,
+            wanted=volume,
             got=again,
         )
 
@@ -127,12 +127,12 @@ def test_a_call_that_timed_out_can_be_repeated(csi: CsiTarget) -> None:
         with contextlib.suppress(Refused):
             csi.controller.CreateVolume(request, timeout=0.001)
     for request in requests:
-        made = _unless_pending(lambda request=request: csi.steps.volume(request))  # type: ignore[misc]
+        volume = _unless_pending(lambda request=request: csi.steps.volume(request))  # type: ignore[misc]
         again = csi.steps.volume(request)
         expect(
-            again == made,
+            again == volume,
             "CreateVolume after a deadline of 1 ms makes one volume, however often it is repeated",
-            wanted=made,
+            wanted=volume,
             got=again,
         )
 
@@ -148,9 +148,9 @@ def _unless_pending(call: Callable[[], pb.Volume]) -> pb.Volume:
                 raise
             return None
 
-    made = eventually(answer, 60.0, "CreateVolume is not ABORTED for ever after a deadline")
-    assert made is not None
-    return made
+    volume = eventually(answer, 60.0, "CreateVolume is not ABORTED for ever after a deadline")
+    assert volume is not None
+    return volume
 
 
 @case("CSI-PROTO-013", "robustness: whoever may open the socket may write to it")

@@ -41,9 +41,9 @@ def test_the_health_of_a_volume_is_told_under_its_id(csi: CsiTarget) -> None:
     """Whoever watches many volumes sorts the answers by id. A volume nobody has broken has nothing
     to tell, or people learn to overlook what is told."""
     volume_id = csi.shared.volume().volume_id
-    found = health.ailments(health.at_controller(csi, volume_id))
+    ailments = health.ailments(health.at_controller(csi, volume_id))
     rule = "a volume in good order has an empty health_statuses"
-    should(not found, rule, wanted="no entry", got=health.named(found))
+    should(not ailments, rule, wanted="no entry", got=health.named(ailments))
 
 
 @case("CSI-HLTH-002", _SOURCE, needs=_NEEDS)
@@ -58,13 +58,13 @@ def test_the_entries_of_a_volume_can_be_told_apart(csi: CsiTarget) -> None:
     """They become conditions that are keyed by status and reason: with two of one key, or a reason
     that is a sentence, the API server refuses the whole status of the pod. Looked at in every
     health that can be had, of a broken volume where there is a way to break one."""
-    for rpc, told in health.volumes_told(csi):
-        health.expect_sound(told.health_statuses, rpc)
+    for rpc, reply in health.volumes_told(csi):
+        health.expect_sound(reply.health_statuses, rpc)
         expect(
-            len(health.ailments(told)) == len(told.health_statuses),
+            len(health.ailments(reply)) == len(reply.health_statuses),
             f"{rpc}: no two entries of a volume have the same status and reason",
             wanted="each pair once",
-            got=told,
+            got=reply,
         )
 
 
@@ -83,14 +83,14 @@ def test_an_entry_stays_as_long_as_its_problem(csi: CsiTarget) -> None:
     volume_id = csi.steps.volume().volume_id
     before = _seen(csi, volume_id)
     with sick(csi, volume_id):
-        found = _appeared(csi, volume_id, before)
-        should(found, "a broken volume has an entry", wanted="an entry", got="none")
+        ailments = _appeared(csi, volume_id, before)
+        should(ailments, "a broken volume has an entry", wanted="an entry", got="none")
         for number in range(_TIMES):
             still = _seen(csi, volume_id)
             rule = f"the entry of a broken volume stays (answer {number + 1} after the first)"
-            expect(still >= found, rule, wanted=health.named(found), got=health.named(still))
+            expect(still >= ailments, rule, wanted=health.named(ailments), got=health.named(still))
     rule = "the entry of a repaired volume goes"
-    eventually(lambda: not found & _seen(csi, volume_id), settle_s(csi), rule)
+    eventually(lambda: not ailments & _seen(csi, volume_id), settle_s(csi), rule)
 
 
 @case("CSI-HLTH-015", _ENTRIES, needs=[*_NEEDS, CREATE_DELETE_VOLUME, BREAKABLE_TWICE])
@@ -129,13 +129,13 @@ def test_each_of_two_problems_has_its_own_entry(csi: CsiTarget) -> None:
 def test_reasons_and_messages_are_short(csi: CsiTarget) -> None:
     """Without a limit of their own they have that of every string. Kubernetes takes a little more,
     so that a longer one only warns."""
-    told: list[tuple[str, health.Entry]] = [
-        (rpc, entry) for rpc, told in health.volumes_told(csi) for entry in told.health_statuses
+    entries: list[tuple[str, health.Entry]] = [
+        (rpc, entry) for rpc, reply in health.volumes_told(csi) for entry in reply.health_statuses
     ]
     if csi.has(STORAGE_HEALTH):
         backends = health.storage_told(csi)
-        told += [("NodeGetStorageHealth", entry) for entries in backends for entry in entries]
-    for rpc, entry in told:
+        entries += [("NodeGetStorageHealth", entry) for backend in backends for entry in backend]
+    for rpc, entry in entries:
         for name, text in (("reason", entry.reason), ("message", entry.message)):
             size = len(text.encode())
             rule = f"{rpc}: the {name} of an entry has at most {_LONGEST} bytes"
@@ -173,13 +173,13 @@ def test_what_one_node_has_lost_is_not_inaccessible_to_the_controller(csi: CsiTa
         if csi.has(NODE_HEALTH):
             rule = "the node that has lost a volume tells so"
             eventually(lambda: health.ailments(health.at_node(csi, volume_id)), settle_s(csi), rule)
-        told = health.at_controller(csi, volume_id)
-    wrong = [entry for entry in told.health_statuses if entry.status == pb.INACCESSIBLE]
+        reply = health.at_controller(csi, volume_id)
+    wrong = [entry for entry in reply.health_statuses if entry.status == pb.INACCESSIBLE]
     expect(
         not wrong,
         "the controller does not tell a volume as INACCESSIBLE that one node alone has lost",
         wanted="no such entry",
-        got=told,
+        got=reply,
     )
 
 
@@ -213,13 +213,10 @@ def test_the_condition_capability_of_older_revisions_is_gone(csi: CsiTarget) -> 
 def test_condition_and_health_agree(csi: CsiTarget) -> None:
     """While clusters of both revisions are about, the same volume must not be well in one and sick
     in the other."""
-    place = (
-        csi.steps.mount()
-        if "node" in transitions(csi.capabilities) and csi.has(SAME_HOST)
-        else None
-    )
-    volume_id = place.volume.volume_id if place else csi.steps.volume().volume_id
-    target = place.target_path if place else ""
+    at_node = "node" in transitions(csi.capabilities) and csi.has(SAME_HOST)
+    mounted = csi.steps.mount() if at_node else None
+    volume_id = mounted.volume.volume_id if mounted else csi.steps.volume().volume_id
+    target = mounted.target_path if mounted else ""
     _expect_agreement(csi, volume_id, target, "in good order")
     with sick(csi, volume_id):
         _expect_agreement(csi, volume_id, target, "that is broken")
@@ -232,12 +229,12 @@ def _expect_agreement(csi: CsiTarget, volume_id: str, target: str, what: str) ->
 
         def seen(side: str = side) -> tuple[bool, bool]:
             if side == "controller":
-                told = health.at_controller(csi, volume_id)
-                return _condition(csi, volume_id).abnormal, bool(told.health_statuses)
-            told = health.at_node(csi, volume_id, target)
+                reply = health.at_controller(csi, volume_id)
+                return _condition(csi, volume_id).abnormal, bool(reply.health_statuses)
+            reply = health.at_node(csi, volume_id, target)
             request = pb.NodeGetVolumeStatsRequest(volume_id=volume_id, volume_path=target)
             stats = csi.node.NodeGetVolumeStats(request)
-            return stats.volume_condition.abnormal, bool(told.health_statuses)
+            return stats.volume_condition.abnormal, bool(reply.health_statuses)
 
         rule = (
             f"the {side} tells a volume {what} as abnormal if, and only if, it has health_statuses"

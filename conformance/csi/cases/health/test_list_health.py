@@ -64,7 +64,7 @@ def test_the_sick_are_listed_page_by_page(csi: CsiTarget) -> None:
 
 def _expect_all_in_largest(listing: Listing, ids: list[str]) -> None:
     pages = expect_status(
-        lambda: listing.walk(2**31 - 1), {Code.OK}, f"{listing.rpc} with max_entries = 2^31-1"
+        lambda: listing.pages(2**31 - 1), {Code.OK}, f"{listing.rpc} with max_entries = 2^31-1"
     )
     missing = set(ids).difference(listing.ids(*(pages or [])))
     rule = f"{listing.rpc} with max_entries = 2^31-1 lists every broken volume"
@@ -88,11 +88,13 @@ def test_the_list_tells_what_is_told_of_each_volume(csi: CsiTarget) -> None:
         for id in ids:
             entry = listing.find(id)
             listed = health.ailments(entry or pb.VolumeHealth())
-            told = health.ailments(health.at_controller(csi, id))
+            ailments = health.ailments(health.at_controller(csi, id))
             rule = (
                 "ControllerListVolumeHealth tells of a volume what ControllerGetVolumeHealth tells"
             )
-            expect(listed == told, rule, wanted=health.named(told), got=health.named(listed))
+            expect(
+                listed == ailments, rule, wanted=health.named(ailments), got=health.named(listed)
+            )
             expect(listed, "a broken volume is listed with its entries", wanted="some", got=entry)
 
 
@@ -111,7 +113,7 @@ def test_a_walk_survives_that_volumes_heal_and_go(csi: CsiTarget) -> None:
             csi.controller.DeleteVolume(csi.requests.delete(id))
         if page.next_token:
             expect_status(
-                lambda: listing.walk(2, token=page.next_token),
+                lambda: listing.pages(2, token=page.next_token),
                 {Code.OK, Code.ABORTED},
                 "a walk through ControllerListVolumeHealth goes on or starts again where a volume"
                 " has healed and another was deleted",
@@ -132,11 +134,11 @@ def test_each_volume_that_is_listed_can_be_asked_for(csi: CsiTarget) -> None:
 
 def _expect_each_told(csi: CsiTarget, listing: Listing) -> None:
     for id in listing.ids():
-        told = expect_status(
+        reply = expect_status(
             lambda id=id: health.at_controller(csi, id),  # type: ignore[misc]
             {Code.OK, Code.NOT_FOUND},
             f"ControllerGetVolumeHealth answers for volume {id}, which is listed",
         )
-        if told is None:
+        if reply is None:
             rule = "a volume that is listed is found, unless it was deleted meanwhile"
             expect(id not in listing.ids(), rule, wanted=f"health of {id}", got="NOT_FOUND")

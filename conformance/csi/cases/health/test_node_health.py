@@ -103,20 +103,20 @@ def test_the_health_of_no_volume_is_not_told(csi: CsiTarget) -> None:
 @case("CSI-HLTH-021", _SOURCE, needs=_PUBLISHED)
 def test_whichever_path_is_named_the_health_is_the_same(csi: CsiTarget) -> None:
     """Kubelet names what it knows: after a restart that may be one path, both or none."""
-    place = csi.steps.mount()
-    target, staging = place.target_path, place.staging_path
+    mounted = csi.steps.mount()
+    target, staging = mounted.target_path, mounted.staging_path
     ways = {"volume_publish_path": (target, "")}
     if staging:
         ways["staging_target_path"] = ("", staging)
         ways["both paths"] = (target, staging)
-    told = {
-        what: health.at_node(csi, place.volume.volume_id, *paths) for what, paths in ways.items()
+    answers = {
+        what: health.at_node(csi, mounted.volume.volume_id, *paths) for what, paths in ways.items()
     }
-    first = health.ailments(next(iter(told.values())))
-    for what, answer in told.items():
-        found = health.ailments(answer)
+    first = health.ailments(next(iter(answers.values())))
+    for what, answer in answers.items():
+        ailments = health.ailments(answer)
         rule = f"NodeGetVolumeHealth with {what} tells what it tells with volume_publish_path"
-        expect(found == first, rule, wanted=health.named(first), got=health.named(found))
+        expect(ailments == first, rule, wanted=health.named(first), got=health.named(ailments))
 
 
 @case("CSI-HLTH-022", "CSI 1.13 Size Limits", needs=[*_VOLUME, FILES])
@@ -145,43 +145,43 @@ def test_long_paths_are_taken(csi: CsiTarget) -> None:
 @case("CSI-HLTH-023", _KUBELET, needs=[*_PUBLISHED, without(STAGE_UNSTAGE_VOLUME)])
 def test_a_staging_path_means_nothing_to_a_driver_that_does_not_stage(csi: CsiTarget) -> None:
     """Kubelet names its directory for staging whether the driver stages or not."""
-    place = csi.steps.mount()
-    _expect_no_matter(csi, place.volume.volume_id, place.target_path, csi.steps.staging_path())
+    mounted = csi.steps.mount()
+    _expect_no_matter(csi, mounted.volume.volume_id, mounted.target_path, csi.steps.staging_path())
 
 
 @case("CSI-HLTH-024", _KUBELET, needs=[*_PUBLISHED, BLOCK])
 def test_a_directory_of_the_callers_own_does_not_matter_for_a_block_volume(csi: CsiTarget) -> None:
     """Of a block volume kubelet names its own map of devices as the staging path, a directory in
     which nothing was ever staged, and no publish path."""
-    place = publish(csi, block_volume(csi))
-    _expect_no_matter(csi, place.volume.volume_id, "", csi.steps.staging_path())
+    mounted = publish(csi, block_volume(csi))
+    _expect_no_matter(csi, mounted.volume.volume_id, "", csi.steps.staging_path())
 
 
 def _expect_no_matter(csi: CsiTarget, volume_id: str, target: str, staging: str) -> None:
     without = health.ailments(health.at_node(csi, volume_id, target))
-    told = expect_status(
+    reply = expect_status(
         lambda: health.at_node(csi, volume_id, target, staging),
         {Code.OK},
         "NodeGetVolumeHealth answers with a staging_target_path where nothing is staged",
     )
-    found = health.ailments(told or pb.VolumeHealth())
+    ailments = health.ailments(reply or pb.VolumeHealth())
     rule = "a staging_target_path where nothing is staged changes nothing"
-    expect(found == without, rule, wanted=health.named(without), got=health.named(found))
+    expect(ailments == without, rule, wanted=health.named(without), got=health.named(ailments))
 
 
 @case("CSI-HLTH-025", _SOURCE, needs=[*_PUBLISHED, TWO_NODE_ENDPOINTS, BREAKABLE_ON_NODE])
 def test_a_node_tells_what_it_has_lost_and_the_others_do_not(csi: CsiTarget) -> None:
     """With the right node named one pod moves away; with all of them the whole service does."""
-    place = csi.steps.mount()
-    volume_id, target, staging = place.volume.volume_id, place.target_path, place.staging_path
+    mounted = csi.steps.mount()
+    volume_id, target, staging = mounted.volume.volume_id, mounted.target_path, mounted.staging_path
 
     def lost(node: int) -> set[health.Ailment]:
-        told = health.at_node(csi, volume_id, target, staging, node=node)
-        return {found for found in health.ailments(told) if found[0] in _LOST}
+        reply = health.at_node(csi, volume_id, target, staging, node=node)
+        return {ailment for ailment in health.ailments(reply) if ailment[0] in _LOST}
 
     with sick_on_first_node(csi, volume_id):
         rule = "the node that has lost a volume tells it as INACCESSIBLE or DEGRADED"
-        found = eventually(lambda: lost(0), settle_s(csi), rule)
+        ailments = eventually(lambda: lost(0), settle_s(csi), rule)
         others: set[health.Ailment] = set()
         try:
             others = lost(1)
@@ -189,8 +189,8 @@ def test_a_node_tells_what_it_has_lost_and_the_others_do_not(csi: CsiTarget) -> 
             rule = "another node answers, or does not know the volume"
             got = str(refusal)
             expect(refusal.code == Code.NOT_FOUND, rule, wanted="OK or NOT_FOUND", got=got)
-        rule = f"another node does not tell {health.named(found)}"
-        expect(not found & others, rule, wanted="no such entry", got=health.named(others))
+        rule = f"another node does not tell {health.named(ailments)}"
+        expect(not ailments & others, rule, wanted="no such entry", got=health.named(others))
 
 
 @case(

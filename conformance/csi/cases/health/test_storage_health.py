@@ -49,16 +49,16 @@ def test_a_storage_out_of_reach_is_told_until_it_is_back(csi: CsiTarget) -> None
     """New pods are kept away from the node for as long as it is told, and not a minute longer."""
 
     def seen() -> set[health.Ailment]:
-        told = [entry for entries in health.of_storage(csi) for entry in entries]
-        return {(entry.status, entry.reason) for entry in told if entry.status in _LOST}
+        listed = [entry for entries in health.of_storage(csi) for entry in entries]
+        return {(entry.status, entry.reason) for entry in listed if entry.status in _LOST}
 
     before = seen()
 
     with sick_storage(csi, "STORAGE_UNREACHABLE", "BackendDown"):
         rule = "a storage out of reach is told as STORAGE_UNREACHABLE or STORAGE_DEGRADED"
-        found = eventually(lambda: seen() - before, settle_s(csi), rule)
+        ailments = eventually(lambda: seen() - before, settle_s(csi), rule)
     rule = "a storage that is back is not told as out of reach any more"
-    eventually(lambda: not found & seen(), settle_s(csi), rule)
+    eventually(lambda: not ailments & seen(), settle_s(csi), rule)
 
 
 @case("CSI-HLTH-029", _KUBELET, needs=_NEEDS, alone=True)
@@ -81,8 +81,8 @@ def test_there_are_no_more_entries_than_a_caller_takes(csi: CsiTarget) -> None:
     """With more, kubelet drops what is told of the storage, and the API server refuses the status
     of the pod that uses the volume."""
     counts = {_RPC: max(map(len, health.storage_told(csi)))}
-    for rpc, told in health.volumes_told(csi):
-        counts[rpc] = max(counts.get(rpc, 0), len(told.health_statuses))
+    for rpc, reply in health.volumes_told(csi):
+        counts[rpc] = max(counts.get(rpc, 0), len(reply.health_statuses))
     for rpc, count in counts.items():
         rule = f"{rpc} answers with no more than {health.MOST_ENTRIES} entries"
         expect(count <= health.MOST_ENTRIES, rule, wanted=health.MOST_ENTRIES, got=count)

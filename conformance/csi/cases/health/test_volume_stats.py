@@ -45,10 +45,10 @@ Unit = pb.VolumeUsage
 @case("CSI-STAT-001", _SOURCE, needs=_PUBLISHED)
 def test_statistics_are_not_told_without_id_and_path(csi: CsiTarget) -> None:
     """Numbers of some other volume are worse than none."""
-    place = csi.shared.mount()
+    mounted = csi.shared.mount()
     for lacking, volume_id, path in (
-        ("volume_id", "", place.target_path),
-        ("volume_path", place.volume.volume_id, ""),
+        ("volume_id", "", mounted.target_path),
+        ("volume_path", mounted.volume.volume_id, ""),
     ):
         _expect_code(csi, {Code.INVALID_ARGUMENT}, f"without {lacking}", volume_id, path)
 
@@ -88,8 +88,8 @@ def test_statistics_at_a_relative_path_are_refused(csi: CsiTarget) -> None:
 @case("CSI-STAT-005", _SOURCE, needs=[*_PUBLISHED, MOUNT])
 def test_the_usage_of_a_mount_volume_adds_up(csi: CsiTarget) -> None:
     """Kubelet passes these numbers on as they are: to the scheduler of evictions, and to alarms."""
-    place = _file_system(csi)
-    usage = _stats(csi, place.volume.volume_id, place.target_path).usage
+    mounted = _file_system(csi)
+    usage = _stats(csi, mounted.volume.volume_id, mounted.target_path).usage
     units = [entry.unit for entry in usage]
     rule = "NodeGetVolumeStats of a mount volume tells BYTES, and at most INODES besides, each once"
     valid = set(units) <= {Unit.BYTES, Unit.INODES} and len(set(units)) == len(units)
@@ -116,29 +116,29 @@ def test_the_usage_of_a_mount_volume_adds_up(csi: CsiTarget) -> None:
 @case("CSI-STAT-006", _SOURCE, needs=[*_STATS, VOLUMES, MOUNT, DATA])
 def test_the_usage_grows_with_what_is_written(csi: CsiTarget) -> None:
     """A volume that seems empty until the first write fails warns nobody."""
-    place = csi.steps.mount(capability=csi.requests.capability(block=False))
+    mounted = csi.steps.mount(capability=csi.requests.capability(block=False))
 
     def used() -> int:
-        return _bytes(_stats(csi, place.volume.volume_id, place.target_path)).used
+        return _bytes(_stats(csi, mounted.volume.volume_id, mounted.target_path)).used
 
     def grows() -> bool:
-        content.erase(place)
+        content.erase(mounted)
         before = used()
-        content.write(place, os.urandom(_WRITTEN))
+        content.write(mounted, os.urandom(_WRITTEN))
         return used() > before
 
     # Several times: where volumes share a file system, others may give space back meanwhile.
     eventually(grows, 2.0, f"used bytes are more when {_WRITTEN} bytes are written")
-    content.erase(place)
+    content.erase(mounted)
 
 
 @case("CSI-STAT-007", _SOURCE, needs=[*_PUBLISHED, BLOCK])
 def test_the_total_of_a_block_volume_is_its_capacity(csi: CsiTarget) -> None:
     """There is no file system to ask, and asking the one that holds the device node tells the
     size of the node's memory instead."""
-    place = publish(csi, block_volume(csi))
-    total = _bytes(_stats(csi, place.volume.volume_id, place.target_path)).total
-    capacity = place.volume.capacity_bytes
+    mounted = publish(csi, block_volume(csi))
+    total = _bytes(_stats(csi, mounted.volume.volume_id, mounted.target_path)).total
+    capacity = mounted.volume.capacity_bytes
     rule = "the total of a block volume is the capacity it was made with"
     wanted = capacity or "more than 0"
     expect(total == capacity if capacity else total > 0, rule, wanted=wanted, got=total)
@@ -147,18 +147,18 @@ def test_the_total_of_a_block_volume_is_its_capacity(csi: CsiTarget) -> None:
 @case("CSI-STAT-008", _SOURCE, needs=[*_PUBLISHED, STAGE_UNSTAGE_VOLUME])
 def test_statistics_are_told_at_the_staging_path(csi: CsiTarget) -> None:
     """Some callers know where a volume is staged and not where it is published."""
-    place = csi.shared.mount()
-    told = _stats(csi, place.volume.volume_id, place.staging_path)
-    expect(told.usage, "at the staging path usage is told, too", wanted="usage", got=told)
+    mounted = csi.shared.mount()
+    reply = _stats(csi, mounted.volume.volume_id, mounted.staging_path)
+    expect(reply.usage, "at the staging path usage is told, too", wanted="usage", got=reply)
 
 
 @case("CSI-STAT-009", _SOURCE, needs=[*_PUBLISHED, STAGE_UNSTAGE_VOLUME])
 def test_a_staging_path_beside_the_target_changes_nothing(csi: CsiTarget) -> None:
     """Kubelet leaves it out; a driver that counts on it shows no usage in a cluster."""
-    place = csi.shared.mount()
-    volume_id, target = place.volume.volume_id, place.target_path
+    mounted = csi.shared.mount()
+    volume_id, target = mounted.volume.volume_id, mounted.target_path
     without = _totals(_stats(csi, volume_id, target))
-    given = _totals(_stats(csi, volume_id, target, place.staging_path))
+    given = _totals(_stats(csi, volume_id, target, mounted.staging_path))
     rule = "the same totals are told with staging_target_path and without"
     expect(given == without, rule, wanted=without, got=given)
 
@@ -166,19 +166,19 @@ def test_a_staging_path_beside_the_target_changes_nothing(csi: CsiTarget) -> Non
 @case("CSI-STAT-010", _SOURCE, needs=_PUBLISHED)
 def test_after_an_unpublish_there_are_no_statistics_at_the_target(csi: CsiTarget) -> None:
     """What would be told is the usage of the node's own disk, under the name of the volume."""
-    place = csi.steps.mount()
-    csi.steps.unmount(place)
+    mounted = csi.steps.mount()
+    csi.steps.unmount(mounted)
     what = "at a target where the volume was published before"
-    _expect_code(csi, {Code.NOT_FOUND}, what, place.volume.volume_id, place.target_path)
+    _expect_code(csi, {Code.NOT_FOUND}, what, mounted.volume.volume_id, mounted.target_path)
 
 
 @case("CSI-STAT-011", _OLD_SOURCE, needs=[REVISION_1_12, NODE, NODE_CONDITION, *_PUBLISHED[2:]])
 def test_the_condition_of_a_volume_is_told_with_its_statistics(csi: CsiTarget) -> None:
     """An event at the pod's claim is made of it: no condition counts as a healthy volume. That a
     broken volume is told as abnormal is looked at where there is a way to break one."""
-    place = csi.steps.mount()
-    volume_id = place.volume.volume_id
-    healthy = _condition(csi, volume_id, place.target_path)
+    mounted = csi.steps.mount()
+    volume_id = mounted.volume.volume_id
+    healthy = _condition(csi, volume_id, mounted.target_path)
     rule = "the condition of a volume nobody has broken is not abnormal"
     expect(not healthy.abnormal, rule, wanted="abnormal = False", got=healthy)
     if not csi.has(BREAKABLE):
@@ -186,22 +186,22 @@ def test_the_condition_of_a_volume_is_told_with_its_statistics(csi: CsiTarget) -
     break_volume(csi, volume_id)
     try:
         rule = "the condition of a broken volume is abnormal"
-        eventually(lambda: _condition(csi, volume_id, place.target_path).abnormal, 10.0, rule)
+        eventually(lambda: _condition(csi, volume_id, mounted.target_path).abnormal, 10.0, rule)
     finally:
         repair_volume(csi, volume_id)
     rule = "the condition of a repaired volume is not abnormal any more"
-    eventually(lambda: not _condition(csi, volume_id, place.target_path).abnormal, 10.0, rule)
+    eventually(lambda: not _condition(csi, volume_id, mounted.target_path).abnormal, 10.0, rule)
 
 
 @case("CSI-STAT-012", "robustness: size of a volume", needs=[*_PUBLISHED, MOUNT])
 def test_the_total_of_a_mount_volume_is_about_its_capacity(csi: CsiTarget) -> None:
     """A claim of 10 GiB that shows 500 never fills up in anybody's dashboard. A driver that shares
     one file system between all volumes has a reason, and an entry among its known failures."""
-    place = _file_system(csi)
-    capacity = place.volume.capacity_bytes
+    mounted = _file_system(csi)
+    capacity = mounted.volume.capacity_bytes
     if not capacity:
         pytest.skip("the capacity of the volume is unknown")
-    total = _bytes(_stats(csi, place.volume.volume_id, place.target_path)).total
+    total = _bytes(_stats(csi, mounted.volume.volume_id, mounted.target_path)).total
     room = int(capacity * _OVERHEAD)
     expect(
         abs(total - capacity) <= room,
@@ -219,9 +219,9 @@ def test_the_total_of_a_mount_volume_is_about_its_capacity(csi: CsiTarget) -> No
 def test_whoever_tells_conditions_only_is_still_asked_for_statistics(csi: CsiTarget) -> None:
     """In CSI 1.12 the condition travels with this RPC and with no other, so that it has to be
     there; CSI 1.13 knows no such condition, and need not serve it."""
-    place = csi.steps.mount()
+    mounted = csi.steps.mount()
     request = pb.NodeGetVolumeStatsRequest(
-        volume_id=place.volume.volume_id, volume_path=place.target_path
+        volume_id=mounted.volume.volume_id, volume_path=mounted.target_path
     )
     also = set() if csi.revision.until("1.12") else {Code.UNIMPLEMENTED}
     expect_status(
@@ -257,26 +257,26 @@ def _expect_code(csi: CsiTarget, codes: set[Code], what: str, volume_id: str, pa
     )
 
 
-def _bytes(told: pb.NodeGetVolumeStatsResponse) -> pb.VolumeUsage:
-    found = next((entry for entry in told.usage if entry.unit == Unit.BYTES), None)
-    expect(found, "NodeGetVolumeStats tells BYTES", wanted="BYTES", got=_named(told.usage))
-    assert found is not None
-    return found
+def _bytes(reply: pb.NodeGetVolumeStatsResponse) -> pb.VolumeUsage:
+    usage = next((entry for entry in reply.usage if entry.unit == Unit.BYTES), None)
+    expect(usage, "NodeGetVolumeStats tells BYTES", wanted="BYTES", got=_named(reply.usage))
+    assert usage is not None
+    return usage
 
 
 def _condition(csi: CsiTarget, volume_id: str, path: str) -> pb.VolumeCondition:
-    told = _stats(csi, volume_id, path)
+    reply = _stats(csi, volume_id, path)
     expect(
-        told.HasField("volume_condition") and told.volume_condition.message,
+        reply.HasField("volume_condition") and reply.volume_condition.message,
         "NodeGetVolumeStats tells the condition, with a message",
         wanted="volume_condition.message",
-        got=told,
+        got=reply,
     )
-    return told.volume_condition
+    return reply.volume_condition
 
 
-def _totals(told: pb.NodeGetVolumeStatsResponse) -> dict[str, int]:
-    return {Unit.Unit.Name(entry.unit): entry.total for entry in told.usage}
+def _totals(reply: pb.NodeGetVolumeStatsResponse) -> dict[str, int]:
+    return {Unit.Unit.Name(entry.unit): entry.total for entry in reply.usage}
 
 
 def _named(usage: Sequence[pb.VolumeUsage]) -> str:

@@ -212,8 +212,8 @@ def test_a_use_the_volume_was_not_made_for_is_refused(csi: CsiTarget) -> None:
         f"ControllerPublishVolume as {described(wrong_kind)} is refused or done",
     )
     if reply is not None:
-        asked = csi.requests.validate(volume, [wrong_kind])
-        answer = csi.controller.ValidateVolumeCapabilities(asked)
+        request = csi.requests.validate(volume, [wrong_kind])
+        answer = csi.controller.ValidateVolumeCapabilities(request)
         expect(
             answer.HasField("confirmed"),
             "a use that ControllerPublishVolume answers with OK is one the volume supports",

@@ -46,15 +46,15 @@ def test_a_volume_for_one_node_is_not_published_to_a_second(csi: CsiTarget) -> N
                 volume, node_id=csi.preconditions.near_node_id, capability=use, readonly=readonly
             )
         except Refused as refusal:
-            code, said = refusal.code, refusal.message
+            code, message = refusal.code, refusal.message
         else:
-            code, said = Code.OK, "no message"
+            code, message = Code.OK, "no message"
         expect(code == Code.FAILED_PRECONDITION, rule, wanted="FAILED_PRECONDITION", got=code.name)
         should(
-            csi.capabilities.node_id in said,
+            csi.capabilities.node_id in message,
             "the refusal names the node that has the volume",
             wanted=csi.capabilities.node_id,
-            got=said,
+            got=message,
         )
 
 
@@ -94,10 +94,8 @@ def test_writers_on_two_nodes_share_a_volume(csi: CsiTarget) -> None:
 def test_of_many_nodes_only_one_writes(csi: CsiTarget) -> None:
     """MULTI_NODE_SINGLE_WRITER: the other nodes read, and a second writer is held off."""
     use = csi.requests.capability(Mode.MULTI_NODE_SINGLE_WRITER)
-    volume, other = (
-        csi.steps.volume(csi.requests.volume(capabilities=[use])),
-        csi.preconditions.near_node_id,
-    )
+    volume = csi.steps.volume(csi.requests.volume(capabilities=[use]))
+    other = csi.preconditions.near_node_id
     csi.steps.attach(volume, capability=use)
     expect_status(
         lambda: csi.steps.attach(volume, node_id=other, capability=use, readonly=True),

@@ -45,9 +45,8 @@ def test_an_unpublish_without_a_volume_is_refused(csi: CsiTarget) -> None:
 @case("CSI-PUB-020", _SOURCE, needs=[PUBLISH_UNPUBLISH_VOLUME, NODE_ID, VOLUMES])
 def test_a_volume_that_was_never_published_counts_as_unpublished(csi: CsiTarget) -> None:
     """A publish may have failed before it began; its clean-up must come to an end nevertheless."""
-    _unpublish(
-        csi, csi.shared.volume(), "ControllerUnpublishVolume of a volume no node has is done"
-    )
+    rule = "ControllerUnpublishVolume of a volume no node has is done"
+    _unpublish(csi, csi.shared.volume(), rule)
 
 
 @case("CSI-PUB-021", _SOURCE, needs=[PUBLISH_UNPUBLISH_VOLUME, NODE_ID, VOLUMES])
@@ -64,14 +63,10 @@ def test_a_repeated_unpublish_is_done(csi: CsiTarget) -> None:
 def test_what_cannot_be_found_counts_as_unpublished_or_as_missing(csi: CsiTarget) -> None:
     """Nodes and volumes vanish before they are let go of. OK is what lets the caller finish;
     NOT_FOUND is for a driver that cannot tell whether the volume is still in use."""
-    gone, volume, node = (
-        csi.requests.unknown_volume_id(),
-        csi.shared.volume(),
-        csi.requests.fresh_name("node"),
-    )
+    unknown, node = csi.requests.unknown_volume_id(), csi.requests.fresh_name("node")
     for what, request in (
-        ("an unknown volume", csi.requests.unpublish(gone)),
-        ("an unknown node", csi.requests.unpublish(volume.volume_id, node)),
+        ("an unknown volume", csi.requests.unpublish(unknown)),
+        ("an unknown node", csi.requests.unpublish(csi.shared.volume().volume_id, node)),
     ):
         expect_status(
             partial(csi.controller.ControllerUnpublishVolume, request),
@@ -85,14 +80,10 @@ def test_an_unpublish_without_a_node_takes_the_volume_off_all(csi: CsiTarget) ->
     """A node that keeps the volume goes on writing to what its owner believes free. Whether one
     does is seen by publishing the volume there in another way (CSI-PUB-006). With a single node,
     or a driver for single nodes, "all" is one."""
-    both = csi.preconditions.near_node_id and csi.preconditions.makes(
-        Mode.MULTI_NODE_MULTI_WRITER, Mode.SINGLE_NODE_WRITER
-    )
-    nodes = (
-        [csi.capabilities.node_id, csi.preconditions.near_node_id]
-        if both
-        else [csi.capabilities.node_id]
-    )
+    near = csi.preconditions.near_node_id
+    modes = (Mode.MULTI_NODE_MULTI_WRITER, Mode.SINGLE_NODE_WRITER)
+    both = near and csi.preconditions.makes(*modes)
+    nodes = [csi.capabilities.node_id, near] if both else [csi.capabilities.node_id]
     one = csi.requests.capability()
     many = csi.requests.capability(Mode.MULTI_NODE_MULTI_WRITER) if both else one
     volume = csi.steps.volume(csi.requests.volume(capabilities=[many, one] if both else [one]))
@@ -111,25 +102,20 @@ def test_an_unpublish_without_a_node_takes_the_volume_off_all(csi: CsiTarget) ->
 @case("CSI-PUB-024", _SOURCE, needs=[*_SHARED, MULTI_NODE_WRITERS])
 def test_an_unpublish_leaves_the_other_nodes_alone(csi: CsiTarget) -> None:
     """One replica that ends must not cost the others their storage."""
-    many, one = map(
-        csi.requests.capability, (Mode.MULTI_NODE_MULTI_WRITER, Mode.SINGLE_NODE_WRITER)
-    )
+    near = csi.preconditions.near_node_id
+    many = csi.requests.capability(Mode.MULTI_NODE_MULTI_WRITER)
+    one = csi.requests.capability(Mode.SINGLE_NODE_WRITER)
     volume = csi.steps.volume(csi.requests.volume(capabilities=[many, one]))
-    for node in (csi.capabilities.node_id, csi.preconditions.near_node_id):
+    for node in (csi.capabilities.node_id, near):
         csi.steps.attach(volume, node_id=node, capability=many)
     _unpublish(csi, volume, "ControllerUnpublishVolume from one of two nodes is done")
     if csi.has(LIST_PUBLISHED_NODES):
         entry = volumes(csi).find(volume.volume_id)
         nodes = list(entry.status.published_node_ids) if entry else []
         rule = "after ControllerUnpublishVolume from one node ListVolumes tells the other"
-        expect(
-            csi.preconditions.near_node_id in nodes,
-            rule,
-            wanted=csi.preconditions.near_node_id,
-            got=nodes,
-        )
+        expect(near in nodes, rule, wanted=near, got=nodes)
     expect_status(
-        lambda: csi.steps.attach(volume, node_id=csi.preconditions.near_node_id, capability=one),
+        lambda: csi.steps.attach(volume, node_id=near, capability=one),
         {Code.ALREADY_EXISTS},
         "after ControllerUnpublishVolume from one node the volume is still published to the other,"
         " so that another use is refused there",

@@ -6,7 +6,7 @@ from functools import partial
 
 from conformance.csi.common import mounts
 from conformance.csi.common.copies import access_types
-from conformance.csi.common.published import block_volume, changed, publish
+from conformance.csi.common.published import changed, publish, ready_as
 from conformance.csi.common.uses import all_modes, described, other_type
 from conformance.csi.needs import MOUNTS, NODE, SAME_HOST, STAGE_UNSTAGE_VOLUME, VOLUMES
 from conformance.csi.requests import Mode
@@ -29,10 +29,10 @@ _OTHERS = (Mode.SINGLE_NODE_READER_ONLY, Mode.MULTI_NODE_MULTI_WRITER, Mode.MULT
 @case("CSI-NPUB-001", _SOURCE, needs=_VOLUME)
 def test_a_publish_without_its_fields_is_refused(csi: CsiTarget) -> None:
     """A driver that fills in what is missing mounts something, somewhere, for somebody."""
-    place = csi.shared.mount()
+    mounted = csi.shared.mount()
     for field in ("volume_id", "target_path", "volume_capability"):
         lacking = pb.NodePublishVolumeRequest()
-        lacking.CopyFrom(place.request)
+        lacking.CopyFrom(mounted.request)
         lacking.ClearField(field)
         expect_status(
             partial(csi.node.NodePublishVolume, lacking),
@@ -44,9 +44,9 @@ def test_a_publish_without_its_fields_is_refused(csi: CsiTarget) -> None:
 @case("CSI-NPUB-002", _SOURCE, needs=[*_VOLUME, STAGE_UNSTAGE_VOLUME])
 def test_a_driver_that_stages_wants_to_be_told_where(csi: CsiTarget) -> None:
     """The pod would get whatever the driver finds, or an empty directory of the node's own disk."""
-    place = changed(csi.steps.ready(), staging_target_path="")
+    mounted = changed(csi.steps.ready(), staging_target_path="")
     expect_status(
-        lambda: csi.node.NodePublishVolume(place.request),
+        lambda: csi.node.NodePublishVolume(mounted.request),
         {Code.FAILED_PRECONDITION},
         "NodePublishVolume without staging_target_path, of a driver with STAGE_UNSTAGE_VOLUME, is"
         " refused",
@@ -89,11 +89,11 @@ def test_a_repeated_publish_mounts_once(csi: CsiTarget) -> None:
     """Kubelet asks again after every restart. Mounts that pile up slow down the node, and the one
     unmount of the pod's end leaves the volume in use for ever."""
     visible = csi.has(MOUNTS)
-    place = csi.shared.mount()
+    mounted = csi.shared.mount()
     for _ in range(_REPEATS):
-        publish(csi, place)
+        publish(csi, mounted)
     if visible:
-        seen = mounts.layers(place.target_path)
+        seen = mounts.layers(mounted.target_path)
         rule = f"the same NodePublishVolume, sent {_REPEATS + 1} times, makes one mount"
         expect(seen == 1, rule, wanted=1, got=seen)
 
@@ -102,15 +102,15 @@ def test_a_repeated_publish_mounts_once(csi: CsiTarget) -> None:
 def test_a_published_volume_does_not_change_its_readonly_flag(csi: CsiTarget) -> None:
     """An OK tells kubelet that the pod cannot write, or can, and neither is true."""
     for readonly in (False, True):
-        place = csi.steps.mount(readonly=readonly)
-        flipped = changed(place, readonly=not readonly)
+        mounted = csi.steps.mount(readonly=readonly)
+        flipped = changed(mounted, readonly=not readonly)
         expect_status(
             partial(csi.node.NodePublishVolume, flipped.request),
             {Code.ALREADY_EXISTS},
             f"a volume published with readonly = {readonly} is not published at the same target"
             f" with readonly = {not readonly}",
         )
-        csi.steps.withdraw(place)
+        csi.steps.withdraw(mounted)
 
 
 @case("CSI-NPUB-007", _SOURCE, needs=_VOLUME)
@@ -124,10 +124,10 @@ def test_a_published_volume_does_not_change_its_use(csi: CsiTarget) -> None:
         (mode for mode in known if csi.preconditions.makes(usual.access_mode.mode, mode)), None
     )
     made_for = [usual] if also is None else [usual, csi.requests.capability(also)]
-    place = csi.steps.mount(csi.steps.volume(csi.requests.volume(capabilities=made_for)))
+    mounted = csi.steps.mount(csi.steps.volume(csi.requests.volume(capabilities=made_for)))
     for other in [other_type(csi), *made_for[1:]]:
         wrong_type = other.WhichOneof("access_type") != usual.WhichOneof("access_type")
-        second = changed(place, volume_capability=other)
+        second = changed(mounted, volume_capability=other)
         expect_status(
             partial(csi.node.NodePublishVolume, second.request),
             {Code.ALREADY_EXISTS, Code.FAILED_PRECONDITION}
@@ -140,9 +140,9 @@ def test_a_published_volume_does_not_change_its_use(csi: CsiTarget) -> None:
 @case("CSI-NPUB-008", _SOURCE, needs=_VOLUME)
 def test_other_secrets_do_not_make_another_publish(csi: CsiTarget) -> None:
     """Secrets are rotated while pods run; they say who asks, not what is asked for."""
-    place = csi.shared.mount()
-    renewed = {**place.request.secrets, "refimpl-unknown": "renewed"}
-    second = changed(place, secrets=renewed)
+    mounted = csi.shared.mount()
+    renewed = {**mounted.request.secrets, "refimpl-unknown": "renewed"}
+    second = changed(mounted, secrets=renewed)
     expect_status(
         lambda: csi.node.NodePublishVolume(second.request),
         {Code.OK},
@@ -160,9 +160,9 @@ def test_a_repeated_publish_may_bring_fresh_tokens(csi: CsiTarget) -> None:
         tokens = (
             f'{{"refimpl":{{"token":"t{number}","expirationTimestamp":"2030-01-01T00:00:00Z"}}}}'
         )
-        place = changed(first, volume_context={**context, _TOKENS: tokens})
+        mounted = changed(first, volume_context={**context, _TOKENS: tokens})
         expect_status(
-            partial(csi.node.NodePublishVolume, place.request),
+            partial(csi.node.NodePublishVolume, mounted.request),
             {Code.OK},
             f"NodePublishVolume with {'another' if number else 'a'} token in the context is done",
         )
@@ -172,7 +172,7 @@ def test_a_repeated_publish_may_bring_fresh_tokens(csi: CsiTarget) -> None:
 def test_entries_that_kubernetes_adds_to_the_context_are_borne(csi: CsiTarget) -> None:
     """Provisioner and kubelet write their own entries beside the driver's; a driver that insists
     on its own set alone can mount nothing in a cluster."""
-    place = csi.steps.ready()
+    mounted = csi.steps.ready()
     added = {
         f"{_K8S}/pod.name": "web-0",
         f"{_K8S}/pod.namespace": "default",
@@ -182,7 +182,7 @@ def test_entries_that_kubernetes_adds_to_the_context_are_borne(csi: CsiTarget) -
         "storage.kubernetes.io/csiProvisionerIdentity": "1700000000000-8081-driver",
         "refimpl.example/unknown": "x",
     }
-    request = changed(place, volume_context={**place.request.volume_context, **added}).request
+    request = changed(mounted, volume_context={**mounted.request.volume_context, **added}).request
     expect_status(
         lambda: csi.node.NodePublishVolume(request),
         {Code.OK},
@@ -194,16 +194,12 @@ def test_entries_that_kubernetes_adds_to_the_context_are_borne(csi: CsiTarget) -
 def test_a_volume_is_not_published_as_the_other_access_type(csi: CsiTarget) -> None:
     """A pod that wants a disk must not get a directory, nor one that wants files a raw device."""
     for block in access_types(csi):
-        place = (
-            block_volume(csi)
-            if block
-            else csi.steps.ready(capability=csi.requests.capability(block=False))
-        )
+        mounted = ready_as(csi, block=block)
         other = csi.requests.capability(block=not block)
-        request = changed(place, volume_capability=other).request
+        request = changed(mounted, volume_capability=other).request
         expect_status(
             partial(csi.node.NodePublishVolume, request),
             {Code.INVALID_ARGUMENT, Code.FAILED_PRECONDITION},
             f"a volume for {'block' if block else 'mount'} is not published as {described(other)}",
         )
-        csi.steps.withdraw(place)
+        csi.steps.withdraw(mounted)

@@ -21,21 +21,21 @@ def test_an_inline_volume_lives_as_long_as_it_is_published(csi: CsiTarget) -> No
     """Nobody else ever deletes such a volume: what the driver leaves behind fills the node, and a
     pod that gets the leftovers of another reads its secrets."""
     assert csi.paths is not None
-    place = _inline(csi)
-    publish(csi, place)
-    kind = csi.paths.kind(place.target_path)
+    mounted = _inline(csi)
+    publish(csi, mounted)
+    kind = csi.paths.kind(mounted.target_path)
     rule = "NodePublishVolume makes an inline volume whose id nobody has heard of before"
     expect(kind == "directory", rule, wanted="a directory at the target", got=kind)
     written = content.fresh()
-    kept = csi.paths.visible and content.write_error(place, written) is None
-    csi.steps.unmount(place)
+    kept = csi.paths.visible and content.write_error(mounted, written) is None
+    csi.steps.unmount(mounted)
     rule = "NodeUnpublishVolume of an inline volume leaves nothing at its target"
-    expect_gone(csi, place.target_path, rule)
-    publish(csi, place)
+    expect_gone(csi, mounted.target_path, rule)
+    publish(csi, mounted)
     if kept:
-        found = content.read(place, len(written))
+        text = content.read(mounted, len(written))
         rule = "what an inline volume held is gone with its publication"
-        expect(found != written, rule, wanted="an empty volume", got=found)
+        expect(text != written, rule, wanted="an empty volume", got=text)
 
 
 def _inline(csi: CsiTarget) -> Mounted:

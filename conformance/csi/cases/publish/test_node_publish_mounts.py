@@ -36,14 +36,14 @@ def test_a_volume_for_readers_is_published_for_readers_only(csi: CsiTarget) -> N
     """Kubernetes sends no readonly flag for such a claim: the mode alone has to keep writers out,
     or the call is refused as contradictory. What the mount allows is tried out as root only."""
     visible = csi.has(MOUNTS, ROOT)
-    place = csi.steps.ready(capability=csi.requests.capability(Mode.SINGLE_NODE_READER_ONLY))
+    mounted = csi.steps.ready(capability=csi.requests.capability(Mode.SINGLE_NODE_READER_ONLY))
     reply = expect_status(
-        lambda: csi.node.NodePublishVolume(place.request),
+        lambda: csi.node.NodePublishVolume(mounted.request),
         _CLEAN,
         "NodePublishVolume for SINGLE_NODE_READER_ONLY with readonly = False is done or refused",
     )
     if reply is not None and visible:
-        _expect_no_writing(place, "a volume for SINGLE_NODE_READER_ONLY cannot be written to")
+        _expect_no_writing(mounted, "a volume for SINGLE_NODE_READER_ONLY cannot be written to")
 
 
 @case("CSI-NPUB-015", _SOURCE, needs=[NODE, MOUNT, VOLUMES, DATA, MOUNTS, ROOT])
@@ -70,19 +70,19 @@ def test_a_readonly_volume_can_be_read_and_not_written(csi: CsiTarget) -> None:
 def test_a_readonly_block_volume_cannot_be_written(csi: CsiTarget) -> None:
     """A read-only bind mount of a device does not stop anybody from writing to the device: the
     flag needs more than it does for files."""
-    place = publish(csi, block_volume(csi), readonly=True)
-    seen = content.size(place)
+    mounted = publish(csi, block_volume(csi), readonly=True)
+    seen = content.size(mounted)
     expect(seen > 0, "a readonly block volume can be opened", wanted="its size", got=seen)
     rule = "a block volume published with readonly cannot be written to"
-    _expect_no_writing(place, rule)
+    _expect_no_writing(mounted, rule)
 
 
 @case("CSI-NPUB-023", _SOURCE, needs=[NODE, MOUNT, VOLUMES, MOUNTS, ROOT])
 def test_mount_flags_hold_at_the_target(csi: CsiTarget) -> None:
     """Whoever writes noexec into a storage class relies on it for safety."""
     capability = csi.requests.capability(block=False, mount_flags=_FLAGS)
-    place = csi.steps.mount(capability=capability)
-    seen = mounts.options(place.target_path)
+    mounted = csi.steps.mount(capability=capability)
+    seen = mounts.options(mounted.target_path)
     expect(
         seen.issuperset(_FLAGS),
         f"a volume published with mount_flags {', '.join(_FLAGS)} is mounted so",
@@ -109,9 +109,9 @@ def test_a_selinux_label_is_taken_or_refused_cleanly(csi: CsiTarget) -> None:
     )
 
 
-def _expect_no_writing(place: Mounted, rule: str) -> None:
-    error = content.write_error(place, content.fresh())
+def _expect_no_writing(mounted: Mounted, rule: str) -> None:
+    error = content.write_error(mounted, content.fresh())
     expect(error is not None, rule, wanted="an error, best EROFS", got="no error")
-    if error and not place.request.volume_capability.HasField("block"):
+    if error and not mounted.request.volume_capability.HasField("block"):
         name = errno.errorcode.get(error.errno or 0, str(error))
         should(error.errno == errno.EROFS, rule, wanted="EROFS", got=name)

@@ -39,29 +39,29 @@ _COMPONENT = 200
 def test_a_mount_volume_appears_as_a_directory_that_the_driver_makes(csi: CsiTarget) -> None:
     """Kubelet makes the parent only; a pod is started on whatever lies at the path then."""
     visible = csi.has(MOUNTS)
-    place = csi.steps.mount(capability=csi.requests.capability(block=False))
+    mounted = csi.steps.mount(capability=csi.requests.capability(block=False))
     assert csi.paths is not None
-    kind = csi.paths.kind(place.target_path)
+    kind = csi.paths.kind(mounted.target_path)
     rule = "NodePublishVolume makes a directory at a target that was not there"
     expect(kind == "directory", rule, wanted="a directory", got=kind)
     if visible:
-        seen = mounts.layers(place.target_path)
+        seen = mounts.layers(mounted.target_path)
         expect(seen == 1, "the volume is mounted there", wanted="one mount", got=seen)
 
 
 @case("CSI-NPUB-018", _SOURCE, needs=[NODE, BLOCK, VOLUMES, FILES, DATA])
 def test_a_block_volume_appears_as_a_device_of_its_size(csi: CsiTarget) -> None:
     """A database on a raw device asks the device for its size, and writes up to its end."""
-    place = publish(csi, block_volume(csi))
+    mounted = publish(csi, block_volume(csi))
     assert csi.paths is not None
-    kind = csi.paths.kind(place.target_path)
+    kind = csi.paths.kind(mounted.target_path)
     rule = "NodePublishVolume makes a device at a target that was not there"
     expect(kind == "file", rule, wanted="a device or a file", got=kind)
-    told = place.volume.capacity_bytes
-    if told:
-        seen = content.size(place)
+    capacity = mounted.volume.capacity_bytes
+    if capacity:
+        seen = content.size(mounted)
         rule = "a block volume is published with the capacity it was made with"
-        expect(seen == told, rule, wanted=f"{told} bytes", got=seen)
+        expect(seen == capacity, rule, wanted=f"{capacity} bytes", got=seen)
 
 
 @case("CSI-NPUB-019", "robustness: something at the target", needs=[NODE, VOLUMES, FILES])
@@ -79,9 +79,9 @@ def test_a_missing_parent_is_not_made(csi: CsiTarget) -> None:
     """The parent belongs to the caller. A driver that makes it mounts at paths where nobody looks,
     after the pod was forgotten, and nobody ever unmounts there."""
     parent = csi.steps.target_path()
-    place = changed(csi.steps.ready(), target_path=f"{parent}/mount")
+    mounted = changed(csi.steps.ready(), target_path=f"{parent}/mount")
     refusal = expect_refusal(
-        lambda: csi.node.NodePublishVolume(place.request),
+        lambda: csi.node.NodePublishVolume(mounted.request),
         "NodePublishVolume at a target whose parent does not exist is refused",
     )
     left = os.path.lexists(parent)
@@ -120,30 +120,30 @@ def test_long_target_paths_are_taken(csi: CsiTarget) -> None:
     targets += [(f"with {name!r} in it", _named(csi, name)) for name in ("two words", "größe-体积")]
     targets.sort(key=lambda each: len(each[1].encode()) > _LEAST)  # what every driver must first
     for what, target in targets:
-        place = changed(ready, target_path=target)
-        codes = [code_of(partial(csi.node.NodePublishVolume, place.request))]
-        codes += [code_of(partial(csi.steps.unmount, place))]
+        mounted = changed(ready, target_path=target)
+        codes = [code_of(partial(csi.node.NodePublishVolume, mounted.request))]
+        codes += [code_of(partial(csi.steps.unmount, mounted))]
         if codes[-1] != Code.OK:
-            _unmount_by_hand(csi, place)
+            _unmount_by_hand(csi, mounted)
         demand = expect if len(target.encode()) <= _LEAST else should
         for rpc, code in zip(("NodePublishVolume", "NodeUnpublishVolume"), codes, strict=True):
             demand(code == Code.OK, f"{rpc} takes a target_path {what}", wanted="OK", got=code.name)
 
 
-def _unmount_by_hand(csi: CsiTarget, place: Mounted) -> None:
+def _unmount_by_hand(csi: CsiTarget, mounted: Mounted) -> None:
     """Leaves nothing behind where the driver would: a longer path is no must, cleaning up is."""
     if csi.has(ROOT):
-        mounts.uncover(place.target_path)
-        code_of(partial(csi.steps.unmount, place))
+        mounts.uncover(mounted.target_path)
+        code_of(partial(csi.steps.unmount, mounted))
 
 
 def _stumbled(csi: CsiTarget, ready: Mounted, what: str) -> str:
     """Publishes over a leftover and unpublishes; what became of it, empty where nothing did."""
-    place = changed(ready, target_path=csi.steps.target_path())
-    laid, led_to = _LEFTOVERS[what](csi, place)
-    code = code_of(lambda: csi.node.NodePublishVolume(place.request))
+    mounted = changed(ready, target_path=csi.steps.target_path())
+    laid, led_to = _LEFTOVERS[what](csi, mounted)
+    code = code_of(lambda: csi.node.NodePublishVolume(mounted.request))
     harm = laid.harm() if laid and led_to else ""  # a mount over the others hides them, no more
-    ended = code_of(lambda: csi.steps.unmount(place))
+    ended = code_of(lambda: csi.steps.unmount(mounted))
     if laid and not harm:
         harm = laid.harm()
     if laid and not led_to:
@@ -154,24 +154,24 @@ def _stumbled(csi: CsiTarget, ready: Mounted, what: str) -> str:
 Laid = tuple[foreign.Foreign | None, bool]
 
 
-def _empty_directory(_: CsiTarget, place: Mounted) -> Laid:
-    os.mkdir(place.target_path)
+def _empty_directory(_: CsiTarget, mounted: Mounted) -> Laid:
+    os.mkdir(mounted.target_path)
     return None, False
 
 
-def _full_directory(csi: CsiTarget, place: Mounted) -> Laid:
-    return foreign.inside(csi, place.target_path), False
+def _full_directory(csi: CsiTarget, mounted: Mounted) -> Laid:
+    return foreign.inside(csi, mounted.target_path), False
 
 
-def _file(csi: CsiTarget, place: Mounted) -> Laid:
-    return foreign.at(csi, place.target_path), False
+def _file(csi: CsiTarget, mounted: Mounted) -> Laid:
+    return foreign.at(csi, mounted.target_path), False
 
 
-def _link(csi: CsiTarget, place: Mounted) -> Laid:
+def _link(csi: CsiTarget, mounted: Mounted) -> Laid:
     outside = csi.steps.staging_path()
     laid = foreign.inside(csi, outside)
-    block = place.request.volume_capability.HasField("block")
-    foreign.link(csi, place.target_path, laid.path if block else outside)
+    block = mounted.request.volume_capability.HasField("block")
+    foreign.link(csi, mounted.target_path, laid.path if block else outside)
     return laid, True
 
 

@@ -38,9 +38,9 @@ _FINER = (SINGLE_NODE_MULTI_WRITER, NODE_SINGLE_NODE_MULTI_WRITER)
 
 
 def _expect_one_target(csi: CsiTarget, mode: Mode.Mode.ValueType) -> None:
-    place = csi.steps.mount(capability=csi.requests.capability(mode))
+    mounted = csi.steps.mount(capability=csi.requests.capability(mode))
     for readonly in (False, True):
-        second = changed(place, target_path=csi.steps.target_path(), readonly=readonly)
+        second = changed(mounted, target_path=csi.steps.target_path(), readonly=readonly)
         expect_status(
             partial(csi.node.NodePublishVolume, second.request),
             {Code.FAILED_PRECONDITION},
@@ -50,10 +50,10 @@ def _expect_one_target(csi: CsiTarget, mode: Mode.Mode.ValueType) -> None:
 
 
 def _expect_many_targets(csi: CsiTarget, mode: Mode.Mode.ValueType, *flags: bool) -> None:
-    place = csi.steps.ready(capability=csi.requests.capability(mode))
+    mounted = csi.steps.ready(capability=csi.requests.capability(mode))
     for number in range(_TARGETS):
         readonly = flags[number % len(flags)]
-        another = changed(place, target_path=csi.steps.target_path(), readonly=readonly)
+        another = changed(mounted, target_path=csi.steps.target_path(), readonly=readonly)
         expect_status(
             partial(csi.node.NodePublishVolume, another.request),
             {Code.OK},
@@ -97,35 +97,37 @@ def test_what_was_written_is_there_at_the_next_publish(csi: CsiTarget) -> None:
     """A pod that moves or restarts has to find its files again, at whatever path. Where a volume
     can be at two targets at once, both show the same."""
     shared = csi.preconditions.sharing_mode()
-    place = csi.steps.mount(capability=csi.requests.capability(shared or None))
-    written = _write(place)
-    csi.steps.unmount(place)
-    publish(csi, place)
-    content.expect_content(place, written, "what was written is there after the next publish")
+    mounted = csi.steps.mount(capability=csi.requests.capability(shared or None))
+    written = _write(mounted)
+    csi.steps.unmount(mounted)
+    publish(csi, mounted)
+    content.expect_content(mounted, written, "what was written is there after the next publish")
     if not shared:
-        csi.steps.unmount(place)
-    second = at_another_target(csi, place)
+        csi.steps.unmount(mounted)
+    second = at_another_target(csi, mounted)
     rule = f"what was written is there at {'a second' if shared else 'another'} target"
     content.expect_content(second, written, rule)
     if shared:
         written = _write(second)
-        content.expect_content(place, written, "what is written at one target is seen at the other")
+        content.expect_content(
+            mounted, written, "what is written at one target is seen at the other"
+        )
 
 
 @case("CSI-NUNP-008", "CSI 1.13 NodeUnpublishVolume", needs=[NODE, SHARING, DATA])
 def test_the_end_of_one_publication_leaves_the_other(csi: CsiTarget) -> None:
     """One pod of a shared claim ends; the others must not lose their files under their feet."""
-    place = csi.steps.mount(capability=csi.requests.capability(csi.preconditions.sharing_mode()))
-    second = at_another_target(csi, place)
-    written = _write(place)
-    csi.steps.unmount(place)
+    mounted = csi.steps.mount(capability=csi.requests.capability(csi.preconditions.sharing_mode()))
+    second = at_another_target(csi, mounted)
+    written = _write(mounted)
+    csi.steps.unmount(mounted)
     rule = "after one of two targets was unpublished, the other still shows the volume"
     content.expect_content(second, written, rule)
     _write(second)
 
 
-def _write(place: Mounted) -> bytes:
+def _write(mounted: Mounted) -> bytes:
     """Writes something new to the volume, which must be possible."""
     written = content.fresh()
-    content.write(place, written)
+    content.write(mounted, written)
     return written

@@ -37,9 +37,9 @@ _OTHERS = (Mode.SINGLE_NODE_READER_ONLY, Mode.MULTI_NODE_MULTI_WRITER, Mode.MULT
 @case("CSI-STG-001", _SOURCE, needs=_VOLUME)
 def test_a_stage_without_its_fields_is_refused(csi: CsiTarget) -> None:
     """A driver that fills in what is missing mounts something, somewhere, in some way."""
-    place = csi.shared.mount()
+    mounted = csi.shared.mount()
     request = csi.requests.stage(
-        place.volume, csi.steps.staging_path(), publish_context=place.publish_context
+        mounted.volume, csi.steps.staging_path(), publish_context=mounted.publish_context
     )
     for field in ("volume_id", "staging_target_path", "volume_capability"):
         lacking = staged.changed(request)
@@ -55,9 +55,9 @@ def test_a_stage_without_its_fields_is_refused(csi: CsiTarget) -> None:
 def test_a_volume_that_does_not_exist_is_not_staged(csi: CsiTarget) -> None:
     """An OK leads to a pod that writes to the disk of the node. Everything but the id is that of a
     volume which exists, so that there is no other reason to refuse it."""
-    place = csi.shared.mount()
+    mounted = csi.shared.mount()
     request = csi.requests.stage(
-        place.volume, csi.steps.staging_path(), publish_context=place.publish_context
+        mounted.volume, csi.steps.staging_path(), publish_context=mounted.publish_context
     )
     request.volume_id = csi.requests.unknown_volume_id()
     expect_status(
@@ -71,9 +71,9 @@ def test_a_volume_that_does_not_exist_is_not_staged(csi: CsiTarget) -> None:
 def test_a_repeated_stage_changes_nothing(csi: CsiTarget) -> None:
     """Kubelet stages again after each of its restarts. Mounts that pile up keep the volume in use
     after the one unstage that follows."""
-    place = csi.shared.mount()
+    mounted = csi.shared.mount()
     request = csi.requests.stage(
-        place.volume, place.staging_path, publish_context=place.publish_context
+        mounted.volume, mounted.staging_path, publish_context=mounted.publish_context
     )
     for number in range(_REPEATS):
         expect_status(
@@ -117,12 +117,12 @@ def test_a_second_staging_path_does_no_harm(csi: CsiTarget) -> None:
     first = staged.ready(csi)
     csi.node.NodeStageVolume(first)
     second = staged.changed(first, staging_target_path=csi.steps.staging_path())
-    made = expect_status(
+    reply = expect_status(
         lambda: csi.node.NodeStageVolume(second),
         {Code.OK, Code.ALREADY_EXISTS, Code.FAILED_PRECONDITION},
         "a volume that is staged is staged at a second path, or that is refused",
     )
-    if made is not None:
+    if reply is not None:
         csi.node.NodeUnstageVolume(staged.back(second))
     expect_status(
         lambda: csi.node.NodePublishVolume(staged.publish_request(csi, first)),

@@ -40,16 +40,16 @@ def test_the_file_system_is_the_one_asked_for(csi: CsiTarget) -> None:
     """A storage class says xfs for a reason: quotas, sizes, speed. Without a wish the driver
     chooses; what it does not know or have it refuses, and does not replace."""
     for wanted in ("ext4", "xfs", "", _NO_TYPE):
-        found = _mounted_as(csi, wanted)
+        mounted = _mounted_as(csi, wanted)
         rule = f"a volume with fs_type {wanted!r} is "
-        if isinstance(found, Refused):
-            may = wanted and found.code in _REFUSED
+        if isinstance(mounted, Refused):
+            may = wanted and mounted.code in _REFUSED
             rule += "mounted so, or refused" if wanted else "mounted"
-            expect(may, rule, wanted="INVALID_ARGUMENT or FAILED_PRECONDITION", got=found)
+            expect(may, rule, wanted="INVALID_ARGUMENT or FAILED_PRECONDITION", got=mounted)
         elif wanted == _NO_TYPE:
-            expect(False, f"{rule}refused", wanted="an error", got=f"a mount of type {found}")
+            expect(False, f"{rule}refused", wanted="an error", got=f"a mount of type {mounted}")
         else:
-            expect(found == wanted or not wanted, f"{rule}mounted so", wanted=wanted, got=found)
+            expect(mounted == wanted or not wanted, f"{rule}mounted so", wanted=wanted, got=mounted)
 
 
 def _mounted_as(csi: CsiTarget, fs_type: str) -> str | Refused:
@@ -57,10 +57,10 @@ def _mounted_as(csi: CsiTarget, fs_type: str) -> str | Refused:
     size = max(_ROOM, csi.preconditions.data_size)
     request = csi.requests.volume(capabilities=[capability], required=size)
     try:
-        place = csi.steps.mount(csi.steps.volume(request), capability=capability)
+        mounted = csi.steps.mount(csi.steps.volume(request), capability=capability)
     except Refused as refusal:
         return refusal
-    return mounts.fs_type(place.target_path)
+    return mounts.fs_type(mounted.target_path)
 
 
 @case("CSI-STG-011", _SOURCE, needs=[*_NEEDS, DATA])
@@ -71,24 +71,24 @@ def test_what_is_on_a_volume_survives_every_further_stage(csi: CsiTarget) -> Non
         csi.requests.volume(capabilities=[csi.requests.capability(block=False)])
     )
     written, capability = content.fresh(), csi.requests.capability(block=False)
-    place = csi.steps.mount(volume, capability=capability)
-    content.write(place, written)
-    csi.node.NodeStageVolume(_restage(csi, place))
-    content.expect_content(place, written, "a repeated NodeStageVolume leaves data as they are")
+    mounted = csi.steps.mount(volume, capability=capability)
+    content.write(mounted, written)
+    csi.node.NodeStageVolume(_restage(csi, mounted))
+    content.expect_content(mounted, written, "a repeated NodeStageVolume leaves data as they are")
     for number in (2, 3):
-        csi.steps.withdraw(place)
-        place = csi.steps.mount(volume, capability=capability)
-        csi.node.NodeStageVolume(_restage(csi, place))
+        csi.steps.withdraw(mounted)
+        mounted = csi.steps.mount(volume, capability=capability)
+        csi.node.NodeStageVolume(_restage(csi, mounted))
         rule = f"a volume that is staged the {number}. time holds what was written before"
-        content.expect_content(place, written, rule)
+        content.expect_content(mounted, written, rule)
 
 
-def _restage(csi: CsiTarget, place: Mounted) -> pb.NodeStageVolumeRequest:
+def _restage(csi: CsiTarget, mounted: Mounted) -> pb.NodeStageVolumeRequest:
     return csi.requests.stage(
-        place.volume,
-        place.staging_path,
-        capability=place.request.volume_capability,
-        publish_context=place.publish_context,
+        mounted.volume,
+        mounted.staging_path,
+        capability=mounted.request.volume_capability,
+        publish_context=mounted.publish_context,
     )
 
 
@@ -97,10 +97,10 @@ def test_mount_flags_hold_where_a_volume_is_staged(csi: CsiTarget) -> None:
     """Some flags belong to the file system and can be given here only. As many as the specification
     lets a caller send are taken or refused, not stumbled over."""
     capability = csi.requests.capability(block=False, mount_flags=["noatime"])
-    place = csi.steps.mount(capability=capability)
-    staging = place.staging_path
-    seen = mounts.options(staging if mounts.layers(staging) else place.target_path)
-    csi.steps.withdraw(place)
+    mounted = csi.steps.mount(capability=capability)
+    staging = mounted.staging_path
+    seen = mounts.options(staging if mounts.layers(staging) else mounted.target_path)
+    csi.steps.withdraw(mounted)
     rule = "a volume staged with mount_flags noatime is mounted so"
     expect("noatime" in seen, rule, wanted="noatime", got=", ".join(sorted(seen)) or "no mount")
     many = ["noatime"] * (_MOST_FLAGS // len("noatime"))
@@ -132,14 +132,14 @@ def test_a_volume_belongs_to_the_group_of_the_pod(csi: CsiTarget) -> None:
     is not root can read and write nothing. The group has to be there, as an option of the mount
     or as that of the files; new files are better writable for it, too."""
     capability = csi.requests.capability(block=False, mount_group=str(_GROUP))
-    place = csi.steps.mount(capability=capability)
-    options = mounts.options(place.target_path)
-    made = Path(place.target_path, "refimpl-group")
-    made.write_bytes(content.fresh())
+    mounted = csi.steps.mount(capability=capability)
+    options = mounts.options(mounted.target_path)
+    path = Path(mounted.target_path, "refimpl-group")
+    path.write_bytes(content.fresh())
     try:
-        seen = made.stat()
+        seen = path.stat()
     finally:
-        made.unlink()
+        path.unlink()
     given = any(option.endswith(f"gid={_GROUP}") for option in options)
     expect(
         given or seen.st_gid == _GROUP,

@@ -8,7 +8,7 @@ import pytest
 
 from conformance.csi.common import content, mounts
 from conformance.csi.common.copies import access_types
-from conformance.csi.common.published import block_volume, expect_gone, publish
+from conformance.csi.common.published import expect_gone, publish, ready_as
 from conformance.csi.common.refusals import code_of
 from conformance.csi.needs import FILES, KINDS, MOUNTS, NODE, ROOT, SAME_HOST, VOLUMES
 from conformance.csi.target import CsiTarget
@@ -43,16 +43,12 @@ def test_an_unpublish_without_its_fields_is_refused(csi: CsiTarget) -> None:
 def test_an_unpublish_leaves_nothing_at_the_target(csi: CsiTarget) -> None:
     """Kubelet does not let a pod go while something lies at its volume's path."""
     for block in access_types(csi):
-        place = (
-            block_volume(csi)
-            if block
-            else csi.steps.ready(capability=csi.requests.capability(block=False))
-        )
-        publish(csi, place)
-        csi.steps.unmount(place)
+        mounted = ready_as(csi, block=block)
+        publish(csi, mounted)
+        csi.steps.unmount(mounted)
         kind = "file or device of a block" if block else "directory of a mount"
         rule = f"NodeUnpublishVolume removes the {kind} volume from its target"
-        expect_gone(csi, place.target_path, rule)
+        expect_gone(csi, mounted.target_path, rule)
 
 
 @case("CSI-NUNP-003", _SOURCE, needs=_VOLUME)
@@ -88,12 +84,12 @@ def test_an_unpublish_of_an_unknown_volume_is_done_or_not_found(csi: CsiTarget) 
 @case("CSI-NUNP-005", _BEHIND, needs=[NODE, VOLUMES, FILES])
 def test_an_unpublish_is_done_where_the_target_is_gone(csi: CsiTarget) -> None:
     """An administrator who cleaned up by hand must not have made the pod undeletable."""
-    place = csi.steps.mount()
-    if (reason := ROOT.unmet(csi)) and mounts.layers(place.target_path):
+    mounted = csi.steps.mount()
+    if (reason := ROOT.unmet(csi)) and mounts.layers(mounted.target_path):
         pytest.skip(reason)
-    mounts.take_away(place.target_path)
+    mounts.take_away(mounted.target_path)
     expect_status(
-        lambda: csi.steps.unmount(place),
+        lambda: csi.steps.unmount(mounted),
         {Code.OK},
         "NodeUnpublishVolume is done where somebody has removed the target",
     )
@@ -102,24 +98,24 @@ def test_an_unpublish_is_done_where_the_target_is_gone(csi: CsiTarget) -> None:
 @case("CSI-NUNP-006", _BEHIND, needs=[NODE, VOLUMES, MOUNTS, ROOT])
 def test_an_unpublish_removes_a_target_that_is_unmounted_already(csi: CsiTarget) -> None:
     """A node that was rebooted has the directories and not the mounts."""
-    place = csi.steps.mount()
-    mounts.uncover(place.target_path)
+    mounted = csi.steps.mount()
+    mounts.uncover(mounted.target_path)
     expect_status(
-        lambda: csi.steps.unmount(place),
+        lambda: csi.steps.unmount(mounted),
         {Code.OK},
         "NodeUnpublishVolume is done where the target is no mount any more",
     )
     rule = "NodeUnpublishVolume removes a target that was unmounted before"
-    expect_gone(csi, place.target_path, rule)
+    expect_gone(csi, mounted.target_path, rule)
 
 
 @case("CSI-NUNP-010", "robustness: a busy target", needs=[NODE, VOLUMES, MOUNTS, ROOT])
 def test_a_target_in_use_is_unpublished_once_it_is_free(csi: CsiTarget) -> None:
     """A process that has not ended yet holds the volume; the next attempt must not find a driver
     that believes to be done, or one that has given up."""
-    place = csi.steps.mount()
-    with content.opened(place):
-        code = code_of(lambda: csi.steps.unmount(place))
+    mounted = csi.steps.mount()
+    with content.opened(mounted):
+        code = code_of(lambda: csi.steps.unmount(mounted))
     expect(
         code == Code.OK or code in _RETRIABLE,
         "NodeUnpublishVolume of a target in use is done later or answered so that it is repeated",
@@ -127,9 +123,9 @@ def test_a_target_in_use_is_unpublished_once_it_is_free(csi: CsiTarget) -> None:
         got=code.name,
     )
     expect_status(
-        lambda: csi.steps.unmount(place),
+        lambda: csi.steps.unmount(mounted),
         {Code.OK},
         f"NodeUnpublishVolume is done once nobody uses the target ({code.name} before)",
     )
     rule = "after that nothing is left at the target"
-    expect_gone(csi, place.target_path, rule)
+    expect_gone(csi, mounted.target_path, rule)

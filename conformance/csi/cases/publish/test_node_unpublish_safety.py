@@ -38,14 +38,14 @@ _SOURCE = "CSI 1.13 NodeUnpublishVolume"
 def test_a_target_that_is_mounted_twice_is_unmounted_twice(csi: CsiTarget) -> None:
     """Two calls at one time, or a driver restarted amid one, leave two mounts. A driver that takes
     off one and then deletes the target deletes the volume's files through the other."""
-    place = csi.steps.mount()
+    mounted = csi.steps.mount()
     written = content.fresh()
-    content.write(place, written)
-    mounts.bind(place.target_path, place.target_path)
-    csi.scope.callback(lambda: mounts.uncover(place.target_path))
-    code = code_of(lambda: csi.steps.unmount(place))
-    left = mounts.layers(place.target_path)
-    _expect_kept(csi, place, written, f"after unpublishing a target mounted twice ({code.name})")
+    content.write(mounted, written)
+    mounts.bind(mounted.target_path, mounted.target_path)
+    csi.scope.callback(lambda: mounts.uncover(mounted.target_path))
+    code = code_of(lambda: csi.steps.unmount(mounted))
+    left = mounts.layers(mounted.target_path)
+    _expect_kept(csi, mounted, written, f"after unpublishing a target mounted twice ({code.name})")
     rule = "NodeUnpublishVolume takes off every mount of the volume at its target"
     expect(code == Code.OK and not left, rule, wanted="OK, none left", got=f"{code.name}, {left}")
 
@@ -55,21 +55,21 @@ def test_an_unpublish_deletes_no_data(csi: CsiTarget) -> None:
     """The worst that a node plugin can do: after a crash the target is an ordinary directory with
     files in it, or with the volume mounted further below, and the driver removes it with all that
     it holds. An error is all right, and so is leaving it."""
-    place = csi.steps.mount(capability=csi.requests.capability(block=False))
+    mounted = csi.steps.mount(capability=csi.requests.capability(block=False))
     written = content.fresh()
-    content.write(place, written)
-    if (reason := ROOT.unmet(csi)) and mounts.layers(place.target_path):
+    content.write(mounted, written)
+    if (reason := ROOT.unmet(csi)) and mounts.layers(mounted.target_path):
         pytest.skip(reason)
-    inner = _mounted_below(csi, place)
-    laid = foreign.inside(csi, place.target_path)
-    code = code_of(lambda: csi.steps.unmount(place))
+    inner = _mounted_below(csi, mounted)
+    laid = foreign.inside(csi, mounted.target_path)
+    code = code_of(lambda: csi.steps.unmount(mounted))
     rule = f"NodeUnpublishVolume ({code.name}) at a target that is no mount any more"
     harm = laid.harm()
     expect(not harm, f"{rule} deletes no files", wanted="every file as it was", got=harm)
     laid.remove()
     if inner:
         mounts.take_away(inner)
-    _expect_kept(csi, place, written, f"after {rule}")
+    _expect_kept(csi, mounted, written, f"after {rule}")
 
 
 @case("CSI-NUNP-011", _SOURCE, needs=[NODE, CREATE_DELETE_VOLUME, SAME_HOST])
@@ -100,10 +100,10 @@ def test_the_target_of_another_volume_is_left_alone(csi: CsiTarget) -> None:
     )
 
 
-def _mounted_below(csi: CsiTarget, place: Mounted) -> str:
+def _mounted_below(csi: CsiTarget, mounted: Mounted) -> str:
     """Takes the volume away from its target and makes the target a plain directory; where it was
     a mount the volume is mounted again, below that directory. Returns where, or nothing."""
-    target = place.target_path
+    target = mounted.target_path
     inner = f"{target}/inner" if mounts.layers(target) else ""
     with contextlib.ExitStack() as stack:
         if inner:
@@ -119,10 +119,10 @@ def _mounted_below(csi: CsiTarget, place: Mounted) -> str:
     return inner
 
 
-def _expect_kept(csi: CsiTarget, place: Mounted, written: bytes, when: str) -> None:
+def _expect_kept(csi: CsiTarget, mounted: Mounted, written: bytes, when: str) -> None:
     """The volume, published anew at another target, still holds its data."""
-    mounts.uncover(place.target_path)
-    csi.steps.unmount(place)
+    mounts.uncover(mounted.target_path)
+    csi.steps.unmount(mounted)
     content.expect_content(
-        at_another_target(csi, place), written, f"{when} the volume has its data"
+        at_another_target(csi, mounted), written, f"{when} the volume has its data"
     )

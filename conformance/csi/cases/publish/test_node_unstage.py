@@ -30,10 +30,10 @@ _VOLUME = (*_NEEDS, VOLUMES, SAME_HOST)
 @case("CSI-STG-013", _SOURCE, needs=_VOLUME)
 def test_an_unstage_without_its_fields_is_refused(csi: CsiTarget) -> None:
     """An OK makes kubelet remove a directory in which the volume is still mounted."""
-    place = csi.shared.mount()
+    mounted = csi.shared.mount()
     for field in ("volume_id", "staging_target_path"):
         lacking = pb.NodeUnstageVolumeRequest(
-            volume_id=place.volume.volume_id, staging_target_path=place.staging_path
+            volume_id=mounted.volume.volume_id, staging_target_path=mounted.staging_path
         )
         lacking.ClearField(field)
         expect_status(
@@ -86,21 +86,21 @@ def test_an_unknown_volume_is_unstaged_or_not_found(csi: CsiTarget) -> None:
 def test_a_volume_is_not_unstaged_under_a_pod(csi: CsiTarget) -> None:
     """Kubelet can lose count of the pods that use a volume. With an OK it goes on to detach, and
     the pod writes into nothing."""
-    place = csi.steps.mount()
+    mounted = csi.steps.mount()
     request = pb.NodeUnstageVolumeRequest(
-        volume_id=place.volume.volume_id, staging_target_path=place.staging_path
+        volume_id=mounted.volume.volume_id, staging_target_path=mounted.staging_path
     )
     refusal = expect_refusal(
         lambda: csi.node.NodeUnstageVolume(request),
         "NodeUnstageVolume of a volume that is published is refused, best as FAILED_PRECONDITION",
     )
     expect_status(
-        lambda: csi.node.NodePublishVolume(place.request),
+        lambda: csi.node.NodePublishVolume(mounted.request),
         {Code.OK},
         f"a volume is published as before an unstage that was refused ({refusal.code.name})",
     )
     if csi.has(DATA):
         written = content.fresh()
-        content.write(place, written)
+        content.write(mounted, written)
         rule = "after an unstage that was refused the volume can be used as before"
-        content.expect_content(place, written, rule)
+        content.expect_content(mounted, written, rule)

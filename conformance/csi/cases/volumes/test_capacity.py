@@ -33,15 +33,15 @@ def test_capacity_is_told_in_numbers_that_make_sense(csi: CsiTarget) -> None:
     """The scheduler sorts nodes by these numbers; a negative one is a node that never gets a pod,
     or always."""
     for request in (pb.GetCapacityRequest(), csi.requests.capacity()):
-        told = csi.controller.GetCapacity(request)
-        largest, smallest = told.maximum_volume_size, told.minimum_volume_size
+        reply = csi.controller.GetCapacity(request)
+        largest, smallest = reply.maximum_volume_size, reply.minimum_volume_size
         for name, size in (
-            ("available_capacity", told.available_capacity),
+            ("available_capacity", reply.available_capacity),
             ("maximum_volume_size", largest.value),
             ("minimum_volume_size", smallest.value),
         ):
             expect(size >= 0, f"{name} is not negative", wanted="0 or more", got=size)
-        both = told.HasField("maximum_volume_size") and told.HasField("minimum_volume_size")
+        both = reply.HasField("maximum_volume_size") and reply.HasField("minimum_volume_size")
         expect(
             not both or smallest.value <= largest.value,
             "the smallest volume is no larger than the largest",
@@ -94,12 +94,12 @@ def test_capacity_is_that_of_the_given_place(csi: CsiTarget) -> None:
     ):
         request = csi.requests.capacity()
         request.accessible_topology.CopyFrom(pb.Topology(segments=segments))
-        told = csi.controller.GetCapacity(request).available_capacity
+        available = csi.controller.GetCapacity(request).available_capacity
         expect(
-            (told > 0) == there,
+            (available > 0) == there,
             f"there is {'room' if there else 'no room'} at {segments}",
             wanted="more than 0" if there else "0",
-            got=told,
+            got=available,
         )
 
 
@@ -112,16 +112,16 @@ def test_there_is_no_room_for_volumes_the_driver_does_not_make(csi: CsiTarget) -
         request = csi.requests.capacity()
         request.ClearField("volume_capabilities")
         request.volume_capabilities.append(use)
-        told = expect_status(
+        reply = expect_status(
             partial(csi.controller.GetCapacity, request),
             {Code.OK, Code.INVALID_ARGUMENT},
             f"GetCapacity for volumes as ({described(use)}) answers or is refused",
         )
         expect(
-            told is None or told.available_capacity == 0,
+            reply is None or reply.available_capacity == 0,
             f"there is no room for volumes as ({described(use)}), which the driver does not make",
             wanted="available_capacity of 0",
-            got=told,
+            got=reply,
         )
 
 
@@ -133,11 +133,10 @@ def test_there_is_no_room_for_volumes_the_driver_does_not_make(csi: CsiTarget) -
 def test_the_largest_volume_can_be_made_and_no_larger_one(csi: CsiTarget) -> None:
     """maximum_volume_size decides where a claim goes; too low wastes room, too high never fits.
     Where less is available than one volume may have, there need be no room for it."""
-    told = csi.controller.GetCapacity(csi.requests.capacity())
-    largest = told.maximum_volume_size.value
-    full = (
-        {Code.RESOURCE_EXHAUSTED, Code.OUT_OF_RANGE} if told.available_capacity < largest else set()
-    )
+    reply = csi.controller.GetCapacity(csi.requests.capacity())
+    largest = reply.maximum_volume_size.value
+    short = reply.available_capacity < largest
+    full = {Code.RESOURCE_EXHAUSTED, Code.OUT_OF_RANGE} if short else set()
     expect_status(
         lambda: csi.steps.volume(csi.requests.volume(required=largest)),
         {Code.OK, *full},

@@ -29,13 +29,13 @@ _MOST = 64  # volumes made to fill a pool
 def test_a_size_can_be_left_to_the_driver(csi: CsiTarget) -> None:
     """A driver may choose a size, or turn the request down, but it must not stumble over it."""
     request = csi.requests.volume(required=0)
-    made = expect_status(
+    reply = expect_status(
         lambda: csi.controller.CreateVolume(request),
         {Code.OK, Code.INVALID_ARGUMENT, Code.OUT_OF_RANGE},
         "CreateVolume without capacity_range makes a volume or is refused",
     )
-    if made is not None:
-        _expect_size(made.volume, "a volume of the driver's size", required=0)
+    if reply is not None:
+        _expect_size(reply.volume, "a volume of the driver's size", required=0)
 
 
 @case("CSI-CTRL-010", "CSI 1.13 CapacityRange", needs=[CREATE_DELETE_VOLUME])
@@ -171,12 +171,12 @@ def test_a_repeated_create_takes_any_range_that_fits(csi: CsiTarget) -> None:
 )
 def test_a_full_pool_says_so_and_recovers(csi: CsiTarget) -> None:
     """RESOURCE_EXHAUSTED lets the scheduler try elsewhere; space given back has to count again."""
-    told = csi.controller.GetCapacity(csi.requests.capacity())
-    free = told.available_capacity
-    size = min(free, told.maximum_volume_size.value or free)
+    reply = csi.controller.GetCapacity(csi.requests.capacity())
+    free = reply.available_capacity
+    size = min(free, reply.maximum_volume_size.value or free)
     if not size or free // size >= _MOST:
         pytest.skip(f"{free} bytes free cannot be filled with {_MOST} volumes of {size} bytes")
-    made = csi.steps.volume(csi.requests.volume(required=size))
+    volume = csi.steps.volume(csi.requests.volume(required=size))
     if csi.controller.GetCapacity(csi.requests.capacity()).available_capacity == free:
         pytest.skip("volumes take nothing from the pool before they are written to")
     for _ in range(free // size - 1):
@@ -187,7 +187,7 @@ def test_a_full_pool_says_so_and_recovers(csi: CsiTarget) -> None:
         {Code.RESOURCE_EXHAUSTED, Code.OUT_OF_RANGE},
         "a pool that is full makes no further volume",
     )
-    csi.controller.DeleteVolume(csi.requests.delete(made.volume_id))
+    csi.controller.DeleteVolume(csi.requests.delete(volume.volume_id))
     csi.steps.volume(request)
 
 
@@ -219,13 +219,13 @@ def test_a_volume_of_an_odd_size_can_be_cut(csi: CsiTarget) -> None:
 def _create_sized(csi: CsiTarget, what: str, *, required: int, limit: int) -> None:
     """Creates, or is told that the driver has no volume of such a size."""
     request = csi.requests.volume(required=required, limit=limit)
-    made = expect_status(
+    reply = expect_status(
         lambda: csi.controller.CreateVolume(request),
         {Code.OK, Code.OUT_OF_RANGE},
         f"{what} is made or refused as out of range",
     )
-    if made is not None:
-        _expect_size(made.volume, what, required=required, limit=limit)
+    if reply is not None:
+        _expect_size(reply.volume, what, required=required, limit=limit)
 
 
 def _expect_size(volume: pb.Volume, what: str, *, required: int, limit: int = LARGEST) -> None:

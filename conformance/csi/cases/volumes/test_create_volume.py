@@ -114,13 +114,13 @@ def test_mount_and_block_in_one_list_are_both_served_or_refused(csi: CsiTarget) 
     """A driver that quietly takes the first type hands a block device to a pod that wants files."""
     capabilities = [csi.requests.capability(block=False), csi.requests.capability(block=True)]
     request = csi.requests.volume(capabilities=capabilities)
-    made = expect_status(
+    reply = expect_status(
         lambda: csi.controller.CreateVolume(request),
         {Code.OK, Code.INVALID_ARGUMENT},
         "mount and block in one list make a volume for both, or none",
     )
-    if made is not None:
-        _expect_confirmed(csi, made.volume, capabilities)
+    if reply is not None:
+        _expect_confirmed(csi, reply.volume, capabilities)
 
 
 def _expect_confirmed(
@@ -140,8 +140,8 @@ def _expect_confirmed(
 @case("CSI-CTRL-019", "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
 def test_a_repeated_create_returns_the_same_volume(csi: CsiTarget) -> None:
     """An orchestrator that lost the first answer asks again; a second volume would leak."""
-    request, made = csi.shared.request(), csi.shared.volume()
-    expect_same(csi, request, made, "the same request makes the same volume")
+    request, volume = csi.shared.request(), csi.shared.volume()
+    expect_same(csi, request, volume, "the same request makes the same volume")
 
 
 @case("CSI-CTRL-034", "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
@@ -175,17 +175,17 @@ def test_every_volume_has_an_id_of_its_own(csi: CsiTarget) -> None:
 
     Ten volumes stand for the hundred of the catalogue.
     """
-    made = [
+    ids = [
         csi.steps.volume(csi.requests.volume(required=csi.preconditions.small_size)).volume_id
         for _ in range(10)
     ]
-    long = [id for id in made if len(id.encode()) > 128]
+    long = [id for id in ids if len(id.encode()) > 128]
     expect(not long, "a volume_id is not longer than 128 bytes", wanted="<= 128", got=long)
     expect(
-        len(set(made)) == len(made),
+        len(set(ids)) == len(ids),
         "ten names make ten different ids",
-        wanted=f"{len(made)} ids",
-        got=sorted(made),
+        wanted=f"{len(ids)} ids",
+        got=sorted(ids),
     )
 
 
@@ -226,8 +226,8 @@ def test_a_refused_creation_takes_no_space(csi: CsiTarget) -> None:
     with makes_no_volume(csi, "a refused CreateVolume"):
         for request in _impossible(csi):
             with contextlib.suppress(Refused):
-                made = csi.controller.CreateVolume(request).volume
-                csi.controller.DeleteVolume(csi.requests.delete(made.volume_id))
+                volume = csi.controller.CreateVolume(request).volume
+                csi.controller.DeleteVolume(csi.requests.delete(volume.volume_id))
     if sized:
         # Others may have volumes for a while; a leak stays.
         eventually(

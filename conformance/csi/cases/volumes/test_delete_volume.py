@@ -75,14 +75,14 @@ def test_a_volume_attached_to_a_node_is_not_deleted(csi: CsiTarget) -> None:
 def test_a_volume_in_use_by_a_pod_keeps_its_data(csi: CsiTarget) -> None:
     """The last line of defence when everything above it has lost track of who uses what."""
     written = content.fresh()
-    place = csi.steps.mount(
+    mounted = csi.steps.mount(
         csi.steps.volume(csi.requests.volume(required=csi.preconditions.data_size))
     )
     if csi.has(ROOT):  # a driver that has deleted the volume may no longer unmount it
-        csi.scope.callback(partial(mounts.uncover, place.target_path))
-    content.write(place, written)
-    _expect_refused(csi, place.volume, "a volume that is published on a node")
-    content.expect_content(place, written, "a volume that was not deleted has its data")
+        csi.scope.callback(partial(mounts.uncover, mounted.target_path))
+    content.write(mounted, written)
+    _expect_refused(csi, mounted.volume, "a volume that is published on a node")
+    content.expect_content(mounted, written, "a volume that was not deleted has its data")
 
 
 @case(
@@ -121,17 +121,17 @@ def test_a_clone_and_its_source_are_deleted_apart(csi: CsiTarget) -> None:
 def test_nothing_is_left_of_a_deleted_volume(csi: CsiTarget) -> None:
     """Files and images that stay fill the back end up, and hold data somebody wanted gone."""
     before = _backing(csi)
-    place = csi.steps.mount(
+    mounted = csi.steps.mount(
         csi.steps.volume(csi.requests.volume(required=csi.preconditions.data_size))
     )
-    content.write(place, content.fresh())
-    made = _backing(csi) - before
-    if not made:
+    content.write(mounted, content.fresh())
+    files = _backing(csi) - before
+    if not files:
         pytest.skip(f"the driver puts nothing into {csi.settings.backing_dir}")
-    csi.steps.withdraw(place)
-    csi.controller.DeleteVolume(csi.requests.delete(place.volume.volume_id))
+    csi.steps.withdraw(mounted)
+    csi.controller.DeleteVolume(csi.requests.delete(mounted.volume.volume_id))
     # Others may work on the same driver: what they made meanwhile goes when they are done.
-    eventually(lambda: not made & _backing(csi), 5.0, "all that was made of a volume goes with it")
+    eventually(lambda: not files & _backing(csi), 5.0, "all that was made of a volume goes with it")
 
 
 @case("CSI-CTRL-078", "robustness: ids that are none", needs=[CREATE_DELETE_VOLUME])
@@ -192,10 +192,10 @@ def _expect_there(csi: CsiTarget, volume: pb.Volume, rule: str) -> None:
 def _backing(csi: CsiTarget) -> set[str]:
     """What lies in the driver's directory, three levels deep."""
     root = Path(csi.settings.backing_dir)
-    found = set()
+    names = set()
     for folder, folders, files in os.walk(root):
         depth = len(Path(folder).relative_to(root).parts)
-        found |= {f"{folder}/{name}" for name in (*folders, *files)}
+        names |= {f"{folder}/{name}" for name in (*folders, *files)}
         if depth == 2:
             folders.clear()
-    return found
+    return names

@@ -32,21 +32,21 @@ _OLD_SOURCE = "CSI 1.12 ControllerGetVolume"
 def test_a_volume_is_told_with_its_status_as_the_list_tells_it(csi: CsiTarget) -> None:
     """Some callers ask for one volume, some read the list: both have to see the same."""
     volume = csi.shared.volume()
-    told = _get(csi, volume.volume_id)
+    reply = _get(csi, volume.volume_id)
     expect(
-        told.volume.volume_id == volume.volume_id and told.HasField("status"),
+        reply.volume.volume_id == volume.volume_id and reply.HasField("status"),
         "ControllerGetVolume answers with the volume that was asked for, and a status",
         wanted=f"volume {volume.volume_id}, status",
-        got=told,
+        got=reply,
     )
     if not csi.has(LIST_VOLUMES):
         return
     listed = volumes(csi).find(volume.volume_id)
     entry = listed.volume if listed else None
-    expect(told.volume == entry, "it is the volume of the list", wanted=entry, got=told.volume)
+    expect(reply.volume == entry, "it is the volume of the list", wanted=entry, got=reply.volume)
     if csi.has(LIST_PUBLISHED_NODES) and listed:
         nodes = sorted(listed.status.published_node_ids)
-        same = sorted(told.status.published_node_ids)
+        same = sorted(reply.status.published_node_ids)
         expect(same == nodes, "on the nodes that the list tells", wanted=nodes, got=same)
 
 

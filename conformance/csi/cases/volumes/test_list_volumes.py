@@ -32,7 +32,7 @@ def test_listed_volumes_have_ids_of_their_own(csi: CsiTarget) -> None:
     assert csi.shared.volume().volume_id  # one, and another where the driver makes any
     _make(csi, 1)
     listing = volumes(csi)
-    for page in listing.walk():
+    for page in listing.pages():
         ids = listing.ids(page)
         expect(all(ids), "every listed volume has an id", wanted="no empty id", got=ids)
         twice = {id for id in ids if ids.count(id) > 1}
@@ -104,7 +104,7 @@ def test_the_largest_max_entries_is_served(csi: CsiTarget) -> None:
     )
     expect(page and page.entries, "the page holds entries", wanted="some", got=page)
     expect(
-        volume.volume_id in listing.ids(*listing.walk(2**31 - 1)),
+        volume.volume_id in listing.ids(*listing.pages(2**31 - 1)),
         "ListVolumes with max_entries = 2^31-1 lists a volume that was created",
         wanted=volume.volume_id,
         got="it is not listed",
@@ -156,7 +156,7 @@ def test_a_walk_survives_that_what_it_showed_is_deleted(csi: CsiTarget) -> None:
     for id in seen:
         csi.controller.DeleteVolume(csi.requests.delete(id))
     expect_status(
-        lambda: listing.walk(2, token=token),
+        lambda: listing.pages(2, token=token),
         {Code.OK, Code.ABORTED},
         "a walk through ListVolumes whose first volumes were deleted goes on or starts again",
     )
@@ -172,7 +172,7 @@ def test_a_walk_survives_that_a_volume_is_created(csi: CsiTarget) -> None:
     _, token = _walk_to(csi, own)
     csi.steps.volume()
     expect_status(
-        lambda: listing.walk(2, token=token),
+        lambda: listing.pages(2, token=token),
         {Code.OK},
         "a walk through ListVolumes goes on though a volume was created meanwhile",
     )

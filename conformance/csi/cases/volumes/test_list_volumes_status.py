@@ -33,12 +33,12 @@ def test_a_long_list_fits_into_the_messages_of_an_ordinary_client(csi: CsiTarget
     has: where their entries are too small to fill such a message nothing can go wrong, otherwise
     as many volumes are made as would."""
     listing = volumes(csi)
-    made = [_small(csi) for _ in range(3)]
-    size = max(_entry(csi, volume).ByteSize() for volume in made)
+    small = [_small(csi) for _ in range(3)]
+    size = max(_entry(csi, volume).ByteSize() for volume in small)
     if size * 5000 >= _DEFAULT_LIMIT:
         with ThreadPoolExecutor(4) as pool:
-            made += pool.map(lambda _: _small(csi), range(_DEFAULT_LIMIT // size))
-    pages = listing.walk()
+            small += pool.map(lambda _: _small(csi), range(_DEFAULT_LIMIT // size))
+    pages = listing.pages()
     largest = max(page.ByteSize() for page in pages)
     expect(
         largest < _DEFAULT_LIMIT,
@@ -46,8 +46,8 @@ def test_a_long_list_fits_into_the_messages_of_an_ordinary_client(csi: CsiTarget
         wanted=f"less than {_DEFAULT_LIMIT} bytes",
         got=f"{largest} bytes on one of {len(pages)} pages",
     )
-    missing = {volume.volume_id for volume in made}.difference(listing.ids(*pages))
-    expect(not missing, "all volumes are listed", wanted=len(made), got=len(made) - len(missing))
+    missing = {volume.volume_id for volume in small}.difference(listing.ids(*pages))
+    expect(not missing, "all volumes are listed", wanted=len(small), got=len(small) - len(missing))
 
 
 @case(
@@ -86,7 +86,7 @@ def test_the_nodes_that_have_a_volume_are_listed(csi: CsiTarget) -> None:
 def test_every_entry_has_a_status(csi: CsiTarget) -> None:
     """Without one, "published nowhere" cannot be told from "nobody knows"."""
     assert csi.shared.volume().volume_id  # so that there is one
-    for page in volumes(csi).walk():
+    for page in volumes(csi).pages():
         for entry in page.entries:
             expect(
                 entry.HasField("status"),
@@ -108,9 +108,9 @@ def test_an_expanded_volume_is_listed_with_its_new_size(csi: CsiTarget) -> None:
     )
     size = csi.controller.ControllerExpandVolume(request).capacity_bytes
     listed = _entry(csi, volume).volume.capacity_bytes
-    told = bool(volume.capacity_bytes)  # 0 means that the size is not known
+    sized = bool(volume.capacity_bytes)  # 0 means that the size is not known
     expect(
-        listed == size or not (listed or told),
+        listed == size or not (listed or sized),
         "ListVolumes tells the size that ControllerExpandVolume gave",
         wanted=size,
         got=listed,

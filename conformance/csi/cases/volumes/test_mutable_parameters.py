@@ -53,17 +53,17 @@ def test_mutable_parameters_win_over_parameters(csi: CsiTarget) -> None:
     chosen, default = csi.settings.mutable_parameters, csi.settings.other_mutable_parameters
     request = _request(csi, chosen)
     request.parameters.update(default)
-    made = expect_status(
+    reply = expect_status(
         lambda: csi.controller.CreateVolume(request),
         {Code.OK, Code.INVALID_ARGUMENT},
         "a key in parameters and mutable_parameters makes a volume, or is none of the parameters",
     )
-    if made is None:
+    if reply is None:
         pytest.skip("the driver takes its mutable parameters as such only")
-    if _holds(csi, made.volume, default) and _holds(csi, made.volume, chosen):
+    if _holds(csi, reply.volume, default) and _holds(csi, reply.volume, chosen):
         pytest.skip("ValidateVolumeCapabilities of this driver confirms any mutable parameter")
     expect(
-        _holds(csi, made.volume, chosen),
+        _holds(csi, reply.volume, chosen),
         "a value in mutable_parameters wins over one in parameters",
         wanted=f"{dict(chosen)} confirmed by ValidateVolumeCapabilities",
         got="not confirmed",

@@ -26,11 +26,8 @@ from refimpl.wire.status import Code
 @case("CSI-CTRL-022", "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME, BLOCK, MOUNT])
 def test_a_repeated_create_with_another_access_type_is_refused(csi: CsiTarget) -> None:
     """A pod that wants a device would get a directory, and learn of it only when it starts."""
-    size, mount, block = (
-        csi.preconditions.data_size,
-        csi.requests.capability(block=False),
-        csi.requests.capability(block=True),
-    )
+    size = csi.preconditions.data_size
+    mount, block = (csi.requests.capability(block=block) for block in (False, True))
     first = csi.requests.volume(required=size, capabilities=[mount])
     csi.steps.volume(first)
     other = csi.requests.volume(first.name, required=size, capabilities=[block])
@@ -122,12 +119,12 @@ def test_the_context_of_a_volume_never_changes(csi: CsiTarget) -> None:
         entry = pagination.volumes(csi).find(volume.volume_id)
         seen |= {"ListVolumes": entry.volume} if entry else {}
     if csi.has(GET_VOLUME):
-        asked = pb.ControllerGetVolumeRequest(volume_id=volume.volume_id)
-        seen["ControllerGetVolume"] = csi.controller.ControllerGetVolume(asked).volume
-    for what, told in seen.items():
+        about = pb.ControllerGetVolumeRequest(volume_id=volume.volume_id)
+        seen["ControllerGetVolume"] = csi.controller.ControllerGetVolume(about).volume
+    for what, other in seen.items():
         expect(
-            told.volume_context == volume.volume_context,
+            other.volume_context == volume.volume_context,
             f"volume_context in {what} is that of the first CreateVolume",
             wanted=dict(volume.volume_context),
-            got=dict(told.volume_context),
+            got=dict(other.volume_context),
         )

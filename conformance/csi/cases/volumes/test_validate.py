@@ -119,8 +119,13 @@ def test_a_volume_context_is_confirmed_only_if_it_is_the_volumes_own(csi: CsiTar
     volume = csi.shared.volume()
     answer = _ask(csi, csi.requests.validate(volume))
     expect(_confirmed(answer), "a volume is confirmed as it was made", wanted="yes", got=answer)
-    own, told = dict(volume.volume_context), dict(answer.confirmed.volume_context)
-    expect(told in ({}, own), "its own volume_context is echoed, or none", wanted=own, got=told)
+    own, confirmed = dict(volume.volume_context), dict(answer.confirmed.volume_context)
+    expect(
+        confirmed in ({}, own),
+        "its own volume_context is echoed, or none",
+        wanted=own,
+        got=confirmed,
+    )
     for wrong in (_FOREIGN, {**own, **dict.fromkeys(own, "of another volume"), **_FOREIGN}):
         request = csi.requests.validate(volume)
         request.volume_context.clear()
@@ -185,11 +190,11 @@ def test_a_driver_of_finer_modes_still_takes_the_plain_one(csi: CsiTarget) -> No
 
 
 def _ask(csi: CsiTarget, request: pb.ValidateVolumeCapabilitiesRequest) -> Answer:
-    asked = ", ".join(f"({described(one)})" for one in request.volume_capabilities)
+    uses = ", ".join(f"({described(one)})" for one in request.volume_capabilities)
     answer = expect_status(
         partial(csi.controller.ValidateVolumeCapabilities, request),
         {Code.OK},
-        f"ValidateVolumeCapabilities of {asked} answers",
+        f"ValidateVolumeCapabilities of {uses} answers",
     )
     assert answer is not None
     return answer
@@ -202,12 +207,12 @@ def _confirmed(answer: Answer) -> bool:
 def _expect_publish(
     csi: CsiTarget, volume: pb.Volume, use: pb.VolumeCapability, *, as_confirmed: bool
 ) -> None:
-    said = "confirmed" if as_confirmed else "did not confirm"
+    verdict = "confirmed" if as_confirmed else "did not confirm"
     refused = {Code.INVALID_ARGUMENT, Code.FAILED_PRECONDITION}
     expect_status(
         partial(csi.steps.attach, volume, capability=use),
         {Code.OK} if as_confirmed else refused,
-        f"ControllerPublishVolume as {described(use)}, which ValidateVolumeCapabilities {said}",
+        f"ControllerPublishVolume as {described(use)}, which ValidateVolumeCapabilities {verdict}",
     )
     if as_confirmed:
         csi.controller.ControllerUnpublishVolume(csi.requests.unpublish(volume.volume_id))
@@ -244,10 +249,10 @@ def _expect_unconfirmed(
         {Code.OK, Code.INVALID_ARGUMENT},
         f"ValidateVolumeCapabilities with wrong {field} answers or is refused",
     )
-    told = dict(getattr(answer.confirmed, field)) if answer is not None else {}
+    confirmed = dict(getattr(answer.confirmed, field)) if answer is not None else {}
     expect(
-        not told.items() & wrong.items(),
+        not confirmed.items() & wrong.items(),
         f"wrong {field}: entries that are not the volume's are not confirmed",
         wanted=f"{field} without {dict(wrong)}",
-        got=told,
+        got=confirmed,
     )

@@ -27,9 +27,8 @@ def test_a_volume_can_be_cloned(csi: CsiTarget) -> None:
     """The provisioner deletes a clone that does not name its source, and tries for ever."""
     original = csi.shared.volume()
     source = from_volume(original.volume_id)
-    expect_copied(
-        csi.steps.volume(csi.requests.volume(source=source)), source, original.capacity_bytes
-    )
+    copy = csi.steps.volume(csi.requests.volume(source=source))
+    expect_copied(copy, source, original.capacity_bytes)
 
 
 @case("CSI-CTRL-046", "CSI 1.13 CreateVolume", needs=NEEDS)
@@ -62,13 +61,13 @@ def test_a_clone_of_another_size_holds_its_source_or_is_refused(csi: CsiTarget) 
             expect_grown(csi, lambda volume: from_volume(volume.volume_id), block=block)
         return
     larger = csi.requests.volume(required=2 * size, source=source)
-    made = expect_status(
+    reply = expect_status(
         lambda: csi.controller.CreateVolume(larger),
         {Code.OK, Code.OUT_OF_RANGE},
         "a clone larger than its source is made or refused as out of range",
     )
-    if made is not None:
-        expect_copied(made.volume, source, 2 * size)
+    if reply is not None:
+        expect_copied(reply.volume, source, 2 * size)
 
 
 @case("CSI-CTRL-049", "CSI 1.13 CreateVolume", needs=NEEDS)
@@ -122,6 +121,6 @@ def test_a_clone_and_its_source_change_apart(csi: CsiTarget) -> None:
 
 def _write(csi: CsiTarget, volume: pb.Volume, written: bytes) -> None:
     """Publishes, writes, and takes the volume back: what lies on it is on disk."""
-    place: Mounted = csi.steps.mount(volume)
-    content.write(place, written)
-    csi.steps.withdraw(place)
+    mounted: Mounted = csi.steps.mount(volume)
+    content.write(mounted, written)
+    csi.steps.withdraw(mounted)

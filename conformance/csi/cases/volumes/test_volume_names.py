@@ -61,8 +61,8 @@ def test_names_with_awkward_characters_are_names_like_others(csi: CsiTarget) -> 
     base = csi.requests.fresh_name()
     names = {what: f"{base}-{text}" for what, text in AWKWARD.items()}
     names |= {"a leading dash": f"-{base}", "a way upwards": f"{'../' * 12}tmp/{base}-a"}
-    made = _create_all(csi, names, {Code.OK})
-    _expect_distinct(made)
+    ids = _create_all(csi, names, {Code.OK})
+    _expect_distinct(ids)
     if csi.has(FILES):
         out = f"/tmp/{base}-a"
         expect(
@@ -120,7 +120,7 @@ def _long(start: str, letter: str, size: int) -> str:
 
 def _create_all(csi: CsiTarget, names: Mapping[str, str], accepted: set[Code]) -> dict[str, str]:
     """The id of each volume that was made, by what is special about its name."""
-    made = {}
+    ids = {}
     for what, name in names.items():
         request = csi.requests.volume(name, required=csi.preconditions.small_size)
         reply = expect_status(
@@ -129,15 +129,15 @@ def _create_all(csi: CsiTarget, names: Mapping[str, str], accepted: set[Code]) -
             f"the name {name!r} ({what}) {'is taken' if len(accepted) == 1 else 'is judged'}",
         )
         if reply is not None:
-            made[what] = reply.volume.volume_id
-    return made
+            ids[what] = reply.volume.volume_id
+    return ids
 
 
-def _expect_distinct(made: Mapping[str, str]) -> None:
-    same = [(one, two) for one, two in _pairs(made) if made[one] == made[two]]
+def _expect_distinct(ids: Mapping[str, str]) -> None:
+    same = [(one, two) for one, two in _pairs(ids) if ids[one] == ids[two]]
     expect(not same, "two names are two volumes", wanted="an id each", got=f"one id for {same}")
 
 
 def _pairs(names: Iterable[str]) -> list[tuple[str, str]]:
     listed = list(names)
-    return [(one, two) for place, one in enumerate(listed) for two in listed[place + 1 :]]
+    return [(one, two) for index, one in enumerate(listed) for two in listed[index + 1 :]]

@@ -99,16 +99,16 @@ def test_a_snapshot_that_is_not_ready_is_refused_for_now(csi: CsiTarget) -> None
     if snapshot.ready_to_use:
         pytest.skip("the driver's snapshots are ready at once")
     restore = csi.requests.volume(source=from_snapshot(snapshot.snapshot_id))
-    made = expect_status(
+    reply = expect_status(
         lambda: csi.controller.CreateVolume(restore),
         {Code.OK, Code.FAILED_PRECONDITION, Code.ABORTED, Code.UNAVAILABLE},
         "a restore from a snapshot that is not ready waits for it or is refused for now",
     )
     expect(
-        made is None or csi.controller.CreateSnapshot(request).snapshot.ready_to_use,
+        reply is None or csi.controller.CreateSnapshot(request).snapshot.ready_to_use,
         "a volume comes of a snapshot that is ready",
         wanted="a refusal, or ready_to_use",
-        got=made,
+        got=reply,
     )
 
 

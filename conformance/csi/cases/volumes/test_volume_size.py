@@ -26,17 +26,17 @@ def test_a_block_device_has_the_size_of_its_volume(csi: CsiTarget) -> None:
     size, block = csi.preconditions.data_size, csi.requests.capability(block=True)
     for required, limit in ((size, 0), (size + 5, 0), (0, size), (size, size)):
         request = csi.requests.volume(required=required, limit=limit, capabilities=[block])
-        made = expect_status(
+        reply = expect_status(
             partial(csi.controller.CreateVolume, request),
             {Code.OK, Code.OUT_OF_RANGE},
             f"a block volume of {required}..{limit or ''} bytes is made or out of range",
         )
-        if made is None:
+        if reply is None:
             continue
-        capacity = made.volume.capacity_bytes
-        place = csi.steps.mount(made.volume, capability=block)
-        seen = content.size(place)
-        csi.steps.withdraw(place)
+        capacity = reply.volume.capacity_bytes
+        mounted = csi.steps.mount(reply.volume, capability=block)
+        seen = content.size(mounted)
+        csi.steps.withdraw(mounted)
         judge(
             seen >= required and (not limit or seen <= limit),
             rule,

@@ -91,18 +91,18 @@ def test_a_repeated_create_for_another_place_is_refused(csi: CsiTarget) -> None:
 def test_places_are_written_by_one_grammar(csi: CsiTarget) -> None:
     """They become labels of nodes and terms of volumes; a misfit refuses a node or a pod."""
     volume = csi.steps.volume(_placed(csi, requisite=[csi.preconditions.place]))
-    told = [
+    named = [
         csi.preconditions.place,
         *(dict(place.segments) for place in volume.accessible_topology),
     ]
-    problems = [problem for place in told for problem in places.problems(place)]
+    problems = [problem for place in named for problem in places.problems(place)]
     expect(
         not problems,
         "keys and values of places follow the grammar of Topology",
         wanted="[prefix/]name and a value, each of at most 63 characters",
         got="; ".join(problems),
     )
-    prefixes = places.prefixes(key for place in told for key in place)
+    prefixes = places.prefixes(key for place in named for key in place)
     expect(
         len(prefixes) == 1,
         "NodeGetInfo and CreateVolume use one prefix for all keys",
@@ -130,9 +130,9 @@ def test_a_driver_without_topology_names_no_place(csi: CsiTarget) -> None:
 def _there(csi: CsiTarget) -> Place:
     """Where another node is, if there is one and that is another place; empty otherwise."""
     for node in csi.nodes[1:] if csi.has(NODE) else ():
-        told = node.node.NodeGetInfo(pb.NodeGetInfoRequest()).accessible_topology.segments
-        if told and told != csi.preconditions.place:
-            return dict(told)
+        segments = node.node.NodeGetInfo(pb.NodeGetInfoRequest()).accessible_topology.segments
+        if segments and segments != csi.preconditions.place:
+            return dict(segments)
     return {}
 
 
