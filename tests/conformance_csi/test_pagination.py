@@ -83,7 +83,7 @@ def _trailing(size: int, token: str) -> Page:
 
 
 @pytest.mark.parametrize(
-    ("ask", "kind", "said"),
+    ("ask", "kind", "words"),
     [
         (_losing, Broken, "shows every entry"),
         (_twice, Broken, "shows no entry twice"),

@@ -146,7 +146,7 @@ def test_without_a_command_that_checks_nothing_is_known(program: object) -> None
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "words"),
     [
         ("exit 3", "ended with 3"),
         ("true", "has to print the path"),

@@ -46,7 +46,7 @@ def test_a_capability_is_of_the_kind_the_user_chose(
 
 
 @pytest.mark.parametrize(
-    ("required", "limit", "asked"),
+    ("required", "limit", "sizes"),
     [(None, 0, (7, 0)), (5, 0, (5, 0)), (None, 9, (0, 9)), (5, 9, (5, 9)), (0, 0, None)],
 )
 def test_a_volume_has_the_configured_size_unless_told(

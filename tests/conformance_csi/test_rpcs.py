@@ -37,7 +37,7 @@ def test_an_rpc_knows_its_types() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "told", "opened"),
+    ("name", "capabilities", "opened"),
     [
         ("Probe", advertised(services=()), True),
         ("CreateVolume", advertised(), False),

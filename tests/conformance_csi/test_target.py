@@ -60,7 +60,7 @@ def test_a_file_may_start_the_driver(tmp_path: Path, opened: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "words"),
     [
         ("endpoint = ", "Invalid value"),
         ('endpint = "/x"', "endpint"),

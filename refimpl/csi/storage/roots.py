@@ -49,11 +49,12 @@ def temporary() -> str:
 def abandoned(parent: str | None = None) -> Iterator[str]:
     """Temporary roots of drivers that ended without removing them, killed ones."""
     parent = parent or tempfile.gettempdir()
-    for entry in os.scandir(parent):
-        if entry.name.startswith(_PREFIX) and entry.is_dir(follow_symlinks=False):
-            with contextlib.suppress(OSError, ValueError):
-                if _dead(entry.path):
-                    yield entry.path
+    with os.scandir(parent) as entries:
+        for entry in entries:
+            if entry.name.startswith(_PREFIX) and entry.is_dir(follow_symlinks=False):
+                with contextlib.suppress(OSError, ValueError):
+                    if _dead(entry.path):
+                        yield entry.path
 
 
 def remove(root: str) -> bool:
