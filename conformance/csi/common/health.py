@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from conformance.csi.common import pagination
-from conformance.csi.fault_injection import settle_s, sick, sick_storage
+from conformance.csi.common.fault_injection import settle_s, sick, sick_storage
 from conformance.csi.needs import (
     BREAKABLE,
     BREAKABLE_STORAGE,

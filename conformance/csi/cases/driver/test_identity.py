@@ -8,7 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from conformance.csi.common import limits
-from conformance.csi.fault_injection import missing_dependency
+from conformance.csi.common.fault_injection import missing_dependency
 from conformance.csi.needs import BREAKABLE_DEPENDENCY, CREATE_DELETE_VOLUME, TWO_ENDPOINTS
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case

@@ -6,10 +6,10 @@ from collections.abc import Collection
 
 import pytest
 
-from conformance.csi import process_lifecycle
 from conformance.csi.capabilities import ask
+from conformance.csi.common import process_lifecycle
+from conformance.csi.common.process_lifecycle import Probed, ProcessLifecycle, Start
 from conformance.csi.needs import SUPERVISED
-from conformance.csi.process_lifecycle import Probed, ProcessLifecycle, Start
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
 from conformance.engine.verdict import expect, should, timeout

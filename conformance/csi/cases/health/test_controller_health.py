@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from conformance.csi.capabilities import transitions
 from conformance.csi.common import health
+from conformance.csi.common.fault_injection import settle_s, sick, sick_on_first_node
 from conformance.csi.common.pagination import volumes
-from conformance.csi.fault_injection import settle_s, sick, sick_on_first_node
 from conformance.csi.needs import (
     BREAKABLE,
     BREAKABLE_ON_NODE,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from conformance.csi.common import health
+from conformance.csi.common.fault_injection import repair_volume
 from conformance.csi.common.pagination import (
     HOSTILE_TOKENS,
     Listing,
@@ -13,7 +14,6 @@ from conformance.csi.common.pagination import (
     sick_volumes,
     smallest_pages,
 )
-from conformance.csi.fault_injection import repair_volume
 from conformance.csi.needs import (
     BREAKABLE,
     CONTROLLER_HEALTH,

@@ -7,10 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 from conformance.csi.common import health, lengths
+from conformance.csi.common.fault_injection import held_volume, settle_s, sick_on_first_node
 from conformance.csi.common.published import block_volume, publish
 from conformance.csi.common.refusals import code_of
 from conformance.csi.common.uses import other_type
-from conformance.csi.fault_injection import held_volume, settle_s, sick_on_first_node
 from conformance.csi.needs import (
     BLOCK,
     BREAKABLE_ON_NODE,

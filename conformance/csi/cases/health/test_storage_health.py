@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.csi.common import health
-from conformance.csi.fault_injection import settle_s, sick_storage
+from conformance.csi.common.fault_injection import settle_s, sick_storage
 from conformance.csi.needs import BREAKABLE_STORAGE, NODE, REVISION_1_13, STORAGE_HEALTH, VOLUMES
 from conformance.csi.requests import Mode
 from conformance.csi.target import CsiTarget

@@ -9,8 +9,8 @@ from functools import partial
 import pytest
 
 from conformance.csi.common import content
+from conformance.csi.common.fault_injection import break_volume, repair_volume
 from conformance.csi.common.published import block_volume, publish
-from conformance.csi.fault_injection import break_volume, repair_volume
 from conformance.csi.needs import (
     BLOCK,
     BREAKABLE,

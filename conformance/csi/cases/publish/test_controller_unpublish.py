@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+from conformance.csi.common.interposed import interposed
 from conformance.csi.common.pagination import volumes
-from conformance.csi.interposed import interposed
 from conformance.csi.needs import (
     CREATE_DELETE_VOLUME,
     LIST_PUBLISHED_NODES,

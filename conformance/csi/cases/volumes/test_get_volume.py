@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
+from conformance.csi.common.fault_injection import break_volume, repair_volume
 from conformance.csi.common.pagination import volumes
-from conformance.csi.fault_injection import break_volume, repair_volume
 from conformance.csi.needs import (
     BREAKABLE,
     CONTROLLER_CONDITION,

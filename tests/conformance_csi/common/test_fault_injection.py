@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from conformance.csi import fault_injection
+from conformance.csi.common import fault_injection
 from conformance.csi.settings import Hook
 from conformance.engine.hooks import Hooks
 

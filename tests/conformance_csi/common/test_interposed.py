@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from conformance.csi.interposed import interposed
+from conformance.csi.common.interposed import interposed
 from refimpl.wire.faults import Faults
 from refimpl.wire.status import Code, Refused
 
