@@ -99,7 +99,7 @@ def flush_addresses(index: int) -> None:
 
 def add_route(dst: str, gateway: str) -> None:
     """Adds a route by a gateway to the main table."""
-    network, hop = ipaddress.ip_network(dst), ipaddress.ip_address(gateway)
+    network, hop = ipaddress.ip_network(dst, strict=False), ipaddress.ip_address(gateway)
     about = (0, 0, _MAIN_TABLE, _STATIC, 0, _UNICAST, 0)
     members = head(Kind.ROUTES, _family(network.version), network.prefixlen, *about)
     to = pack(RTA.DST, network.network_address.packed)
