@@ -3,39 +3,22 @@ runtime of ours, over a folder of its own."""
 
 from __future__ import annotations
 
-import contextlib
-import functools
 import os
-import re
 import shutil
-import signal
-import subprocess
 import tempfile
-import urllib.request
-from collections.abc import Callable, Mapping, Sequence
-from http.client import HTTPException
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from conformance.engine import process
 from conformance.engine.options import BadOption
 from conformance.engine.placeholders import fill, used
-from conformance.engine.supervise import Supervised
-from conformance.engine.verdict import Broken, eventually, timeout
-from conformance.kubelet.claims import claim_status, claims_of
 from conformance.kubelet.client import ABILITIES, Ability
 from conformance.kubelet.configuration import Ports, kubeconfig, kubelet_configuration
-from conformance.kubelet.drivers import Drivers
 from conformance.kubelet.listener import break_listener, can_break
 from conformance.kubelet.machine import Machine
-from conformance.kubelet.reading import (
-    capacity_of,
-    container_config,
-    last_error,
-    metrics_of,
-    pod_state,
-)
-from refimpl.apiserver.objects import Place
+from conformance.kubelet.pod_objects import PodObjects
+from conformance.kubelet.program import KubeletProgram, http_get, version_of
+from conformance.kubelet.reading import capacity_of, container_config, metrics_of
 from refimpl.apiserver.server import ApiServer
 from refimpl.cri.fake import FakeRuntime
 from refimpl.deviceplugin import illusion
@@ -50,23 +33,17 @@ __all__ = ["RealKubelet"]
 
 _ABLE: frozenset[Ability] = ABILITIES - {"clock", "topology"}
 _OF_OUR_RUNTIME: frozenset[Ability] = frozenset({"configs"})
-_START_S, _END_S, _GONE_S = 60.0, 30.0, 60.0
-_VERSION = re.compile(r"v?(\d+\.\d+)\.\d+\S*")
+_START_S, _GONE_S = 60.0, 60.0
 _STATES = ("cpu_manager_state", "memory_manager_state")
 _ADMITTED = ("allocated_pods_state", "actuated_pods_state")
 _HOUSEKEPT = "kubelet_desired_pods{"
-# What kubelet says when it will not have its configuration, the machine, or both together.
-_REFUSALS = re.compile(
-    r"validat|invalid|polic|topolog|unsupported|not supported|feature gate", re.I
-)
 
 
 class RealKubelet:
     """The client of `command`, in which {config}, {kubeconfig}, {kubelet}, {device-plugins},
-    {registry}, {dir}, {node} and {runtime} are filled in. `api`, `runtime` and `process` (None
-    before the first start) are what it lives with, and itself; `log` is what it wrote since its
-    last start. `cri`: where another runtime than ours answers, in which `exit` and `reboot` reach
-    nothing. `settings` come last in its configuration.
+    {registry}, {dir}, {node} and {runtime} are filled in. `api`, `runtime` and `process` are what
+    it lives with, and itself. `cri`: where another runtime than ours answers, in which `exit` and
+    `reboot` reach nothing. `settings` come last in its configuration.
 
     Raises BadOption where there is no such program or no mount namespace to be had.
     """
@@ -86,24 +63,21 @@ class RealKubelet:
             raise BadOption(f"{command[0]}: a real kubelet runs as root only")
         if reason := illusion.obstacle():
             raise BadOption(f"{command[0]}: it needs a mount namespace of its own: {reason}")
-        self.version = _version(command[0])
-        release = _VERSION.fullmatch(self.version)
-        self.profile = release[1] if release else "1.37"
+        self.version, release = version_of(command[0])
+        self.profile = release or "1.37"
         self._command, self._node = tuple(command), node
         self.able = _ABLE - self._lacks() - (_OF_OUR_RUNTIME if cri else set())
         self._place = Path(tempfile.mkdtemp(prefix="refimpl-"))
-        self.folder, self.log = self._place / "kubelet", self._place / "log"
+        self.process = KubeletProgram(command[0], self._place)
+        self.folder = self._place / "kubelet"
         self.folder.mkdir()
         self._machine = Machine(self._place / "machine", node)
         self.api = ApiServer()
-        self._drivers = Drivers()
+        self._pods = PodObjects(self.api, node)
         self.runtime = FakeRuntime(self._place / "cri.sock")
         self._cri, self._settings = cri or self.runtime.start(), settings or {}
         self._choices = KubeletChoices()
         self._ports = Ports.free()
-        self.process: Supervised | None = None
-        self._pods: dict[str, Place] = {}
-        self._wanted = False  # it is to run: whatever ends it now is its fate
         self._settled = False
 
     @property
@@ -119,39 +93,32 @@ class RealKubelet:
         try:
             self._choose(choices or before)
             self._launch()
-        except BaseException:
+        except BaseException as error:
+            refusal, refused = self.process.refusal(), self._choices
             self.end(kill=True)
             self._choose(before)  # a start without choices is one as before this
+            if refusal and isinstance(error, Unreachable):
+                raise BadOption(f"{self._command[0]} refuses {refused}: {refusal}") from error
             raise
 
     def end(self, *, kill: bool = False) -> None:
         """SIGTERM, or SIGKILL; pods go on running. Nothing if it does not run."""
-        self._wanted = False
-        if self.process is not None:
-            if kill:
-                self.process.kill()
-            else:
-                self.process.terminate(_END_S)
+        self.process.end(kill=kill)
         self.api.objects.end_watches()
 
     def running(self) -> bool:
         """Whether it is alive."""
-        return self.process is not None and self.process.running()
+        return self.process.running()
 
     def fate(self) -> str:
         """Why it ended by itself; empty if it did not."""
-        if not self._wanted or self.process is None or self.running():
-            return ""
-        status = self.process.status() or 0
-        if status < 0:  # a Go program with anything to say ends with 2
-            return f"ended by {signal.Signals(-status).name}"
-        return f"exit status {status}: {self._last_words()}"
+        return self.process.fate()
 
     def close(self) -> None:
         """Ends it and everything of it."""
         self.end(kill=True)
         self.runtime.stop()
-        self._drivers.close()
+        self._pods.close()
         self.api.close()
         self._ports.release()
         shutil.rmtree(self._place, ignore_errors=True)
@@ -161,27 +128,18 @@ class RealKubelet:
     def run(self, pod: PodSpec) -> None:
         """Binds the pod to the node; what becomes of it is in its state."""
         if self.running() and not self._settled:
-            self._until(self._housekept, "does not look after its pods", _START_S)
+            self.process.until(self._housekept, "does not look after its pods", _START_S)
             self._settled = True
         if not self.running() and pod.uid in self._pods:
             for name in _ADMITTED:  # it would run the pod that it has admitted, not this one
                 (self.root / name).unlink(missing_ok=True)
-        manifest = pod.manifest(self._node)
-        if self.state(pod.uid) is not None:
-            del manifest["status"]  # its kubelet has told more by now
-        else:
-            self._drivers.serve(self.root / "plugins_registry", pod)
-            for claim in claims_of(pod):
-                self.api.put(claim)
-            manifest["status"] |= claim_status(pod)
-        self._pods[pod.uid] = Place("v1/pods", pod.namespace, pod.name)
-        self.api.put(manifest)
+        self._pods.put(pod, Layout(self.folder, self.root).registry)
 
     def delete(self, uid: str) -> None:
         """Deletes a pod and waits until it is gone."""
-        if self.running() and self.state(uid) is not None:
-            self.api.objects.remove(self._pods[uid], uid=uid)
-            self._until(
+        if self.running():
+            self._pods.delete(uid)
+            self.process.until(
                 lambda: self.state(uid) is None or not self.running(),
                 f"does not end pod {uid}",
                 _GONE_S,
@@ -190,16 +148,11 @@ class RealKubelet:
 
     def forget(self, uid: str) -> None:
         """Takes a pod out of the API."""
-        if self.state(uid) is not None:
-            self.api.objects.remove(self._pods[uid], uid=uid, grace_s=0)
+        self._pods.forget(uid)
 
     def state(self, uid: str) -> PodStatus | None:
         """What is known of a pod; None for one that is gone."""
-        place = self._pods.get(uid)
-        pod = place and self.api.get(place.resource, place.name, place.namespace)
-        if not pod or pod["metadata"]["uid"] != uid:
-            return None
-        return pod_state(pod)
+        return self._pods.state(uid)
 
     def exit(self, uid: str, container: str, status: int = 0) -> None:
         """The process of a container ends."""
@@ -230,13 +183,11 @@ class RealKubelet:
 
     def deafen(self) -> None:
         """Has accept fail at the socket where plugins register."""
-        assert self.process is not None
-        assert self.process.process is not None
-        break_listener(self.process.process.pid, self.folder / "device-plugins" / "kubelet.sock")
+        break_listener(self.process.pid, self.folder / "device-plugins" / "kubelet.sock")
 
     def healthy(self) -> bool:
         """What its health check says; the port for those knows nothing of device plugins."""
-        return _http_get(self._ports.read, "/healthz") == "ok"
+        return http_get(self._ports.read, "/healthz") == "ok"
 
     def topology(self, question: str, values: Mapping[str, Any]) -> Any:
         """Only pods tell what a real kubelet thinks; raises NotImplementedError."""
@@ -244,7 +195,7 @@ class RealKubelet:
 
     def metrics(self) -> Mapping[str, float]:
         """`name{label="value",…}` -> value of every counter and gauge."""
-        return metrics_of(_http_get(self._ports.read, "/metrics"))
+        return metrics_of(http_get(self._ports.read, "/metrics"))
 
     # Inside
 
@@ -265,13 +216,10 @@ class RealKubelet:
                 (self.root / name).unlink(missing_ok=True)
 
     def _launch(self) -> None:
-        if self.running():
-            raise RuntimeError(f"{self._command[0]} runs already: end it")
-        self.log.write_bytes(b"")
         watched = self.api.watches["v1/pods"]
-        self.process = Supervised(self._words(), folder=self._place).start()
-        self._wanted, self._settled = True, False
-        self._until(lambda: self._up(watched), "is not ready", _START_S)
+        self.process.start(self._words())
+        self._settled = False
+        self.process.until(lambda: self._up(watched), "is not ready", _START_S)
 
     def _words(self) -> list[str]:
         self._ports.release()
@@ -302,59 +250,10 @@ class RealKubelet:
             self.api.watches["v1/pods"] > watched
             and self.api.get("v1/nodes", self._node) is not None
             and probe(socket) == "live"
-            and _http_get(self._ports.health, "/healthz") == "ok"
+            and http_get(self._ports.health, "/healthz") == "ok"
         )
 
     def _housekept(self) -> bool:
         """Whether it has cleaned up once, two seconds after its start: a pod that it rejects before
         that stays Pending for ever (seen in 1.37.2)."""
-        return _HOUSEKEPT in _http_get(self._ports.read, "/metrics")
-
-    def _until(self, condition: Callable[[], bool], complaint: str, limit_s: float) -> None:
-        try:
-            eventually(condition, limit_s, complaint, unless=self.fate)
-        except Broken as broken:
-            fate = self.fate()
-            self._refused()
-            words = fate or f"it {complaint} {broken.wanted}: {self._last_words()}"
-            raise Unreachable(f"{self._command[0]}: {words}") from None
-
-    def _refused(self) -> None:
-        """Raises BadOption if it has ended for what it was told."""
-        words = self._last_words()
-        crashed = words.startswith("panic: ") and "KubeletConfiguration" not in words
-        if self.fate() and not crashed and _REFUSALS.search(words):
-            raise BadOption(f"{self._command[0]} refuses {self._choices}: {words}")
-
-    def _last_words(self) -> str:
-        """Of its log: how it crashed, else the last error, else whatever came last."""
-        error = last_error(self.log.read_text(errors="replace"))
-        return process.crash(self.log) or error or process.last_words(self.log)
-
-
-@functools.cache
-def _version(program: str) -> str:
-    """As `kubelet --version` tells it; raises BadOption where there is no such program."""
-    try:
-        done = subprocess.run(
-            [program, "--version"], capture_output=True, text=True, check=False, timeout=timeout(20)
-        )
-    except OSError as error:
-        raise BadOption(f"{program}: {error.strerror}") from error
-    except subprocess.TimeoutExpired:
-        return ""
-    match = _VERSION.search(done.stdout)
-    return match[0].removeprefix("v") if match else ""
-
-
-def _http_get(port: int, path: str) -> str:
-    """The body of an answer; empty if there is none."""
-    url = f"http://127.0.0.1:{port}{path}"
-    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with (
-        contextlib.suppress(OSError, HTTPException),
-        direct.open(url, timeout=timeout(10)) as answer,
-    ):
-        text: str = answer.read().decode()
-        return text
-    return ""
+        return _HOUSEKEPT in http_get(self._ports.read, "/metrics")

@@ -34,7 +34,7 @@ class KubeletRig(Rig):
             cri=containerd.endpoint,
             settings={"cgroupRoot": containerd.cgroup_parent},
         )
-        self.folder, self.log = self._kubelet.folder, self._kubelet.log
+        self.folder, self.log = self._kubelet.folder, self._kubelet.process.log
         self._resources = PodResourcesClient(
             Endpoint.parse(self.folder / "pod-resources" / "kubelet.sock")
         )
