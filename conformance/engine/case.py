@@ -5,25 +5,19 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import TypeVar
 
 import attrs
 
 from conformance.engine import catalogue
 from conformance.engine.interfaces import interface_of
 from conformance.engine.level import Level
+from conformance.engine.needs import Need
 
 _ID = re.compile(r"[A-Z]+(-[A-Z]+)*-\d{3}$")
 _ATTRIBUTE = "refimpl_case"
 
 F = TypeVar("F", bound=Callable[..., object])
-
-
-class Need(Protocol):
-    """What a target must offer before a case makes sense on it; as a text, its name for people."""
-
-    def unmet(self, target: Any) -> str | None:
-        """The reason to skip, as one phrase, or None where the target offers it."""
 
 
 @attrs.frozen

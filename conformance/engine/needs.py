@@ -17,7 +17,7 @@ __all__ = ["AllOf", "AnyOf", "Feature", "Lacks", "Need", "Needed", "Since", "Unt
 
 
 class Needed(Protocol):
-    """What a need asks a target; see Target."""
+    """What a need asks a target."""
 
     @property
     def revision(self) -> Revision:
@@ -29,10 +29,10 @@ class Needed(Protocol):
 
 
 class Need(Protocol):
-    """One need of a case; its text is the need in a word or two, for people."""
+    """What a target must have before a case makes sense on it; as a text, its name for people."""
 
     def unmet(self, target: Any) -> str | None:
-        """The reason to skip, None where the target meets it."""
+        """The reason to skip, as one phrase, None where the target has it."""
 
 
 @attrs.frozen

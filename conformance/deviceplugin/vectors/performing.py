@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from conformance.deviceplugin.vectors.rows import StagedResource, Step
 from conformance.deviceplugin.vectors.staged import Play
 from conformance.deviceplugin.vectors.traces import TracedCall, follows, in_words, trace_of
-from conformance.deviceplugin.vectors.vectors import StagedResource, Step
 from conformance.engine.verdict import expect
 from conformance.kubelet.node import NodeUnderTest
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb

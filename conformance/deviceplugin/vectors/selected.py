@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterator
 import attrs
 
 from conformance.deviceplugin.vectors.performing import answering, begun, expect_calls, set_up
-from conformance.deviceplugin.vectors.staged import OWN, distances
-from conformance.deviceplugin.vectors.traces import trace_of
-from conformance.deviceplugin.vectors.vectors import (
+from conformance.deviceplugin.vectors.rows import (
     RequestRow,
     SelectionRow,
     StagedResource,
     StartRow,
     stages,
 )
+from conformance.deviceplugin.vectors.staged import OWN, distances
+from conformance.deviceplugin.vectors.traces import trace_of
 from conformance.engine.options import BadOption
 from conformance.engine.verdict import expect
 from conformance.kubelet.node import NodeUnderTest

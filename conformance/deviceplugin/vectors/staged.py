@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import attrs
 import msgspec
 
-from conformance.deviceplugin.vectors.vectors import (
+from conformance.deviceplugin.vectors.rows import (
     BucketsRow,
     HintsRow,
     MergeRow,

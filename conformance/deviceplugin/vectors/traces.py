@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from conformance.deviceplugin.vectors.vectors import Step
+from conformance.deviceplugin.vectors.rows import Step
 from refimpl.deviceplugin.scripted import ScriptedPlugin
 
 __all__ = ["Allocated", "Asked", "TracedCall", "follows", "in_words", "trace_of"]

@@ -1,69 +1,77 @@
-"""Cases that are made of vectors."""
+"""The vectors of device placement as they are read: their notation, their stages, their rules."""
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any
+from functools import partial
 
-from conformance.deviceplugin.cases.topology import test_hints as hints
-from conformance.deviceplugin.cases.topology import test_merge as merge
-from conformance.deviceplugin.cases.topology import test_placement as placement
-from conformance.deviceplugin.cases.topology import test_selection as selection
-from conformance.deviceplugin.vectors import vectors
-from conformance.deviceplugin.vectors.rows import cases_of
-from conformance.engine import cases
-from conformance.engine.case import case_of
-from conformance.engine.level import MUST
+import pytest
+
+from conformance.deviceplugin.vectors import rows
+from conformance.deviceplugin.vectors.rows import (
+    MergeRow,
+    RequestRow,
+    SelectionRow,
+    StagedResource,
+    StartRow,
+)
 from conformance.engine.revision import Revision
-from conformance.kubelet.client import ABILITIES
-from conformance.kubelet.needs import lacks_of
+from refimpl.deviceplugin import topology
+from refimpl.deviceplugin.profiles import settings_of
+
+STAGES = rows.stages()
 
 
-def _unmet(id: str, *lacking: str, release: str = "1.37") -> str | None:
-    """Why the case of an id is skipped on a client that lacks these."""
-    client: Any = SimpleNamespace(name="it", able=ABILITIES - {*lacking})
-    target = SimpleNamespace(lacks=lacks_of(client), revision=Revision("kubernetes", release))
-    return cases.found("deviceplugin")[id].case.unmet(target)
+def _hints_text(stage: StagedResource, release: str) -> str:
+    values = {
+        "nodes": stage.nodes,
+        "devices": stage.devices,
+        "unhealthy": stage.unhealthy.split(),
+        "in_use": stage.in_use.split(),
+        "reusable": (),
+        "request": stage.request,
+    }
+    hints = topology.answer("hints", values, settings_of(release))
+    return "nil" if hints is None else " ".join(hints) or "none"
 
 
-def test_every_id_of_the_vectors_is_a_case_of_one_module() -> None:
-    """Found as all others are, by the name that says its rule."""
-    ids = {id for id in cases.found("deviceplugin") if id.startswith("TM-")}
-    assert ids == set(vectors.vectors())
-    entry = cases.found("deviceplugin")["TM-001"]
-    assert entry.function is getattr(hints, entry.function.__name__)
-    assert entry.case.title == vectors.rules()["TM-001"].rule
-    assert entry.case.why == vectors.rules()["TM-001"].why
-    assert entry.case.level is MUST
+@pytest.mark.parametrize("stage", STAGES, ids=lambda stage: f"{len(stage.nodes)} {stage.hints}")
+def test_a_stage_makes_the_hints_that_it_stands_for(stage: StagedResource) -> None:
+    """In the releases that it is for; else a case would blame a client for the stage."""
+    assert _hints_text(stage, "1.37") == stage.hints
+    older = _hints_text(stage, "1.35")
+    assert (older == stage.hints) == (stage.since == "1.0")
 
 
-def test_cases_of_one_configuration_follow_one_another() -> None:
-    """So that a client is started as seldom as can be."""
-    order = [case_of(each) for each in cases_of("here", "TM-001", "TM-015", "TM-002").values()]
-    assert [each.id for each in order if each] == ["TM-001", "TM-002", "TM-015"]
-    ids = [each.id for value in vars(selection).values() if (each := case_of(value))]
-    assert ids[-4:] == ["TM-056", "TM-057", "TM-058", "TM-064"]
+def test_every_id_has_a_rule_and_no_rule_is_left_over() -> None:
+    """A rule is a sentence without marks, because it becomes the name of a function."""
+    rules = rows.rules()
+    assert set(rules) == set(rows.vectors())
+    for id, rule in rules.items():
+        assert rule.rule.replace(" ", "").isalnum(), id
+        assert len(rule.why.split()) > 5, id
+    assert len({rule.rule for rule in rules.values()}) == len(rules)
 
 
-def test_rows_need_questions_or_nodes() -> None:
-    """A client that answers needs nothing else; one that does not shows what devices can show."""
-    assert _unmet("TM-028", "numa", "pods") is None
-    assert _unmet("TM-001", "topology") is None
-    silent = "it answers no questions about its topology manager"
-    assert _unmet("TM-001", "topology", "numa") == f"{silent} and it has the NUMA nodes that it has"
-    assert _unmet("TM-028", "topology") == silent
-    assert _unmet("TM-029", "topology") is None
-    assert _unmet("TM-029", "topology", release="1.35") == (
-        f"{silent} and a rule from 1.36 on; this run judges by kubernetes-1.35"
-    )
+def test_vectors_of_a_kind_are_found_by_their_first_row() -> None:
+    """TM-064 has three rows, TM-040 two."""
+    assert rows.of_kind(StartRow) == ["TM-040"]
+    assert rows.of_kind(RequestRow, SelectionRow) == [f"TM-{number:03}" for number in range(49, 66)]
 
 
-def test_selection_needs_what_its_rows_use() -> None:
-    """Pods always; nodes where devices lie on some, a restart where a pod changes meanwhile."""
-    needs = {each.case.id: cases.record(each)["needs"] for each in cases.all_cases("deviceplugin")}
-    assert needs["TM-049"] == ["pods", "pod-resources"]
-    assert needs["TM-056"] == ["pods", "pod-resources", "numa"]
-    assert needs["TM-065"] == ["pods", "pod-resources", "restart"]
-    assert needs["TM-040"] == ["numa", "restart"]
-    for module in (hints, merge, placement):
-        assert any(case_of(value) for value in vars(module).values())
+def test_notation() -> None:
+    """Hints and outcomes."""
+    assert rows.nodes_in("{0,12}+") == [0, 12]
+    assert rows.nodes_in("nil-") is None
+    assert rows.all_nodes((0, 2)) == "{0,2}-"
+    assert rows.split_outcome("{0,1}- R") == ("{0,1}-", False)
+    assert rows.split_outcome("A") == ("", True)
+
+
+def test_older_releases_have_other_hints_and_outcomes() -> None:
+    """Where a row says so, and for best-effort only."""
+    [row] = rows.vectors()["TM-068"]
+    assert isinstance(row, MergeRow)
+    outcome = partial(row.outcome, "best-effort")
+    older, newer = Revision("kubernetes", "1.35"), Revision("kubernetes", "1.36")
+    assert (outcome(older), outcome(newer)) == ("{0,1}- A", "{1}- A")
+    assert row.outcome("restricted", older) == row.outcome("restricted", newer) == "R"

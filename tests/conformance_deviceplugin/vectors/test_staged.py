@@ -4,27 +4,35 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.deviceplugin.vectors import vectors
+from conformance.deviceplugin.vectors.rows import (
+    BucketsRow,
+    HintsRow,
+    MergeRow,
+    StagedResource,
+    Step,
+    Vector,
+    of_kind,
+    vectors,
+)
 from conformance.deviceplugin.vectors.staged import OWN, Play, distances, plays_of, steps_of
-from conformance.deviceplugin.vectors.vectors import BucketsRow, StagedResource, Step
 from conformance.engine.revision import Revision
 
 DEV2 = {"d0": [0], "d1": [0], "d2": [1], "d3": [1]}
 
 
 def _plays(id: str) -> list[Play]:
-    rows = [plays_of(row, Revision("kubernetes", "1.37")) for row in vectors.vectors()[id]]
-    return [play for plays in rows for play in plays or ()]
+    newest = Revision("kubernetes", "1.37")
+    return [play for row in vectors()[id] for play in plays_of(row, newest) or ()]
 
 
 def _unshown(number: str) -> set[str]:
-    kinds = (vectors.HintsRow, vectors.MergeRow, BucketsRow)
-    ids, release = vectors.of_kind(*kinds), Revision("kubernetes", number)
+    kinds = (HintsRow, MergeRow, BucketsRow)
+    ids, release = of_kind(*kinds), Revision("kubernetes", number)
     return {id for id in ids if any(plays_of(row, release) is None for row in _rows(id))}
 
 
-def _rows(id: str) -> tuple[vectors.Vector, ...]:
-    return vectors.vectors()[id]
+def _rows(id: str) -> tuple[Vector, ...]:
+    return vectors()[id]
 
 
 @pytest.mark.parametrize(
@@ -48,7 +56,7 @@ def test_calls_tell_where_a_pod_was_placed(request_: int, hint: str, calls: list
     assert steps_of(StagedResource(devices=DEV2, request=request_), hint) == calls
 
 
-@pytest.mark.parametrize("id", vectors.of_kind(BucketsRow))
+@pytest.mark.parametrize("id", of_kind(BucketsRow))
 def test_the_calls_agree_with_the_buckets_of_the_vectors(id: str) -> None:
     """Which are not what the calls are made from."""
     for row in _rows(id):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from conformance.deviceplugin.vectors.rows import Step
 from conformance.deviceplugin.vectors.traces import Allocated, Asked, follows, in_words, trace_of
-from conformance.deviceplugin.vectors.vectors import Step
 from conformance.engine.scope import CaseScope
 from conformance.kubelet.ours import OurKubelet
 from conformance.kubelet.target import ClientTarget

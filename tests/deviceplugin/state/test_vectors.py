@@ -7,18 +7,19 @@ from typing import Any
 
 import pytest
 
-from conformance.deviceplugin.vectors import vectors
-from conformance.deviceplugin.vectors.asked import judge_answers
-from conformance.deviceplugin.vectors.traces import Allocated, Asked, Call, follows, in_words
-from conformance.deviceplugin.vectors.vectors import (
-    Buckets,
-    Hints,
-    Merge,
-    Request,
-    Selection,
-    Start,
+from conformance.deviceplugin.vectors.answers import judge_answers
+from conformance.deviceplugin.vectors.rows import (
+    BucketsRow,
+    HintsRow,
+    MergeRow,
+    RequestRow,
+    SelectionRow,
+    StartRow,
     Vector,
+    nodes_in,
+    vectors,
 )
+from conformance.deviceplugin.vectors.traces import Allocated, Asked, TracedCall, follows, in_words
 from conformance.engine.revision import Revision
 from refimpl.deviceplugin import topology
 from refimpl.deviceplugin.profiles import settings_of
@@ -31,7 +32,7 @@ from refimpl.deviceplugin.state.scopes import pod_request
 from refimpl.wire.status import Code, Refused
 
 R = "example.com/gpu"
-VECTORS = [row for rows in vectors.vectors().values() for row in rows]
+VECTORS = [row for rows in vectors().values() for row in rows]
 
 
 def _name(vector: Vector) -> str:
@@ -42,21 +43,21 @@ def _name(vector: Vector) -> str:
 def test_a_vector_comes_out_as_written(vector: Vector, kubelet: Any) -> None:
     """Placement decides which pods a node takes; these numbers are what real kubelets decide."""
     match vector:
-        case Hints() | Merge() | Buckets():
+        case HintsRow() | MergeRow() | BucketsRow():
             for release in ("1.35", "1.37"):
                 ask = partial(topology.answer, settings=settings_of(release))
                 judge_answers(vector, ask, Revision("kubernetes", release))
-        case Start():
+        case StartRow():
             _judge_start(vector)
-        case Selection():
+        case SelectionRow():
             _judge_selection(vector, kubelet)
-        case Request():
+        case RequestRow():
             assert pod_request(_pod(vector.containers), {R}) == {R: vector.peak}
 
 
 def test_no_vector_is_missing() -> None:
     """The contract numbers them from 1 to 71."""
-    assert {*vectors.vectors()} == {f"TM-{number:03}" for number in range(1, 72)}
+    assert {*vectors()} == {f"TM-{number:03}" for number in range(1, 72)}
 
 
 def _pod(text: str) -> Pod:
@@ -72,7 +73,7 @@ def _pod(text: str) -> Pod:
 # -- one kind each --------------------------------------------------------------------------------
 
 
-def _judge_start(vector: Start) -> None:
+def _judge_start(vector: StartRow) -> None:
     for policy, accepted in vector.accepted.items():
         if accepted:
             assert policy_of(policy, vector.nodes, options=vector.options).name == policy
@@ -81,7 +82,7 @@ def _judge_start(vector: Start) -> None:
                 policy_of(policy, vector.nodes, options=vector.options)
 
 
-def _judge_selection(vector: Selection, kubelet: Any) -> None:
+def _judge_selection(vector: SelectionRow, kubelet: Any) -> None:
     from_cpu = {"cpu": [_hint(word) for word in vector.cpu.split()] or None}
     policy = TopologyPolicy("best-effort" if vector.cpu else "none", tuple(vector.nodes))
     rig = kubelet(policy=policy, wishes=lambda *_: [from_cpu])
@@ -99,7 +100,7 @@ def _judge_selection(vector: Selection, kubelet: Any) -> None:
 
 
 def _hint(text: str) -> Hint:
-    return Hint(sum(1 << node for node in vectors.nodes_in(text) or ()), text.endswith("+"))
+    return Hint(sum(1 << node for node in nodes_in(text) or ()), text.endswith("+"))
 
 
 def _hold(rig: Any, uid: str, ids: str) -> None:
@@ -115,7 +116,7 @@ def _answer(words: str) -> Any:
     return () if words == "nothing" else (tuple(words.split()),)
 
 
-def _call(effect: GetPreferredAllocation | Allocate) -> Call:
+def _call(effect: GetPreferredAllocation | Allocate) -> TracedCall:
     if isinstance(effect, Allocate):
         return Allocated(effect.ids)
     return Asked(frozenset(effect.available), frozenset(effect.must_include), effect.size)

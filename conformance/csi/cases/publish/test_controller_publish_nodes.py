@@ -19,7 +19,8 @@ from conformance.csi.needs import (
 )
 from conformance.csi.requests import Mode
 from conformance.csi.target import CsiTarget
-from conformance.engine.case import Need, case
+from conformance.engine.case import case
+from conformance.engine.needs import Need
 from conformance.engine.verdict import Broken, expect, expect_status, should
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code, Refused

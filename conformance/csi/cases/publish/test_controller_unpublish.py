@@ -21,7 +21,8 @@ from conformance.csi.needs import (
 )
 from conformance.csi.requests import Mode
 from conformance.csi.target import CsiTarget
-from conformance.engine.case import Need, case
+from conformance.engine.case import case
+from conformance.engine.needs import Need
 from conformance.engine.verdict import expect, expect_status
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.faults import DropReply, FaultRule, Status

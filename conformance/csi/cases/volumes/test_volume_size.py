@@ -7,7 +7,8 @@ from functools import partial
 from conformance.csi.common import content
 from conformance.csi.needs import BLOCK, CREATE_DELETE_VOLUME, MOUNT, MOUNTS, ROOT
 from conformance.csi.target import CsiTarget
-from conformance.engine.case import Need, case
+from conformance.engine.case import case
+from conformance.engine.needs import Need
 from conformance.engine.verdict import expect, expect_status, should
 from refimpl.wire.status import Code
 

@@ -9,7 +9,8 @@ from conformance.csi.common.places import Place
 from conformance.csi.common.repeats import expect_taken
 from conformance.csi.needs import CREATE_DELETE_VOLUME, NODE, PLACE, TOPOLOGY, without
 from conformance.csi.target import CsiTarget
-from conformance.engine.case import Need, case
+from conformance.engine.case import case
+from conformance.engine.needs import Need
 from conformance.engine.verdict import expect, expect_status
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code

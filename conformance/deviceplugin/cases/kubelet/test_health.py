@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from conformance.engine.case import Need, case
-from conformance.engine.needs import Feature
+from conformance.engine.case import case
+from conformance.engine.needs import Feature, Need
 from conformance.engine.verdict import expect
 from conformance.kubelet.needs import since
 from conformance.kubelet.node import NodeUnderTest

@@ -5,7 +5,7 @@ The cases are the vectors of these ids in fixtures/vectors/topology.toml.
 
 from __future__ import annotations
 
-from conformance.deviceplugin.vectors.rows import cases_of
-from conformance.deviceplugin.vectors.vectors import RequestRow, SelectionRow, of_kind
+from conformance.deviceplugin.vectors.cases import cases_of
+from conformance.deviceplugin.vectors.rows import RequestRow, SelectionRow, of_kind
 
 globals().update(cases_of(__name__, *of_kind(SelectionRow, RequestRow)))

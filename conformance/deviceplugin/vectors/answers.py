@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from conformance.deviceplugin.vectors.vectors import (
+from conformance.deviceplugin.vectors.rows import (
     POLICIES,
     BucketsRow,
     HintsRow,
