@@ -10,7 +10,7 @@ from conformance.engine import placeholders
 from conformance.engine.options import BadOption
 from conformance.engine.verdict import timeout
 
-__all__ = ["HOOK_S", "Hook", "Hooks", "run_hook"]
+__all__ = ["HOOK_S", "Hook", "Hooks"]
 
 HOOK_S = 60.0
 """How long a command may take."""
@@ -45,10 +45,10 @@ class Hooks:
         if callable(hook):
             hook(**values)
         else:
-            run_hook(f"hooks.{name}", [placeholders.fill(word, values) for word in hook])
+            _run(f"hooks.{name}", [placeholders.fill(word, values) for word in hook])
 
 
-def run_hook(name: str, command: Sequence[str]) -> None:
+def _run(name: str, command: Sequence[str]) -> None:
     """Runs one command of the user; raises BadOption when it cannot be run or fails."""
     try:
         done = subprocess.run(

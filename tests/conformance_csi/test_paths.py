@@ -13,6 +13,12 @@ from conformance.csi.settings import CsiSettings
 from conformance.engine.options import BadOption
 
 
+@pytest.fixture(autouse=True)
+def _temporary(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a test does not close goes with the other folders of tests."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path_factory.mktemp("temporary")))
+
+
 @pytest.fixture
 def paths(tmp_path: Path) -> LocalPaths:
     """Below directories of the user's choice."""

@@ -1,1 +1,1 @@
-"""What several cases look at: mounts, content, lists, refusals, health."""
+"""What several cases look at and do: mounts, content, lists, refusals, faults, a process."""
