@@ -53,7 +53,7 @@ class LinesClient:
             (self._home / name).mkdir()
         self._lines = Lines([fill(word, values) for word in command])
         self._choices = KubeletChoices()
-        self._lives, self._fate = False, ""
+        self._started, self._fate = False, ""
         try:
             identity = self._lines.hello()
             self.name, self.version = str(identity["name"]), str(identity["version"])
@@ -81,22 +81,22 @@ class LinesClient:
             raise BadOption(f"{self.name}: {reply['refused']}")
         if "error" in reply:
             raise Unreachable(f"{self.name} does not start: {reply['error']}")
-        self._choices, self._lives, self._fate = wanted, True, ""
+        self._choices, self._started, self._fate = wanted, True, ""
 
     def end(self, *, kill: bool = False) -> None:
         """SIGTERM, or SIGKILL; pods go on running. Nothing if it does not run."""
-        if self._lives:
-            self._lives = False
+        if self._started:
+            self._started = False
             with contextlib.suppress(Broken):
                 self._act("end", kill=kill)
 
     def running(self) -> bool:
         """Whether it is alive."""
-        return self._lives and not self.fate()
+        return self._started and not self.fate()
 
     def fate(self) -> str:
         """Why the adapter ended, or what it says of the client; empty while both live."""
-        if self._lives and not self._fate:
+        if self._started and not self._fate:
             with contextlib.suppress(Broken):
                 self._fate = str(self._act("fate").get("fate", ""))
         return self._fate

@@ -161,7 +161,7 @@ class NodeUnderTest:
         """Watches for a while that something remains true; raises Broken when it is not."""
         stays(predicate, self.quiet_s, what, wanted=wanted)
 
-    # -- the client's life ----------------------------------------------------------------------
+    # -- the client's process -------------------------------------------------------------------
 
     def restart(self, *, kill: bool = True, choices: KubeletChoices | None = None) -> None:
         """Ends the client, as by a crash unless told otherwise, and starts it again."""

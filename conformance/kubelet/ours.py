@@ -73,7 +73,7 @@ class OurKubelet:
             self._broken.fake = devices
             self._broken.started()
 
-    # -- life -----------------------------------------------------------------------------------
+    # -- its process ----------------------------------------------------------------------------
 
     def start(self, choices: KubeletChoices | None = None) -> None:
         """Starts it, as before or with other choices; raises BadOption for those it refuses."""
