@@ -130,7 +130,7 @@ def arguments(options: Options, workers: str, first: bool) -> list[str]:
     words += [
         "--disable-plugin-autoload",
         "-p",
-        "conformance.engine.plugin",
+        "refimpl.pytest_plugin",
         "-p",
         "pytest_timeout",
     ]

@@ -1,10 +1,14 @@
 """The pytest plugin: options and marks only, to cost nothing in test runs that are not ours.
 
-It is loaded in every pytest run of an environment that has the package; what judges a target is in
-`session`: it comes in when one of our options is used, or with `conformance/conftest.py`.
+It is loaded in every pytest run of an environment that has the package, also in a project with a
+package `conformance` of its own, so it imports nothing of the suite. What judges a target is in
+`conformance.engine.session`: it comes in when one of our options is used, or with
+`conformance/conftest.py`.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 
@@ -39,6 +43,18 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "looks_back: judges the whole run, so it comes last")
     config.addinivalue_line("markers", "xdist_group(name): cases of a group share a worker")
     if config.getoption("refimpl_target") or config.getoption("refimpl_options"):
-        from conformance.engine import session
+        _session().attach(config)
 
-        session.attach(config)
+
+def _session() -> Any:
+    """The part of the suite that judges; raises UsageError where another package hides it."""
+    try:
+        from conformance.engine import session
+    except ModuleNotFoundError as error:
+        import conformance
+
+        raise pytest.UsageError(
+            f"{' '.join(conformance.__path__)} hides the conformance suite of refimpl, which has"
+            " the same name: run pytest from another folder"
+        ) from error
+    return session
