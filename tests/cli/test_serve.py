@@ -38,7 +38,9 @@ DEADLINE_S = 30.0
 @contextmanager
 def served(*words: str, interface: str = "csi") -> Iterator[tuple[subprocess.Popen[str], str]]:
     """The command in a process of its own, once it is ready; and the endpoint that it printed."""
-    program = [sys.executable, "-m", "refimpl", "serve", interface, *words]
+    # A shell has its background jobs ignore some signals, and those hand that on.
+    heeding = ("env", "--default-signal=INT,HUP")
+    program = [*heeding, sys.executable, "-m", "refimpl", "serve", interface, *words]
     pipe = subprocess.PIPE
     with subprocess.Popen(program, stdout=pipe, stderr=pipe, text=True) as process:
         try:

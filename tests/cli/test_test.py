@@ -25,7 +25,9 @@ from refimpl.wire.client import Channel
 from refimpl.wire.faults import Faults
 
 Command = Callable[..., Any]  # see conftest.py
-REFIMPL = (sys.executable, "-m", "refimpl")
+# A shell has its background jobs ignore some signals, and those hand that on.
+HEEDING = ("env", "--default-signal=INT,HUP")
+REFIMPL = (*HEEDING, sys.executable, "-m", "refimpl")
 FEW = ("--only", "CSI-CTRL-00*")
 
 
