@@ -10,6 +10,7 @@ import os
 import re
 import socket
 import stat
+import threading
 import time
 import urllib.parse
 from collections.abc import Iterator
@@ -28,6 +29,7 @@ RECEIVE_BYTES = 16 * 1024 * 1024
 LOCK_WAIT_S = 5.0
 """How long `bound` waits for another server that is binding in the same directory."""
 
+_UMASK = threading.RLock()
 State = Literal["absent", "not a socket", "stale", "live"]
 
 _SCHEME = re.compile(r"^([a-zA-Z][a-zA-Z0-9+.-]*):(.*)$", re.DOTALL)
@@ -120,7 +122,9 @@ def bound(endpoint: Endpoint, *, allow_remote: bool = False) -> Iterator[None]:
         _make_room(endpoint)
         yield
         return
-    with _directory_lock(endpoint):
+    # The umask is the process's: of two threads that bind at once the second would put back the
+    # first one's, and a directory made meanwhile could not be entered.
+    with _UMASK, _directory_lock(endpoint):
         _make_room(endpoint)
         umask = os.umask(0o177)
         try:

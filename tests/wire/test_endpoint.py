@@ -166,6 +166,29 @@ def test_the_umask_is_put_back(tmp_path: Path) -> None:
     assert os.umask(before) == 0o022
 
 
+def test_threads_that_bind_at_once_leave_the_umask_as_it_was(tmp_path: Path) -> None:
+    """In directories of their own, which they make; nobody could enter one of mode 0600."""
+    before = os.umask(0o022)
+    inside, leave = threading.Event(), threading.Event()
+
+    def bind_slowly() -> None:
+        with bound(Endpoint.parse(tmp_path / "a" / "x.sock")):
+            inside.set()
+            assert leave.wait(10)
+
+    first = threading.Thread(target=bind_slowly)
+    first.start()
+    assert inside.wait(10)
+    second = threading.Thread(target=bind, args=(tmp_path / "b" / "x.sock",))
+    second.start()
+    leave.set()
+    first.join()
+    second.join()
+    assert os.umask(before) == 0o022
+    for name in "ab":
+        assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o700
+
+
 def test_a_stale_socket_makes_room(tmp_path: Path) -> None:
     """A killed driver leaves one, and CSI wants it to come up again at the same path."""
     path = stale(tmp_path / "x.sock")
