@@ -33,7 +33,10 @@ _MUTANT_S = 2.0
 
 class ClientTarget:
     """What is judged: a client with its node. `quiet_s`: how long a case watches that nothing
-    happens, the client's own when 0; `deadline_s`: how long it waits for what ought to happen."""
+    happens, the client's own when 0; `deadline_s`: how long it waits for what ought to happen.
+
+    Raises as the start of the client does, which is closed then.
+    """
 
     secrets: Collection[str] = ()
     only_warns: Collection[str] = ()
@@ -54,7 +57,11 @@ class ClientTarget:
         self.journal = journal
         self._numbers = itertools.count(1)
         self._choices = KubeletChoices()
-        client.start()
+        try:
+            client.start()
+        except BaseException:
+            client.close()
+            raise
 
     # What cases get
 
@@ -178,11 +185,7 @@ def open_command(resolved: ResolvedTarget, journal: Journal) -> ClientTarget:
         from conformance.kubelet.lines import LinesClient
 
         client = LinesClient(command)
-    try:
-        return ClientTarget(client, resolved, journal, quiet_s=resolved.settings.quiet_s)
-    except BaseException:
-        client.close()
-        raise
+    return ClientTarget(client, resolved, journal, quiet_s=resolved.settings.quiet_s)
 
 
 def open_socket(resolved: ResolvedTarget, journal: Journal) -> ClientTarget:
@@ -194,9 +197,5 @@ def open_socket(resolved: ResolvedTarget, journal: Journal) -> ClientTarget:
     except EndpointError as error:
         raise BadOption(str(error)) from error
     client = SocketClient(endpoint, resolved.judged_by(RELEASES[-1]).number)
-    try:
-        # It has all that it takes of a Client that is read only.
-        return ClientTarget(cast("Client", client), resolved, journal)
-    except BaseException:
-        client.close()
-        raise
+    # It has all that it takes of a Client that is read only.
+    return ClientTarget(cast("Client", client), resolved, journal)
