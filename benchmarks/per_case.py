@@ -21,7 +21,7 @@ import attrs
 
 from conformance.engine import events
 from conformance.engine.events import CaseDone
-from conformance.engine.supervise import Supervised
+from conformance.engine.targets.supervise import Supervised
 
 ROUNDS = 9
 REFIMPL = (sys.executable, "-m", "refimpl")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.engine import session
+from conformance.engine.judging import session
 
 
 def pytest_configure(config: pytest.Config) -> None:

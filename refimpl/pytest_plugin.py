@@ -2,7 +2,7 @@
 
 It is loaded in every pytest run of an environment that has the package, also in a project with a
 package `conformance` of its own, so it imports nothing of the suite. What judges a target is in
-`conformance.engine.session`: it comes in when one of our options is used, or with
+`conformance.engine.judging.session`: it comes in when one of our options is used, or with
 `conformance/conftest.py`.
 """
 
@@ -49,7 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def _session() -> Any:
     """The part of the suite that judges; raises UsageError where another package hides it."""
     try:
-        from conformance.engine import session
+        from conformance.engine.judging import session
     except ModuleNotFoundError as error:
         import conformance
 

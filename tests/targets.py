@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 
 from conformance.engine.options import Options
-from conformance.engine.resolve import ResolvedTarget, resolve
+from conformance.engine.targets.resolve import ResolvedTarget, resolve
 
 __all__ = ["resolved"]
 

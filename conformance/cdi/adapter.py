@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from conformance.cdi.implementation import EVERY, spoken
-from conformance.engine import process
-from conformance.engine.lines import Lines, Message
 from conformance.engine.options import BadOption
-from conformance.engine.target import Loss
+from conformance.engine.targets import process
+from conformance.engine.targets.lines import Lines, Message
+from conformance.engine.targets.target import Loss
 
 
 class LibraryAdapter:

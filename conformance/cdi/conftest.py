@@ -8,7 +8,7 @@ import pytest
 
 from conformance.cdi.host import CdiHost
 from conformance.cdi.target import CdiTarget
-from conformance.engine.session import judge_of
+from conformance.engine.judging.session import judge_of
 
 
 @pytest.fixture

@@ -15,9 +15,9 @@ import attrs
 
 from conformance.cdi.documents import OCI, document
 from conformance.engine.ledger.entries import FILE, FOLDER
-from conformance.engine.lines import Message
 from conformance.engine.needs import Feature
 from conformance.engine.scope import CaseScope
+from conformance.engine.targets.lines import Message
 from conformance.engine.verdict import Broken, expect
 from refimpl.documents import yaml
 

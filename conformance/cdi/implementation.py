@@ -29,8 +29,8 @@ from typing import Any, Protocol
 
 import attrs
 
-from conformance.engine.lines import Gone, Message
-from conformance.engine.target import Loss
+from conformance.engine.targets.lines import Gone, Message
+from conformance.engine.targets.target import Loss
 from refimpl.wire.call_log import CallLog
 
 LOAD = "load"

@@ -18,10 +18,10 @@ import attrs
 
 from conformance.cdi.implementation import EVERY, spoken
 from conformance.cdi.mutation import CdiMutant
-from conformance.engine import process
-from conformance.engine.lines import Message
 from conformance.engine.mutants import bent
-from conformance.engine.target import Loss
+from conformance.engine.targets import process
+from conformance.engine.targets.lines import Message
+from conformance.engine.targets.target import Loss
 from refimpl import __version__, cdi
 from refimpl.cdi import annotations as requests
 from refimpl.cdi.host import Lookup, host_node

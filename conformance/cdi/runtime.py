@@ -16,9 +16,9 @@ from conformance.cdi.implementation import INJECT, REQUEST, RUNTIME, WATCH
 from conformance.cdi.settings import CdiSettings
 from conformance.engine.ledger import pods
 from conformance.engine.ledger.entries import FILE, Ledger
-from conformance.engine.lines import Message
 from conformance.engine.options import BadOption
-from conformance.engine.target import Loss
+from conformance.engine.targets.lines import Message
+from conformance.engine.targets.target import Loss
 from conformance.engine.verdict import Broken, soon
 from refimpl.cri import kubelet
 from refimpl.cri.api.cri_pb2 import ContainerConfig

@@ -19,10 +19,10 @@ from conformance.engine.interface import COMMAND
 from conformance.engine.ledger import pods, sweep
 from conformance.engine.ledger.entries import Ledger
 from conformance.engine.ledger.leftovers import Leftovers
-from conformance.engine.lines import Message
 from conformance.engine.needs import Lacks
-from conformance.engine.resolve import ResolvedTarget
-from conformance.engine.target import Loss
+from conformance.engine.targets.lines import Message
+from conformance.engine.targets.resolve import ResolvedTarget
+from conformance.engine.targets.target import Loss
 
 _WITHOUT = {
     features.LOAD: "does not tell what it has loaded",

@@ -17,8 +17,8 @@ import tempfile
 from pathlib import Path
 
 from conformance.cdi.implementation import CONFIG, INJECT, LOAD
-from conformance.engine.lines import ANSWER_S, Gone, Message
-from conformance.engine.target import Loss
+from conformance.engine.targets.lines import ANSWER_S, Gone, Message
+from conformance.engine.targets.target import Loss
 from conformance.engine.verdict import timeout
 from refimpl.wire.client import Unreachable
 

@@ -10,7 +10,7 @@ from conformance.cni.needs import RUNTIME_NETNS
 from conformance.cni.plugins.plugin import PluginUnderTest
 from conformance.cni.runtimes.runtime import RuntimeUnderTest
 from conformance.engine.case import case_of
-from conformance.engine.session import judge_of
+from conformance.engine.judging.session import judge_of
 
 if TYPE_CHECKING:
     from conformance.cni.networks.documents import Documents

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from conformance.engine.resolve import ResolvedTarget
+from conformance.engine.targets.resolve import ResolvedTarget
 
 # Case -> what parts: the specification | what is done.
 DIVERGENCES = {

@@ -14,7 +14,7 @@ from conformance.cni.runtimes.ours import Ours
 from conformance.cni.target import CniTarget
 from conformance.engine import mutants
 from conformance.engine.options import BadOption
-from conformance.engine.resolve import ResolvedTarget
+from conformance.engine.targets.resolve import ResolvedTarget
 from refimpl.cni.runtime import PROFILES
 
 __all__ = ["open_fakes"]

@@ -13,8 +13,8 @@ from conformance.cni.plugins.lacking import reasons
 from conformance.cni.runtimes.bench import Bench
 from conformance.cni.runtimes.subject import FEATURES as OF_RUNTIMES
 from conformance.engine.needs import Lacks
-from conformance.engine.resolve import ResolvedTarget
-from conformance.engine.target import Loss
+from conformance.engine.targets.resolve import ResolvedTarget
+from conformance.engine.targets.target import Loss
 from refimpl.cni import contract
 from refimpl.cni.execute import Exec, Log
 

@@ -8,9 +8,9 @@ from typing import cast
 import pytest
 
 from conformance.csi.target import CsiTarget
-from conformance.engine.judge import Judge
-from conformance.engine.session import judge_of
-from conformance.engine.supervise import Supervised
+from conformance.engine.judging.judge import Judge
+from conformance.engine.judging.session import judge_of
+from conformance.engine.targets.supervise import Supervised
 
 
 @pytest.fixture(scope="session")

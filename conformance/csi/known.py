@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from conformance.csi.settings import SECRET_KEYS, CsiSettings
-from conformance.engine.hooks import Hooks
+from conformance.engine.targets.hooks import Hooks
 
 if TYPE_CHECKING:
     from refimpl.csi.fake import FakeDriver

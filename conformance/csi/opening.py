@@ -15,7 +15,7 @@ from conformance.engine.interface import COMMAND
 from conformance.engine.ledger.entries import CALL
 from conformance.engine.ledger.leftovers import Leftovers
 from conformance.engine.options import BadOption
-from conformance.engine.resolve import ResolvedTarget
+from conformance.engine.targets.resolve import ResolvedTarget
 from refimpl.wire.client import Unreachable
 from refimpl.wire.endpoint import Endpoint, EndpointError
 

@@ -16,7 +16,7 @@ from conformance.csi.connections import Connections
 from conformance.csi.paths import Paths
 from conformance.csi.requests import Mode
 from conformance.csi.steps import Steps
-from conformance.engine.hooks import Hooks
+from conformance.engine.targets.hooks import Hooks
 from conformance.engine.verdict import Broken
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code, Refused

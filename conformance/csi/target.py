@@ -19,15 +19,15 @@ from conformance.csi.settings import CsiSettings
 from conformance.csi.shared import SharedObjects
 from conformance.csi.steps import Steps
 from conformance.csi.undo import undo
-from conformance.engine import reproduce
-from conformance.engine.hooks import Hooks
+from conformance.engine.judging import reproduce
 from conformance.engine.ledger import sweep
 from conformance.engine.ledger.entries import Ledger, LedgerEntry
 from conformance.engine.needs import Feature
-from conformance.engine.resolve import ResolvedTarget
 from conformance.engine.scope import CaseScope
-from conformance.engine.supervise import Supervised
-from conformance.engine.target import Loss
+from conformance.engine.targets.hooks import Hooks
+from conformance.engine.targets.resolve import ResolvedTarget
+from conformance.engine.targets.supervise import Supervised
+from conformance.engine.targets.target import Loss
 from refimpl.wire.client import Channel, Unreachable
 from refimpl.wire.endpoint import Endpoint, probe
 from refimpl.wire.journal import Entry

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conformance.engine.session import judge_of
+from conformance.engine.judging.session import judge_of
 
 if TYPE_CHECKING:
     from conformance.deviceplugin.plugins.plugin import DevicePluginUnderTest

@@ -11,9 +11,9 @@ import attrs
 
 from conformance.engine.interface import COMMAND
 from conformance.engine.needs import Lacks
-from conformance.engine.resolve import ResolvedTarget
 from conformance.engine.scope import CaseScope
-from conformance.engine.target import Loss, Target
+from conformance.engine.targets.resolve import ResolvedTarget
+from conformance.engine.targets.target import Loss, Target
 from refimpl.wire.journal import Entry, Journal
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ from conformance.engine import cases, fixtures, mutants, run
 from conformance.engine.events import CaseDone, End, Event
 from conformance.engine.interface import load
 from conformance.engine.interfaces import INTERFACES, interface_of
+from conformance.engine.judging.session import Listener
 from conformance.engine.options import CONFORMANT, Options
-from conformance.engine.session import Listener
 
 _ROOT = os.geteuid() == 0
 KILLED = {"fail", "warn", "error"}

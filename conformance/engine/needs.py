@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import attrs
 
-from conformance.engine.revision import Revision
+from conformance.engine.targets.revision import Revision
 
 __all__ = ["AllOf", "AnyOf", "Feature", "Lacks", "Need", "Needed", "Since", "Until", "Without"]
 

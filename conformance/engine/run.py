@@ -13,13 +13,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from conformance.engine import expectations, narrate, session
 from conformance.engine import options as choices
 from conformance.engine.interfaces import ALL, named
+from conformance.engine.judging import expectations, narrate, session
+from conformance.engine.judging.reporting import ReportFolder
 from conformance.engine.options import BadOption, Options
-from conformance.engine.reporting import ReportFolder
-from conformance.engine.resolve import ResolvedTarget, resolve
 from conformance.engine.runid import new_run_id
+from conformance.engine.targets.resolve import ResolvedTarget, resolve
 from refimpl.wire.client import Unreachable
 
 __all__ = ["BadOption", "Options", "Unreachable", "run"]

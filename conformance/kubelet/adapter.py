@@ -14,8 +14,8 @@ from typing import Any
 import attrs
 import msgspec
 
-from conformance.engine.lines import Message
 from conformance.engine.options import BadOption
+from conformance.engine.targets.lines import Message
 from conformance.kubelet.ours import OurKubelet
 from refimpl.node.choices import KubeletChoices
 from refimpl.node.pods import Amounts, ContainerSpec, PodSpec, PodStatus

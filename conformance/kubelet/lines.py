@@ -16,9 +16,9 @@ from typing import Any
 
 import attrs
 
-from conformance.engine.lines import Gone, Lines, Message
 from conformance.engine.options import BadOption
-from conformance.engine.placeholders import fill
+from conformance.engine.targets.lines import Gone, Lines, Message
+from conformance.engine.targets.placeholders import fill
 from conformance.engine.verdict import Broken
 from conformance.kubelet.client import ABILITIES
 from conformance.kubelet.reading import pod_state

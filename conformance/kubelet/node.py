@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from conformance.engine.ledger.entries import discard
-from conformance.engine.revision import Revision
 from conformance.engine.scope import CaseScope
+from conformance.engine.targets.revision import Revision
 from conformance.engine.verdict import Broken, eventually, stays
 from conformance.kubelet.case_podresources import CasePodResources
 from conformance.kubelet.case_pods import CasePods

@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from http.client import HTTPException
 from pathlib import Path
 
-from conformance.engine import process
 from conformance.engine.options import BadOption
-from conformance.engine.supervise import Supervised
+from conformance.engine.targets import process
+from conformance.engine.targets.supervise import Supervised
 from conformance.engine.verdict import Broken, eventually, timeout
 from conformance.kubelet.reading import last_error
 from refimpl.wire.client import Unreachable

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.engine.options import BadOption
-from conformance.engine.placeholders import fill, used
+from conformance.engine.targets.placeholders import fill, used
 from conformance.kubelet.client import ABILITIES, Ability
 from conformance.kubelet.configuration import Ports, kubeconfig, kubelet_configuration
 from conformance.kubelet.listener import break_listener, can_break

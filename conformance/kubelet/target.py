@@ -11,10 +11,10 @@ from typing import cast
 
 from conformance.engine import mutants
 from conformance.engine.options import BadOption
-from conformance.engine.placeholders import used
-from conformance.engine.resolve import ResolvedTarget
 from conformance.engine.scope import CaseScope
-from conformance.engine.target import Loss
+from conformance.engine.targets.placeholders import used
+from conformance.engine.targets.resolve import ResolvedTarget
+from conformance.engine.targets.target import Loss
 from conformance.kubelet.client import DEADLINE_S, Client
 from conformance.kubelet.mutation import KubeletMutant
 from conformance.kubelet.needs import lacks_of

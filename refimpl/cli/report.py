@@ -37,8 +37,8 @@ def command(events: str, verbose: int, **files: str | None) -> None:
     for kind, name in outputs.items():
         _write(name, getattr(reports, kind)(stream), f"--{kind}")
     if not outputs:
+        from conformance.engine.judging.terminal import make_console
         from conformance.engine.reports import console, digest
-        from conformance.engine.terminal import make_console
 
         console.summary(digest.Digest.of(stream), make_console(), verbose=verbose)
 

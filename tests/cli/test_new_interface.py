@@ -106,7 +106,7 @@ FILES = {
     "conftest.py": """
         import pytest
 
-        from conformance.engine.session import judge_of
+        from conformance.engine.judging.session import judge_of
 
 
         @pytest.fixture

@@ -9,8 +9,8 @@ import pytest
 
 from conformance.cdi.adapter import LibraryAdapter
 from conformance.cdi.implementation import EVERY
-from conformance.engine.lines import Gone
 from conformance.engine.options import BadOption
+from conformance.engine.targets.lines import Gone
 from refimpl.wire.client import Unreachable
 
 Start = Callable[[str], LibraryAdapter]

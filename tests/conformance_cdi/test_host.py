@@ -10,8 +10,8 @@ from conformance.cdi.documents import OCI, document, variables
 from conformance.cdi.host import CdiHost
 from conformance.cdi.inprocess import InProcess
 from conformance.cdi.judging import advised, judged
-from conformance.engine.lines import Message
 from conformance.engine.scope import CaseScope
+from conformance.engine.targets.lines import Message
 from conformance.engine.verdict import Broken, Doubtful
 from tests.conformance_cdi.conftest import Opener
 

@@ -15,7 +15,7 @@ import sys
 from conformance.cdi.host import CdiHost
 from conformance.cdi.target import open_target
 from conformance.engine.options import Options
-from conformance.engine.resolve import resolve
+from conformance.engine.targets.resolve import resolve
 from conformance.engine.scope import CaseScope
 
 chosen = {"cdi-dir": [sys.argv[3]]}

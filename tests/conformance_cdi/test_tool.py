@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from conformance.cdi.tool import Tool
-from conformance.engine.lines import Gone
+from conformance.engine.targets.lines import Gone
 from refimpl.wire.client import Unreachable
 
 SCRIPT = """\

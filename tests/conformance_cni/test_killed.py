@@ -21,7 +21,7 @@ import sys
 from conformance.cni.opening import open_target
 from conformance.cni.runtimes.runtime import RuntimeUnderTest
 from conformance.engine.options import Options
-from conformance.engine.resolve import resolve
+from conformance.engine.targets.resolve import resolve
 from conformance.engine.scope import CaseScope
 
 options = Options(interface="cni", target=sys.argv[1], run_id=sys.argv[2])

@@ -10,7 +10,7 @@ import pytest
 from conformance.csi import features, needs
 from conformance.csi.capabilities import Capabilities
 from conformance.engine.needs import Feature
-from conformance.engine.revision import Revision
+from conformance.engine.targets.revision import Revision
 
 FEATURES = {name: need for name, need in vars(needs).items() if isinstance(need, Feature)}
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from conformance.csi.interface import CSI
 from conformance.csi.settings import GIB, SECRET_KEYS, CsiSettings
-from conformance.engine.settings import read
+from conformance.engine.targets.settings import read
 
 
 def test_every_option_of_the_command_line_is_understood(tmp_path: Path) -> None:

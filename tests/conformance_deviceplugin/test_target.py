@@ -12,8 +12,8 @@ from conformance.deviceplugin.target import OurSides, open_target
 from conformance.engine.cases import found
 from conformance.engine.interfaces import side_of
 from conformance.engine.options import BadOption
-from conformance.engine.revision import Revision
 from conformance.engine.scope import CaseScope
+from conformance.engine.targets.revision import Revision
 from conformance.kubelet.target import ClientTarget
 from refimpl.wire.client import Unreachable
 from tests.targets import resolved

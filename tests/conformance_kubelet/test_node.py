@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from conformance.engine.revision import Revision
+from conformance.engine.targets.revision import Revision
 from conformance.engine.verdict import Broken
 from conformance.kubelet.node import NodeUnderTest
 from conformance.kubelet.ours import OurKubelet

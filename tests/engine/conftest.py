@@ -15,8 +15,8 @@ import pytest
 from conformance.engine import events, run
 from conformance.engine.events import CaseDone, End, Event, Run
 from conformance.engine.interfaces import INTERFACES
+from conformance.engine.judging.session import Listener
 from conformance.engine.options import Options
-from conformance.engine.session import Listener
 
 HOSTILE = (
     "<script>alert('x')</script> & \"quoted\" | `tick` ```fence``` *bold* [link](http://x.test) "
@@ -190,7 +190,7 @@ _TARGET = '''
 
     import msgspec
 
-    from conformance.engine.target import Loss
+    from conformance.engine.targets.target import Loss
     from refimpl.wire.client import Unreachable
 
 
@@ -232,7 +232,7 @@ _TARGET = '''
 _HEADER = """
     import pytest
     from conformance.engine.case import case
-    from conformance.engine.session import judge_of
+    from conformance.engine.judging.session import judge_of
     from conformance.engine.verdict import Broken, expect, expect_status, should
     from refimpl.wire.status import Code, Refused
 

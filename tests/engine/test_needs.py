@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from conformance.engine.needs import AllOf, AnyOf, Feature, Lacks, Since, Until, Without
-from conformance.engine.revision import Revision
+from conformance.engine.targets.revision import Revision
 
 
 def target(number: str = "1.12", **reasons: Any) -> Any:

@@ -10,8 +10,8 @@ import pytest
 
 from conformance.engine import events, run
 from conformance.engine.events import CaseDone
+from conformance.engine.judging.session import Listener
 from conformance.engine.options import BadOption, Options
-from conformance.engine.session import Listener
 from refimpl.csi.fake import FakeDriver
 from refimpl.wire.client import Unreachable
 from refimpl.wire.faults import Faults

@@ -14,7 +14,7 @@ from typing import Any
 import attrs
 import pytest
 
-from conformance.engine.supervise import Supervised
+from conformance.engine.targets.supervise import Supervised
 from tests.live import peers
 from tests.live.peers import (
     busybox,

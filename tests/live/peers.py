@@ -17,7 +17,7 @@ from pathlib import Path
 import attrs
 import pytest
 
-from conformance.engine.targetfile import target_file
+from conformance.engine.targets.targetfile import target_file
 
 __all__ = [
     "CDI",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.engine.revision import Revision
+from conformance.engine.targets.revision import Revision
 from conformance.kubelet.client import Client
 from conformance.kubelet.node import NodeUnderTest
 from conformance.kubelet.ours import OurKubelet

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from conformance.engine.supervise import Supervised
+from conformance.engine.targets.supervise import Supervised
 from refimpl.csi.fake import FakeDriver
 from refimpl.csi.profiles import PROFILES
 

@@ -12,7 +12,7 @@ import pytest
 
 from conformance.engine import events
 from conformance.engine.events import CaseDone
-from conformance.engine.supervise import Supervised
+from conformance.engine.targets.supervise import Supervised
 from refimpl.wire.status import Code
 
 Start = Callable[..., Supervised]

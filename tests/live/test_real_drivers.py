@@ -18,7 +18,7 @@ import pytest
 
 from conformance.engine import events
 from conformance.engine.events import CaseDone
-from conformance.engine.supervise import Supervised
+from conformance.engine.targets.supervise import Supervised
 
 HOSTPATH = os.environ.get("REFIMPL_HOSTPATH", "")
 

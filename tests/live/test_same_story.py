@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from google.protobuf.json_format import MessageToDict
 
-from conformance.engine.revision import Revision
+from conformance.engine.targets.revision import Revision
 from conformance.kubelet.client import Client
 from conformance.kubelet.node import NodeUnderTest
 from conformance.kubelet.ours import OurKubelet

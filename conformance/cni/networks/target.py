@@ -8,7 +8,7 @@ from pathlib import Path
 from conformance.cni.networks.documents import Documents
 from conformance.cni.target import CniTarget
 from conformance.engine.options import BadOption
-from conformance.engine.resolve import ResolvedTarget
+from conformance.engine.targets.resolve import ResolvedTarget
 from refimpl.cni.lint.finding import visible
 from refimpl.cni.lint.subject import Folder
 from refimpl.wire.client import Unreachable

@@ -12,8 +12,8 @@ from conformance.cni.plugins.plugin import PluginUnderTest
 from conformance.cni.plugins.subject import KINDS, PluginSubject
 from conformance.engine.case import Case
 from conformance.engine.needs import Feature
-from conformance.engine.resolve import ResolvedTarget
 from conformance.engine.scope import CaseScope
+from conformance.engine.targets.resolve import ResolvedTarget
 from refimpl.cni.execute import Executor, Log
 from refimpl.cni.host import Host
 

@@ -14,7 +14,7 @@ from conformance.cni.settings import CniSettings
 from conformance.cni.target import CniTarget
 from conformance.engine import fixtures
 from conformance.engine.options import BadOption
-from conformance.engine.resolve import ResolvedTarget
+from conformance.engine.targets.resolve import ResolvedTarget
 from refimpl.cni import config, contract
 from refimpl.cni.contract import ShapeError, Verb
 from refimpl.cni.execute import Outcome, Processes, Request

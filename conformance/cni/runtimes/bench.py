@@ -12,7 +12,7 @@ from conformance.cni.runtimes.recorders import Recorders
 from conformance.cni.runtimes.subject import RuntimeSubject
 from conformance.cni.settings import CniSettings
 from conformance.engine.ledger.entries import FOLDER, Ledger
-from conformance.engine.target import Loss
+from conformance.engine.targets.target import Loss
 from refimpl.cni.execute import Exec, Log
 
 __all__ = ["Bench", "Recording"]

@@ -29,10 +29,10 @@ from conformance.cni.runtimes.subject import (
     RuntimeRefusal,
 )
 from conformance.cni.settings import CniSettings
-from conformance.engine.hooks import Hooks
 from conformance.engine.ledger import pods
 from conformance.engine.ledger.entries import Ledger, discard
 from conformance.engine.options import BadOption
+from conformance.engine.targets.hooks import Hooks
 from conformance.engine.verdict import eventually, soon
 from refimpl.cni.runtime.cache import DEFAULT
 from refimpl.cri import kubelet

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 from conformance.cni.runtimes.subject import RuntimeRefusal
-from conformance.engine.process import peer_of
+from conformance.engine.targets.process import peer_of
 from refimpl.wire.endpoint import Endpoint
 
 __all__ = ["Daemon"]

@@ -9,7 +9,7 @@ from conformance.cni.runtimes.subject import RuntimeSubject
 from conformance.cni.target import CniTarget
 from conformance.engine.ledger import sweep
 from conformance.engine.ledger.entries import Ledger
-from conformance.engine.resolve import ResolvedTarget
+from conformance.engine.targets.resolve import ResolvedTarget
 from refimpl.cni.execute import Log
 
 __all__ = ["open_cnitool", "open_runtime"]

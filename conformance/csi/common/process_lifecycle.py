@@ -14,7 +14,7 @@ from conformance.csi.capabilities import Capabilities
 from conformance.csi.common import every_rpc
 from conformance.csi.target import CsiTarget
 from conformance.engine.runid import new_run_id
-from conformance.engine.supervise import Supervised
+from conformance.engine.targets.supervise import Supervised
 from conformance.engine.verdict import Broken, eventually, timeout
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.csi.api import csi_pb2_grpc

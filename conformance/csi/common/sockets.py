@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 
-from conformance.engine.process import peer_of
+from conformance.engine.targets.process import peer_of
 from conformance.engine.verdict import timeout
 from refimpl.wire.client import Unreachable
 from refimpl.wire.endpoint import Endpoint

@@ -11,7 +11,7 @@ from conformance.deviceplugin.plugins import needs
 from conformance.deviceplugin.plugins.plugin import DevicePluginUnderTest
 from conformance.deviceplugin.plugins.sessions import PluginSetup
 from conformance.engine.needs import Feature, Lacks
-from conformance.engine.process import visible
+from conformance.engine.targets.process import visible
 from conformance.engine.verdict import Broken
 from refimpl.deviceplugin.profiles import settings_of
 from refimpl.wire.client import Unreachable

@@ -14,11 +14,12 @@ from conformance.deviceplugin.plugins.process import CommandProcess, Maker, Plug
 from conformance.deviceplugin.plugins.sessions import PluginSetup
 from conformance.deviceplugin.plugins.target import PluginTarget
 from conformance.deviceplugin.settings import DeviceHook, DpSettings
-from conformance.engine import mutants, placeholders
-from conformance.engine.hooks import Hooks
+from conformance.engine import mutants
 from conformance.engine.interface import COMMAND
 from conformance.engine.options import BadOption
-from conformance.engine.resolve import ResolvedTarget
+from conformance.engine.targets import placeholders
+from conformance.engine.targets.hooks import Hooks
+from conformance.engine.targets.resolve import ResolvedTarget
 from refimpl.deviceplugin import illusion
 from refimpl.deviceplugin.profiles import PROFILES, RELEASES
 from refimpl.wire.journal import Journal

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.deviceplugin.plugins.process import PluginPlace
-from conformance.engine.process import Measures, measures_of
+from conformance.engine.targets.process import Measures, measures_of
 from refimpl.deviceplugin.fake import FakePlugin, Pace
 from refimpl.deviceplugin.plugin.inventory import HEALTHY, UNHEALTHY
 from refimpl.deviceplugin.plugin.personas import Persona, persona_of

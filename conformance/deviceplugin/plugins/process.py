@@ -11,9 +11,9 @@ from typing import Protocol
 import attrs
 
 from conformance.deviceplugin.settings import DpSettings
-from conformance.engine.placeholders import used
-from conformance.engine.process import Measures, measures_of
-from conformance.engine.supervise import Supervised
+from conformance.engine.targets.placeholders import used
+from conformance.engine.targets.process import Measures, measures_of
+from conformance.engine.targets.supervise import Supervised
 from refimpl.deviceplugin import illusion
 from refimpl.deviceplugin.devicemanager.layout import Layout
 

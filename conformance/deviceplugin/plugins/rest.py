@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 
 from conformance.deviceplugin.plugins.plugin import DevicePluginUnderTest
-from conformance.engine.process import Measures
+from conformance.engine.targets.process import Measures
 from conformance.engine.verdict import Broken, stays
 
 __all__ = ["at_rest"]

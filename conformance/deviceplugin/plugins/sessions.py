@@ -13,8 +13,8 @@ import attrs
 from conformance.deviceplugin.plugins.process import Maker, PluginPlace, PluginProcess
 from conformance.deviceplugin.plugins.rules import Rules
 from conformance.deviceplugin.plugins.session import Arrival, KubeletSession
-from conformance.engine.hooks import Hooks
-from conformance.engine.placeholders import fill
+from conformance.engine.targets.hooks import Hooks
+from conformance.engine.targets.placeholders import fill
 from conformance.engine.verdict import Broken
 from refimpl.deviceplugin import illusion
 from refimpl.wire.journal import Journal

@@ -8,10 +8,10 @@ from contextlib import ExitStack
 from conformance.deviceplugin.plugins.capabilities import PluginCapabilities
 from conformance.deviceplugin.plugins.plugin import DevicePluginUnderTest
 from conformance.deviceplugin.plugins.sessions import PluginSetup, Sessions
-from conformance.engine import reproduce
-from conformance.engine.resolve import ResolvedTarget
+from conformance.engine.judging import reproduce
 from conformance.engine.scope import CaseScope
-from conformance.engine.target import Loss
+from conformance.engine.targets.resolve import ResolvedTarget
+from conformance.engine.targets.target import Loss
 from conformance.engine.verdict import Broken
 from refimpl.deviceplugin import illusion
 from refimpl.wire.client import Unreachable

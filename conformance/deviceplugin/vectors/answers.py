@@ -14,7 +14,7 @@ from conformance.deviceplugin.vectors.rows import (
     StagedResource,
     split_outcome,
 )
-from conformance.engine.revision import Revision
+from conformance.engine.targets.revision import Revision
 from conformance.engine.verdict import expect
 
 __all__ = ["AskClient", "judge_answers"]

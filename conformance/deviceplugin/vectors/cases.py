@@ -30,7 +30,7 @@ from conformance.deviceplugin.vectors.selected import (
 from conformance.deviceplugin.vectors.staged import Play, plays_of
 from conformance.engine.case import case
 from conformance.engine.needs import AllOf, AnyOf, Feature, Need, Since
-from conformance.engine.revision import Revision
+from conformance.engine.targets.revision import Revision
 from conformance.kubelet.node import NodeUnderTest
 from refimpl.node.choices import KubeletChoices
 

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from conformance.engine import fixtures
-from conformance.engine.revision import Revision
+from conformance.engine.targets.revision import Revision
 
 __all__ = [
     "POLICIES",

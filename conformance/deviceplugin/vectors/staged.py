@@ -24,7 +24,7 @@ from conformance.deviceplugin.vectors.rows import (
     split_outcome,
     stages,
 )
-from conformance.engine.revision import Revision
+from conformance.engine.targets.revision import Revision
 from refimpl.node.choices import KubeletChoices
 
 __all__ = ["Play", "distances", "plays_of", "steps_of"]

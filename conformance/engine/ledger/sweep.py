@@ -11,8 +11,8 @@ from pathlib import Path
 from conformance.engine.ledger.file import held
 from conformance.engine.ledger.leftovers import Leftovers
 from conformance.engine.options import Options
-from conformance.engine.resolve import resolve
 from conformance.engine.runid import worker
+from conformance.engine.targets.resolve import resolve
 
 
 def home() -> Path:

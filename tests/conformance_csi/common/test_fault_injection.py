@@ -11,7 +11,7 @@ import pytest
 
 from conformance.csi.common import fault_injection
 from conformance.csi.settings import Hook
-from conformance.engine.hooks import Hooks
+from conformance.engine.targets.hooks import Hooks
 
 Stub = Callable[..., Any]
 

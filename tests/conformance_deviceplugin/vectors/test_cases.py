@@ -14,7 +14,7 @@ from conformance.deviceplugin.vectors.cases import cases_of
 from conformance.engine import cases
 from conformance.engine.case import case_of
 from conformance.engine.level import MUST
-from conformance.engine.revision import Revision
+from conformance.engine.targets.revision import Revision
 from conformance.kubelet.client import ABILITIES
 from conformance.kubelet.needs import lacks_of
 

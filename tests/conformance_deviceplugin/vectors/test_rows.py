@@ -14,7 +14,7 @@ from conformance.deviceplugin.vectors.rows import (
     StagedResource,
     StartRow,
 )
-from conformance.engine.revision import Revision
+from conformance.engine.targets.revision import Revision
 from refimpl.deviceplugin import topology
 from refimpl.deviceplugin.profiles import settings_of
 

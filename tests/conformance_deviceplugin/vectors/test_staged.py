@@ -15,7 +15,7 @@ from conformance.deviceplugin.vectors.rows import (
     vectors,
 )
 from conformance.deviceplugin.vectors.staged import OWN, Play, distances, plays_of, steps_of
-from conformance.engine.revision import Revision
+from conformance.engine.targets.revision import Revision
 
 DEV2 = {"d0": [0], "d1": [0], "d2": [1], "d3": [1]}
 

@@ -20,7 +20,7 @@ from conformance.deviceplugin.vectors.rows import (
     vectors,
 )
 from conformance.deviceplugin.vectors.traces import Allocated, Asked, TracedCall, follows, in_words
-from conformance.engine.revision import Revision
+from conformance.engine.targets.revision import Revision
 from refimpl.deviceplugin import topology
 from refimpl.deviceplugin.profiles import settings_of
 from refimpl.deviceplugin.state.effects import Allocate, GetPreferredAllocation, WriteCheckpoint

@@ -14,7 +14,7 @@ import pytest
 from conformance.csi.opening import open_target
 from conformance.engine.ledger import sweep
 from conformance.engine.options import BadOption, Options
-from conformance.engine.resolve import resolve
+from conformance.engine.targets.resolve import resolve
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.csi.fake import FakeDriver
 from refimpl.wire.client import Unreachable

@@ -9,7 +9,7 @@ from conformance.csi.common.limits import NODE_ID_BYTES
 from conformance.csi.needs import NODE, SUPERVISED, TOPOLOGY, without
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
-from conformance.engine.supervise import Supervised
+from conformance.engine.targets.supervise import Supervised
 from conformance.engine.verdict import expect, should
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.csi.api import csi_pb2_grpc

@@ -13,7 +13,7 @@ from conformance.csi.common import sockets
 from conformance.csi.needs import CREATE_DELETE_VOLUME
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
-from conformance.engine.process import measures_of
+from conformance.engine.targets.process import measures_of
 from conformance.engine.verdict import eventually, expect, expect_status
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.csi.api import csi_pb2_grpc

@@ -13,7 +13,7 @@ from conformance.deviceplugin.plugins.plugin import DevicePluginUnderTest
 from conformance.deviceplugin.plugins.process import PluginProcess
 from conformance.deviceplugin.plugins.watch import Watch
 from conformance.engine.case import case
-from conformance.engine.process import Measures
+from conformance.engine.targets.process import Measures
 from conformance.engine.verdict import Broken, expect
 from refimpl.deviceplugin.devicemanager.layout import KUBELET_SOCKET
 from refimpl.wire.client import Channel

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import attrs
 
-from conformance.engine.revision import Revision
+from conformance.engine.targets.revision import Revision
 
 
 @attrs.frozen

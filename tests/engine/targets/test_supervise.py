@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from conformance.engine.options import BadOption
-from conformance.engine.supervise import Supervised
+from conformance.engine.targets.supervise import Supervised
 from refimpl.wire.client import Unreachable
 
 FAKE = (sys.executable, "-m", "refimpl", "serve", "csi", "{endpoint}", "--state-dir", "{dir}")

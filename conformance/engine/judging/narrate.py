@@ -9,7 +9,7 @@ from typing import Any
 
 from conformance.engine import catalogue, fixtures
 from conformance.engine.case import Case
-from conformance.engine.target import Record, Target
+from conformance.engine.targets.target import Record, Target
 from conformance.engine.verdict import Broken
 from refimpl.wire.client import Unreachable
 from refimpl.wire.secrets import MASK

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from conformance.engine import events, session
+from conformance.engine import events
 from conformance.engine.events import End, Run
+from conformance.engine.judging import session
 from conformance.engine.options import Options
 
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.engine import reproduce
+from conformance.engine.judging import reproduce
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.endpoint import Endpoint
 from refimpl.wire.journal import Entry

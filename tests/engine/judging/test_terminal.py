@@ -9,8 +9,8 @@ import pytest
 from rich.console import Console
 
 from conformance.engine.events import CaseDone, End, Event, Run
+from conformance.engine.judging.terminal import Screen, make_console
 from conformance.engine.options import Options
-from conformance.engine.terminal import Screen, make_console
 
 RUN = Run(
     interface="csi",

@@ -10,13 +10,13 @@ import pytest
 
 from conformance.engine import options as choices
 from conformance.engine.events import Event, EventStream
-from conformance.engine.judge import Judge
+from conformance.engine.judging.judge import Judge
+from conformance.engine.judging.recorder import Recorder
+from conformance.engine.judging.reporting import ReportFolder
 from conformance.engine.options import UNREACHABLE, BadOption, Options
-from conformance.engine.recorder import Recorder
-from conformance.engine.reporting import ReportFolder
-from conformance.engine.resolve import ResolvedTarget
 from conformance.engine.runid import new_run_id
-from conformance.engine.target import Target
+from conformance.engine.targets.resolve import ResolvedTarget
+from conformance.engine.targets.target import Target
 
 
 class Listener:
@@ -81,7 +81,7 @@ def _record(config: pytest.Config, options: Options) -> None:
     listeners = [plugin.hear for plugin in plugins if isinstance(plugin, Listener)]
     if options.drawn and not options.json:
         # Imported late: a run under plain pytest or in JSON draws nothing.
-        from conformance.engine.terminal import Screen
+        from conformance.engine.judging.terminal import Screen
 
         listeners.append(Screen(options).show)
     stream = EventStream(

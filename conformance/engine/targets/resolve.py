@@ -8,13 +8,13 @@ from typing import Any
 
 import attrs
 
-from conformance.engine import placeholders, revision, settings, targetfile
 from conformance.engine.interface import COMMAND, FAKES, Interface, load
 from conformance.engine.interfaces import INTERFACES, interface
 from conformance.engine.ledger.leftovers import Leftovers
 from conformance.engine.options import BadOption, Options
-from conformance.engine.revision import Revision
-from conformance.engine.target import Target
+from conformance.engine.targets import placeholders, revision, settings, targetfile
+from conformance.engine.targets.revision import Revision
+from conformance.engine.targets.target import Target
 
 __all__ = ["ResolvedTarget", "resolve"]
 

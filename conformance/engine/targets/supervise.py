@@ -14,8 +14,8 @@ from pathlib import Path
 from threading import Event
 from typing import Self
 
-from conformance.engine import placeholders, process
 from conformance.engine.options import BadOption
+from conformance.engine.targets import placeholders, process
 from conformance.engine.verdict import timeout
 from refimpl.wire import polling
 from refimpl.wire.client import Channel, Unreachable

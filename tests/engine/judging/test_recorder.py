@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from conformance.engine.events import CaseDone, End, Event, EventStream, Run
+from conformance.engine.judging.recorder import Recorder
 from conformance.engine.options import Options
-from conformance.engine.recorder import Recorder
 
 Toy = Any  # the fixture of that name, in conftest.py
 TARGET = {"name": "toy driver", "version": "1.5", "revision": "1"}

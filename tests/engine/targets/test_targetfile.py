@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from conformance.engine.options import BadOption
-from conformance.engine.targetfile import target_file
+from conformance.engine.targets.targetfile import target_file
 
 
 def test_a_file_tells_where_the_target_is_and_what_its_interface_wants(tmp_path: Path) -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from conformance.engine import expectations, fixtures
+from conformance.engine import fixtures
+from conformance.engine.judging import expectations
 from conformance.engine.options import BadOption
 
 ENTRY = """

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from conformance.engine import expectations, narrate
 from conformance.engine.case import Case, case_of
-from conformance.engine.expectations import Known
 from conformance.engine.interfaces import interface_of
+from conformance.engine.judging import expectations, narrate
+from conformance.engine.judging.expectations import Known
 from conformance.engine.level import Level
 from conformance.engine.options import UNREACHABLE, USAGE, BadOption, Options
-from conformance.engine.resolve import ResolvedTarget, resolve
 from conformance.engine.scope import CaseScope
-from conformance.engine.target import Target
+from conformance.engine.targets.resolve import ResolvedTarget, resolve
+from conformance.engine.targets.target import Target
 from conformance.engine.verdict import Doubtful
 from refimpl.wire.client import Unreachable
 from refimpl.wire.status import Refused

@@ -6,8 +6,8 @@ import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from conformance.engine import placeholders
 from conformance.engine.options import BadOption
+from conformance.engine.targets import placeholders
 from conformance.engine.verdict import timeout
 
 __all__ = ["HOOK_S", "Hook", "Hooks"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from conformance.engine.options import BadOption
-from conformance.engine.revision import Revision, parse
+from conformance.engine.targets.revision import Revision, parse
 
 
 def test_numbers_are_compared_as_numbers() -> None:

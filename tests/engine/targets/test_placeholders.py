@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from conformance.engine import placeholders
 from conformance.engine.interfaces import INTERFACES
 from conformance.engine.options import BadOption
+from conformance.engine.targets import placeholders
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 HOOKS = {"volume_id", "status", "reason", "id"}
 
 

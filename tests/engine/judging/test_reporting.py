@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from conformance.engine import events
+from conformance.engine.judging.reporting import ReportFolder
 from conformance.engine.options import BadOption
-from conformance.engine.reporting import ReportFolder
 
 Toy = Any  # the fixture of that name, in conftest.py
 REPORTS = ["badge.json", "events.jsonl", "junit_toy.xml", "report.html", "summary.md"]

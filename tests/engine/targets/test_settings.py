@@ -13,7 +13,7 @@ from conformance.csi.interface import CSI
 from conformance.deviceplugin.interface import DEVICEPLUGIN
 from conformance.engine.interface import Interface
 from conformance.engine.options import BadOption
-from conformance.engine.settings import read, seconds
+from conformance.engine.targets.settings import read, seconds
 
 
 def test_an_option_goes_before_the_target_file() -> None:

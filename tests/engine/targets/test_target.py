@@ -7,7 +7,7 @@ import pytest
 from conformance.engine.interface import load
 from conformance.engine.interfaces import INTERFACES, interface
 from conformance.engine.options import BadOption
-from conformance.engine.target import Loss
+from conformance.engine.targets.target import Loss
 from tests.targets import resolved
 
 

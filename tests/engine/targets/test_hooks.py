@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from conformance.engine import hooks
-from conformance.engine.hooks import Hooks
 from conformance.engine.options import BadOption
+from conformance.engine.targets import hooks
+from conformance.engine.targets.hooks import Hooks
 
 
 def test_a_command_is_run_with_its_words_filled_in(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.engine import process
+from conformance.engine.targets import process
 
 
 def test_a_process_is_measured() -> None:

@@ -8,8 +8,9 @@ from typing import Any, cast
 
 import pytest
 
-from conformance.engine import cases, narrate
-from conformance.engine.target import Target
+from conformance.engine import cases
+from conformance.engine.judging import narrate
+from conformance.engine.targets.target import Target
 from conformance.engine.verdict import Broken
 from refimpl.wire.client import Unreachable
 from refimpl.wire.journal import Entry
