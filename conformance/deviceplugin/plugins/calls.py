@@ -53,10 +53,6 @@ class PluginCalls:
         """Calls over `channel`: plugin.calls.stub.Allocate(request, timeout=10)."""
         return stubs.DevicePluginStub(cast("grpc.Channel", self.channel))
 
-    def stub_at(self, socket: Endpoint) -> stubs.DevicePluginStub:
-        """Calls to a socket of the plugin."""
-        return stubs.DevicePluginStub(cast("grpc.Channel", self.channel_to(socket)))
-
     def options(self) -> pb.DevicePluginOptions:
         """Asks for them."""
         return self.stub.GetDevicePluginOptions(pb.Empty())
