@@ -26,6 +26,22 @@ class Doubtful(Broken):
     """A softer part of a requirement is not met: it warns, whatever the level of the case."""
 
 
+class Unjudged(Refused):
+    """A refusal that says nothing of the rule that is judged.
+
+    because: why, in one phrase. owner: id of the case that this is about and that fails for it;
+    empty where nothing is broken, such as a target that is full.
+    """
+
+    def __init__(self, refusal: Refused, because: str, owner: str = "") -> None:
+        super().__init__(refusal.code, refusal.message, details=refusal.details)
+        self.because, self.owner = because, owner
+
+    def __reduce__(self) -> tuple[object, ...]:
+        refusal = Refused(self.code, self.message, details=self.details)
+        return type(self), (refusal, self.because, self.owner)
+
+
 def timeout(seconds: float) -> float:
     """A deadline in seconds, scaled by REFIMPL_TIMEOUT_FACTOR for slow machines."""
     return seconds * timeout_factor()
@@ -35,6 +51,7 @@ def expect_status(call: Callable[[], T], accepted: Collection[Code], rule: str) 
     """Makes the call; raises Broken unless its status is one of `accepted`.
 
     Returns the reply when the call went through (and OK is accepted), None when it was refused.
+    Raises Unjudged for a refusal that is not accepted and not about the rule.
     """
     wanted = " or ".join(code.name for code in sorted(accepted))
     try:
@@ -42,6 +59,8 @@ def expect_status(call: Callable[[], T], accepted: Collection[Code], rule: str) 
     except Refused as refusal:
         if refusal.code in accepted:
             return None
+        if isinstance(refusal, Unjudged):
+            raise
         raise Broken(rule, wanted, str(refusal)) from None
     if Code.OK in accepted:
         return reply

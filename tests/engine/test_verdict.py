@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from itertools import count
 from typing import NoReturn
 
@@ -10,6 +11,7 @@ import pytest
 from conformance.engine.verdict import (
     Broken,
     Doubtful,
+    Unjudged,
     eventually,
     expect,
     expect_status,
@@ -49,6 +51,26 @@ def test_a_reply_where_a_refusal_was_due_breaks_the_rule() -> None:
     with pytest.raises(Broken) as broken:
         expect_status(lambda: "a volume", {Code.NOT_FOUND}, "the rule")
     assert broken.value.got == "OK, a volume"
+
+
+def _refuse_for_want_of_room() -> NoReturn:
+    raise Unjudged(Refused(Code.RESOURCE_EXHAUSTED, "full", details=b"d"), "no room", "X-1")
+
+
+def test_a_refusal_that_is_not_about_the_rule_does_not_break_it() -> None:
+    """It goes on to the judge, unless its status is accepted like any other."""
+    with pytest.raises(Unjudged):
+        expect_status(_refuse_for_want_of_room, {Code.OK}, "the rule")
+    assert expect_status(_refuse_for_want_of_room, {Code.RESOURCE_EXHAUSTED}, "the rule") is None
+
+
+def test_a_refusal_that_is_not_about_the_rule_survives_a_pipe() -> None:
+    """Workers send what they raise to each other."""
+    with pytest.raises(Unjudged) as sent:
+        _refuse_for_want_of_room()
+    got = pickle.loads(pickle.dumps(sent.value))
+    assert (got.code, got.message, got.details) == (Code.RESOURCE_EXHAUSTED, "full", b"d")
+    assert (got.because, got.owner) == ("no room", "X-1")
 
 
 def test_a_long_answer_is_shortened() -> None:

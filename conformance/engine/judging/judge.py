@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from conformance.engine.options import UNREACHABLE, USAGE, BadOption, Options
 from conformance.engine.scope import CaseScope
 from conformance.engine.targets.resolve import ResolvedTarget, resolve
 from conformance.engine.targets.target import Target
-from conformance.engine.verdict import Doubtful
+from conformance.engine.verdict import Doubtful, Unjudged
 from refimpl.wire.client import Unreachable
 from refimpl.wire.status import Refused
 
@@ -34,6 +35,7 @@ class Judge:
         self._known: dict[str, Known] | None = None
         self._resolved: dict[str, ResolvedTarget] = {}
         self._mark = 0
+        self._chosen: set[str] = set()
         self.scope = CaseScope()
 
     def target(self, name: str) -> Target:
@@ -75,6 +77,7 @@ class Judge:
         if dropped:
             config.hook.pytest_deselected(items=dropped)
             items[:] = kept
+        self._chosen = {case.id for item in items if (case := item_case(item))}
         # Cases that look back at the whole run come when there is something to look at.
         items.sort(key=lambda item: item.get_closest_marker("looks_back") is not None)
         self._check_expectations({case.id for item in kept + dropped if (case := item_case(item))})
@@ -105,25 +108,44 @@ class Judge:
             if interface_of(id) in collected and id not in ids:
                 raise pytest.UsageError(f"--expect: there is no case {id}; remove the entry")
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, None, None]:
         """Skips a case whose needs the target does not advertise, naming what is missing."""
         case = item_case(item)
-        if case:
-            target = self.target(case.interface)
-            self._mark = target.mark()
-            self.scope = CaseScope()
-            reason = case.unmet(target)
-            if reason:
-                pytest.skip(reason)
+        with self._unless_unjudged(case):
+            if case:
+                target = self.target(case.interface)
+                self._mark = target.mark()
+                self.scope = CaseScope()
+                reason = case.unmet(target)
+                if reason:
+                    pytest.skip(reason)
+            yield
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, None, None]:
         """Notes in the scope of a case that it failed: what was lent to it may be spoilt."""
+        case = item_case(item)
+        with self._unless_unjudged(case):
+            try:
+                yield
+            except Exception:
+                self.scope.failed = case is not None
+                raise
+
+    @contextlib.contextmanager
+    def _unless_unjudged(self, case: Case | None) -> Iterator[None]:
+        """Skips a case that the target gave no chance: it is full, or fails the case that is about
+        what this one only needs, provided that one is judged, too."""
         try:
             yield
-        except Exception:
-            self.scope.failed = item_case(item) is not None
+        except Unjudged as refusal:
+            if case is None or refusal.owner == case.id:
+                raise
+            if not refusal.owner:
+                pytest.skip(refusal.because)
+            if refusal.owner in self._chosen:
+                pytest.skip(f"because {refusal.owner} failed: {refusal.because}")
             raise
 
     @pytest.hookimpl(wrapper=True)

@@ -64,6 +64,55 @@ def test_nothing_selected_has_an_exit_code_of_its_own(toy: Toy) -> None:
     assert toy.run(toy.ONE_OF_EACH, only=("TOY-Z-*",)) == 5
 
 
+_MISSING = """
+    from conformance.engine.verdict import Unjudged, expect_status
+    from refimpl.wire.status import Code, Refused
+
+    def refuse(owner):
+        raise Unjudged(Refused(Code.UNIMPLEMENTED, "no"), "Roll is not implemented", owner)
+
+    @pytest.fixture
+    def rolling():
+        refuse("TOY-A-001")
+
+    @case("TOY-A-001", "toys")
+    def test_it_rolls(toy):
+        expect_status(lambda: refuse("TOY-A-001"), {Code.OK}, "a toy rolls")
+
+    @case("TOY-A-002", "toys")
+    def test_it_rolls_far(toy):
+        expect_status(lambda: refuse("TOY-A-001"), {Code.OK}, "a toy rolls far")
+
+    @case("TOY-A-003", "toys")
+    def test_it_rolls_back(toy, rolling):
+        pass
+
+    @case("TOY-A-004", "toys")
+    def test_a_full_box(toy):
+        refuse("")
+    """
+
+
+def test_one_cause_is_one_finding(toy: Toy) -> None:
+    """The case that is about it fails; who only needs it is skipped, and says because of whom."""
+    assert toy.run(_MISSING) == 1
+    assert toy.outcomes == {
+        "TOY-A-001": "fail",
+        "TOY-A-002": "skip",
+        "TOY-A-003": "skip",
+        "TOY-A-004": "skip",
+    }
+    reason = "because TOY-A-001 failed: Roll is not implemented"
+    assert {toy.cases[f"TOY-A-00{number}"].message for number in (2, 3)} == {reason}
+    assert toy.cases["TOY-A-004"].message == "Roll is not implemented"
+
+
+def test_a_cause_that_no_judged_case_is_about_fails_who_meets_it(toy: Toy) -> None:
+    """With --only its owner is not there to fail, and a skip would hide it."""
+    assert toy.run(_MISSING, only=("TOY-A-002",)) == 1
+    assert toy.outcomes == {"TOY-A-002": "fail"}
+
+
 def test_a_fault_of_ours_is_no_verdict_on_the_target(toy: Toy) -> None:
     """Exit code 3: the case is broken, not the toy."""
     cases = """
