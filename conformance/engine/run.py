@@ -34,6 +34,7 @@ _SPARE = (
     "stepwise",
     "terminal",
     "unittest",
+    "unraisableexception",
     "warnings",
 )
 

@@ -35,6 +35,8 @@ _NO_DAEMON = "cnitool is a command, nothing of it stays to be {}"
 class Cnitool:
     """`cnitool:PATH`, in a sandbox: it keeps what it knows in /var/lib/cni and nowhere else."""
 
+    patience_s = 1.0
+
     lacks: Mapping[str, str] = {
         PODS: "cnitool knows namespaces, and no pods",
         RESTART: _NO_DAEMON.format("started again"),

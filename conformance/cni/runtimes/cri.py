@@ -53,6 +53,8 @@ class CriRuntime:
     in hand is done by the commands of the target file's [cni.hooks].
     """
 
+    patience_s = 1.0
+
     def __init__(
         self, endpoint: str, chosen: CniSettings, run_id: str, ledger: Ledger | None = None
     ) -> None:

@@ -33,6 +33,8 @@ _NO_ROOT = "namespaces of the simulated runtime take root"
 class Ours:
     """`fake`, `fake:PROFILE`, `mutant:NAME`: the library behind what a CRI daemon would do."""
 
+    patience_s = 0.5
+
     version = ""
 
     def __init__(self, chosen: str = "strict", mutant: RuntimeMutant | None = None) -> None:

@@ -79,7 +79,8 @@ class RuntimeSubject(Protocol):
     """A runtime, its folders as this process reaches them. What it refuses is RuntimeRefusal.
 
     lacks: feature -> why it has not got it, as a phrase for a skipped case; only what it lacks.
-    cache_dir: where libcni's `results` are.
+    cache_dir: where libcni's `results` are. patience_s: how long who asks waits for a plugin that
+    hangs: enough for all else that the runtime does in that time.
     """
 
     name: str
@@ -88,6 +89,7 @@ class RuntimeSubject(Protocol):
     bin_dirs: Sequence[Path]
     cache_dir: Path
     lacks: Mapping[str, str]
+    patience_s: float
 
     def enter(self) -> None:
         """From now on pods get real network namespaces, where it is we who make them."""

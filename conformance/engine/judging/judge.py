@@ -71,8 +71,12 @@ class Judge:
         dropped: list[pytest.Item] = []
         for item in items:
             case = item_case(item)
-            (kept if case is None or self._selected(case) else dropped).append(item)
-            if case and case.alone:
+            if case and not self._selected(case):
+                dropped.append(item)
+                continue
+            kept.append(item)
+            # Of our fakes each worker has its own.
+            if case and case.alone and not self._resolve(case.interface).ours:
                 item.add_marker(pytest.mark.xdist_group("alone"))
         if dropped:
             config.hook.pytest_deselected(items=dropped)
@@ -82,8 +86,13 @@ class Judge:
         items.sort(key=lambda item: item.get_closest_marker("looks_back") is not None)
         self._check_expectations({case.id for item in kept + dropped if (case := item_case(item))})
 
-    def pytest_collection_finish(self) -> None:
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
         """What was imported stays: the collector of garbage need not look at it again."""
+        if hasattr(session.config, "workerinput"):
+            from conformance.engine.judging.workers import leave_groups
+
+            leave_groups(session.config, session.items)
         gc.collect()
         gc.freeze()
 

@@ -70,6 +70,11 @@ def attach(config: pytest.Config) -> None:
     config.pluginmanager.register(judge, "refimpl-judge")
     if not hasattr(config, "workerinput"):
         _record(config, options)
+        if config.getoption("numprocesses", None):
+            # Imported late: xdist costs time, and most runs have no workers.
+            from conformance.engine.judging.workers import Workers
+
+            config.pluginmanager.register(Workers(), "refimpl-workers")
 
 
 def _record(config: pytest.Config, options: Options) -> None:

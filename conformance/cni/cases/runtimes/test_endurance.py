@@ -10,7 +10,6 @@ from conformance.engine.case import case
 from conformance.engine.verdict import expect, soon
 
 ROBUST = "robustness: a plugin that hangs"
-_PATIENCE_S = 1.0
 
 
 @case("CNI-RT-052", ROBUST, alone=True)
@@ -30,7 +29,9 @@ def _hanging(runtime: RuntimeUnderTest, wrong: Wrong, name: str) -> None:
     runtime.use("a", "b")
     pod, place = runtime.pod(), runtime.seen()
     refusals: list[str] = []
-    running = threading.Thread(target=lambda: refusals.append(runtime.attempt(pod, _PATIENCE_S)))
+    running = threading.Thread(
+        target=lambda: refusals.append(runtime.attempt(pod, runtime.subject.patience_s))
+    )
     running.start()
     soon(lambda: [call for call in runtime.since(place) if call.step == "b ADD"], 5.0)
     other = runtime.attempt()
@@ -49,7 +50,7 @@ def _holding(runtime: RuntimeUnderTest, wrong: Wrong, name: str) -> None:
     runtime.tell("b", {"verb": "ADD", "do": "hold-stdout", "seconds": 4, "times": 1})
     runtime.use("a", "b")
     pod, place = runtime.pod(), runtime.seen()
-    refusal = runtime.attempt(pod, _PATIENCE_S)
+    refusal = runtime.attempt(pod, runtime.subject.patience_s)
 
     def deleted() -> bool:
         return any(call.step == "a DEL" for call in runtime.since(place))

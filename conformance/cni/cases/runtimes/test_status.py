@@ -13,7 +13,6 @@ from conformance.engine.case import case
 from conformance.engine.verdict import eventually, expect, soon
 
 SPEC = "CNI 1.1 STATUS"
-_PATIENCE_S = 1.0
 
 
 @case("CNI-RT-036", SPEC, alone=True)
@@ -54,7 +53,7 @@ def test_a_status_that_hangs_ends_with_the_patience_of_who_asked(runtime: Runtim
     runtime.use("a", version="1.1.0")
     answer = "no answer"
     with contextlib.suppress(RuntimeRefusal):  # the deadline of the question is over
-        answer = str(runtime.subject.readiness(_PATIENCE_S))
+        answer = str(runtime.subject.readiness(runtime.subject.patience_s))
     if not runtime.calls("STATUS"):
         pytest.skip(f"{runtime.subject.name} did not call STATUS")
     gone = soon(lambda: not any(runtime.running(call) for call in runtime.calls("STATUS")), 0.5)
@@ -63,5 +62,5 @@ def test_a_status_that_hangs_ends_with_the_patience_of_who_asked(runtime: Runtim
         gone,
         "a STATUS that hangs ends with the question it was asked for",
         wanted="a plugin that was ended",
-        got=f"{answer} within {_PATIENCE_S} s, and the plugin goes on",
+        got=f"{answer} within {runtime.subject.patience_s} s, and the plugin goes on",
     )
