@@ -36,6 +36,15 @@ class Run(msgspec.Struct, tag_field="type", tag="run", kw_only=True):
     config: dict[str, Any]
 
 
+class Breach(msgspec.Struct, kw_only=True):
+    """What else a case found, beside what its message, wanted and got tell. `soft`: it warns."""
+
+    rule: str
+    wanted: str = ""
+    got: str = ""
+    soft: bool = False
+
+
 class CaseDone(msgspec.Struct, tag_field="type", tag="case", kw_only=True):
     """One case and what became of it. `calls`: the calls it made, whole ones unless it passed."""
 
@@ -48,6 +57,7 @@ class CaseDone(msgspec.Struct, tag_field="type", tag="case", kw_only=True):
     message: str = ""
     wanted: str = ""
     got: str = ""
+    also: list[Breach] = []
     calls: list[dict[str, Any]] = []
     reproduce: str = ""
     section: str = ""

@@ -1,21 +1,32 @@
-"""How a case says what it wanted: accepted statuses, softer findings, conditions that take time."""
+"""How a case says what it wanted: accepted statuses, softer findings, checks made together,
+conditions that take time.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Sequence
 from threading import Event
+from types import TracebackType
 from typing import TypeVar
 
-from refimpl.wire.client import timeout_factor
+import pytest
+
+from refimpl.wire.client import Unreachable, timeout_factor
 from refimpl.wire.status import Code, Refused
 
 T = TypeVar("T")
 
+AT_FAULT = (AssertionError, Refused, Unreachable)
+"""What a case raises to say that the target is at fault; anything else is a fault of ours."""
+
 
 class Broken(AssertionError):
     """A requirement is not met: the rule, what was wanted and what came."""
+
+    soft = False
+    """Whether it warns, whatever the level of the case."""
 
     def __init__(self, rule: str, wanted: str, got: str) -> None:
         super().__init__(f"{rule}\n  wanted: {wanted}\n  got:    {got}")
@@ -24,6 +35,8 @@ class Broken(AssertionError):
 
 class Doubtful(Broken):
     """A softer part of a requirement is not met: it warns, whatever the level of the case."""
+
+    soft = True
 
 
 class Unjudged(Refused):
@@ -40,6 +53,79 @@ class Unjudged(Refused):
     def __reduce__(self) -> tuple[object, ...]:
         refusal = Refused(self.code, self.message, details=self.details)
         return type(self), (refusal, self.because, self.owner)
+
+
+class Several(Broken):
+    """Several parts of a requirement are not met. The first decides: a softer one comes last."""
+
+    def __init__(self, breaches: Sequence[BaseException]) -> None:
+        self.breaches = sorted(breaches, key=is_soft)
+        first = self.breaches[0]
+        if isinstance(first, Broken):
+            super().__init__(first.rule, first.wanted, first.got)
+        else:
+            super().__init__("the target answers as it has to", "no failure", str(first))
+        self.args = ("\n".join(map(str, self.breaches)),)
+        self.soft = is_soft(first)
+
+
+def is_soft(error: BaseException) -> bool:
+    """Whether an error that a case raised is but a warning."""
+    return isinstance(error, Broken) and error.soft
+
+
+class Checks:
+    """What `together` yields: `with check:` around each check that the others do not need."""
+
+    def __init__(self) -> None:
+        self.breaches: list[BaseException] = []
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> bool:
+        """A breach is noted and the case goes on; where nobody answers any more it stops."""
+        noted = isinstance(error, AT_FAULT) and not isinstance(error, Unreachable)
+        if error is not None and noted:
+            self.note(error)
+        return noted
+
+    def note(self, error: BaseException) -> None:
+        """One more breach, or those that were told together elsewhere."""
+        self.breaches += error.breaches if isinstance(error, Several) else [error]
+
+
+@contextlib.contextmanager
+def together() -> Iterator[Checks]:
+    """Checks that do not need each other: all are made, and what they find is told as one finding.
+
+        with together() as check:
+            for name, request in requests.items():
+                with check:
+                    refused(plugin.run(request), f"{name} is refused")
+
+    Raises the breach where there is one, Several where there are more. What fails between the
+    checks ends them, and is told with what they found; a skip does not hide it.
+    """
+    checks = Checks()
+    try:
+        yield checks
+    except AT_FAULT as error:
+        checks.note(error)
+    except pytest.skip.Exception:
+        if not checks.breaches:
+            raise
+    _tell(checks.breaches)
+
+
+def _tell(breaches: Sequence[BaseException]) -> None:
+    judged = [each for each in breaches if not isinstance(each, Unjudged)]
+    if len(judged) > 1:
+        raise Several(judged) from judged[0]
+    for error in judged or breaches:
+        raise error
 
 
 def timeout(seconds: float) -> float:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from conformance.engine import events, run
-from conformance.engine.events import CaseDone, End, Event, Run
+from conformance.engine.events import Breach, CaseDone, End, Event, Run
 from conformance.engine.interfaces import INTERFACES
 from conformance.engine.judging.session import Listener
 from conformance.engine.options import Options
@@ -109,6 +109,7 @@ def hostile(number: int, outcome: Any = "fail") -> CaseDone:
         message=HOSTILE,
         wanted=HOSTILE,
         got=f"{HOSTILE} {'very long ' * 5000}",
+        also=[Breach(rule=HOSTILE, wanted=HOSTILE, got=HOSTILE, soft=True)],
         source=HOSTILE,
         section=f"9.9 {HOSTILE}",
         calls=[
@@ -233,7 +234,7 @@ _HEADER = """
     import pytest
     from conformance.engine.case import case
     from conformance.engine.judging.session import judge_of
-    from conformance.engine.verdict import Broken, expect, expect_status, should
+    from conformance.engine.verdict import Broken, expect, expect_status, should, together
     from refimpl.wire.status import Code, Refused
 
 

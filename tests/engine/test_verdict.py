@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from itertools import count
 from typing import NoReturn
 
@@ -11,6 +12,7 @@ import pytest
 from conformance.engine.verdict import (
     Broken,
     Doubtful,
+    Several,
     Unjudged,
     eventually,
     expect,
@@ -19,7 +21,9 @@ from conformance.engine.verdict import (
     soon,
     stays,
     timeout,
+    together,
 )
+from refimpl.wire.client import Unreachable
 from refimpl.wire.status import Code, Refused
 
 
@@ -134,3 +138,105 @@ def test_what_stays_is_watched_until_it_changes() -> None:
             lambda: next(answers), 60, "the socket stays", wanted="there", got=lambda: "it is gone"
         )
     stays(lambda: True, 0.001, "the socket stays")
+
+
+def _breach(rule: str) -> NoReturn:
+    raise Broken(rule, "x", "y")
+
+
+def _doubt(rule: str) -> NoReturn:
+    raise Doubtful(rule, "x", "y")
+
+
+def _fine() -> None:
+    pass
+
+
+def _raise(error: BaseException) -> NoReturn:
+    raise error
+
+
+def _checked(*parts: Callable[[], object], then: Callable[[], object] = _fine) -> None:
+    """Each part checked together with the others, and a step after them that they do not check."""
+    with together() as check:
+        for part in parts:
+            with check:
+                part()
+        then()
+
+
+def _told(*parts: Callable[[], object], then: Callable[[], object] = _fine) -> Several:
+    with pytest.raises(Several) as several:
+        _checked(*parts, then=then)
+    return several.value
+
+
+def test_a_later_breach_is_not_hidden_by_an_earlier_one() -> None:
+    """Both are told, in the order in which they were found; what holds is not."""
+    several = _told(lambda: _breach("the first"), _fine, _refuse, lambda: _breach("the last"))
+    rules = [str(each).partition("\n")[0] for each in several.breaches]
+    assert rules == ["the first", "ABORTED: busy", "the last"]
+    assert (several.rule, several.soft) == ("the first", False)
+
+
+def test_one_breach_is_told_as_itself() -> None:
+    """Whoever looks for a kind of error finds it."""
+    with pytest.raises(Refused):
+        _checked(_refuse, _fine)
+    _checked(_fine)
+
+
+def test_what_is_firm_decides_over_what_is_soft() -> None:
+    """A MUST that fails behind a SHOULD that fails is no warning."""
+    several = _told(lambda: _doubt("soft"), lambda: _breach("firm"))
+    assert (several.rule, several.soft) == ("firm", False)
+    assert _told(lambda: _doubt("soft"), lambda: _doubt("softer")).soft
+
+
+@pytest.mark.parametrize("end", [Broken("no result", "one", "none"), Unreachable("gone")])
+def test_what_the_rest_needs_stops_it_and_is_told_with_it(end: Exception) -> None:
+    """A dependent step fails between the checks."""
+    several = _told(lambda: _breach("the first"), then=lambda: _raise(end))
+    assert several.breaches[1] is end
+
+
+def test_a_skip_hides_no_breach() -> None:
+    """There was something to judge before there was no more."""
+    late = pytest.skip.Exception("nothing more to see")
+    with pytest.raises(Broken):
+        _checked(lambda: _breach("the first"), then=lambda: _raise(late))
+    with pytest.raises(pytest.skip.Exception):
+        _checked(_fine, then=lambda: _raise(late))
+
+
+@pytest.mark.parametrize("error", [KeyError("ours"), KeyboardInterrupt()])
+def test_a_fault_of_ours_and_an_interruption_are_no_breach(error: BaseException) -> None:
+    """Whatever was found before."""
+    with pytest.raises(type(error)):
+        _checked(lambda: _breach("the first"), then=lambda: _raise(error))
+
+
+def test_nobody_asks_on_where_nobody_answers() -> None:
+    """A target that is gone ends the checks at once."""
+    with pytest.raises(Unreachable):
+        _checked(lambda: _raise(Unreachable("gone")), lambda: _breach("went on"))
+
+
+def test_what_says_nothing_of_the_rule_is_told_only_where_nothing_else_is() -> None:
+    """A full target is no breach, and hides none."""
+    full = Unjudged(Refused(Code.RESOURCE_EXHAUSTED, "full"), "it is full")
+    with pytest.raises(Broken, match="the first"):
+        _checked(lambda: _raise(full), lambda: _breach("the first"))
+    with pytest.raises(Unjudged):
+        _checked(lambda: _raise(full), _fine)
+
+
+def test_checks_within_checks_are_told_one_by_one() -> None:
+    """A helper that makes several of its own is one check of its caller."""
+
+    def two(name: str) -> None:
+        _checked(lambda: _breach(f"{name}1"), lambda: _breach(f"{name}2"))
+
+    several = _told(lambda: two("a"), lambda: two("b"))
+    rules = [each.rule for each in several.breaches if isinstance(each, Broken)]
+    assert rules == ["a1", "a2", "b1", "b2"]

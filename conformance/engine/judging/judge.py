@@ -18,12 +18,8 @@ from conformance.engine.options import UNREACHABLE, USAGE, BadOption, Options
 from conformance.engine.scope import CaseScope
 from conformance.engine.targets.resolve import ResolvedTarget, resolve
 from conformance.engine.targets.target import Target
-from conformance.engine.verdict import Doubtful, Unjudged
+from conformance.engine.verdict import AT_FAULT, Unjudged, is_soft
 from refimpl.wire.client import Unreachable
-from refimpl.wire.status import Refused
-
-# What a case may raise to say that the target is at fault; anything else is a fault of ours.
-_TARGET_AT_FAULT = (AssertionError, Refused, Unreachable)
 
 
 class Judge:
@@ -244,11 +240,11 @@ def _outcome(
 ) -> str:
     if report.outcome == "passed":
         return "pass"
-    if report.outcome == "skipped" and not isinstance(error, _TARGET_AT_FAULT):
+    if report.outcome == "skipped" and not isinstance(error, AT_FAULT):
         return "skip"
-    if not isinstance(error, _TARGET_AT_FAULT):
+    if not isinstance(error, AT_FAULT):
         return "error"
-    soft = case.level > Level.MUST or isinstance(error, Doubtful)
+    soft = case.level > Level.MUST or is_soft(error)
     return "warn" if soft and not strict else "fail"
 
 

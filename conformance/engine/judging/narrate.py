@@ -10,7 +10,7 @@ from typing import Any
 from conformance.engine import catalogue, fixtures
 from conformance.engine.case import Case
 from conformance.engine.targets.target import Record, Target
-from conformance.engine.verdict import Broken
+from conformance.engine.verdict import Broken, Several, is_soft
 from refimpl.wire.client import Unreachable
 from refimpl.wire.secrets import MASK
 from refimpl.wire.status import Refused
@@ -20,17 +20,35 @@ _CALLS_SHOWN = 12
 
 
 def finding(target: Target, error: BaseException, calls: Sequence[Record]) -> dict[str, Any]:
-    """message, wanted, got, calls and reproduce of a failed case."""
-    refused = next((call.rpc for call in reversed(calls) if call.code), "a call")
-    fields: dict[str, Any] = {"message": _sentence(error, refused)}
-    if isinstance(error, Broken):
-        fields |= {"wanted": error.wanted, "got": error.got}
-    elif isinstance(error, Refused):
-        fields |= {"wanted": "OK", "got": str(error)}
+    """message, wanted, got, calls and reproduce of a failed case, and in `also` what else failed of
+    the checks that it made together."""
+    first, *others = error.breaches if isinstance(error, Several) else [error]
+    fields = _words(first, calls)
+    fields["message"] = fields.pop("rule")
+    if others:
+        fields["message"] += f" (and {len(others)} more)"
+        fields["also"] = [_words(each, calls) | {"soft": is_soft(each)} for each in others]
     fields["calls"] = [call.to_dict() for call in calls[-_CALLS_SHOWN:]]
     if calls:
         fields["reproduce"] = target.reproduce(calls[-1])
     return fields
+
+
+def _words(error: BaseException, calls: Sequence[Record]) -> dict[str, Any]:
+    """rule, wanted and got of one breach, as far as they can be told."""
+    words = {"rule": _sentence(error, _refused(error, calls))}
+    if isinstance(error, Broken):
+        words |= {"wanted": error.wanted, "got": error.got}
+    elif isinstance(error, Refused):
+        words |= {"wanted": "OK", "got": str(error)}
+    return words
+
+
+def _refused(error: BaseException, calls: Sequence[Record]) -> str:
+    """The last call that ended so, or any that did not succeed: that of the error."""
+    failed = [call for call in reversed(calls) if call.code]
+    alike = [call for call in failed if call.code == getattr(error, "code", None)]
+    return next((call.rpc for call in alike or failed), "a call")
 
 
 def masked(value: Any, secrets: Collection[str]) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from conformance.engine import events
-from conformance.engine.events import CaseDone, End, EventStream, Outcome, Run
+from conformance.engine.events import Breach, CaseDone, End, EventStream, Outcome, Run
 from conformance.engine.interfaces import interface_of
 from conformance.engine.options import (
     CONFORMANT,
@@ -90,14 +90,14 @@ class Recorder:
         calls: list[dict[str, Any]] = next(
             (verdict["calls"] for verdict in facts if "calls" in verdict), []
         )
-        about_failure = {
-            key: worst[key] for key in ("message", "wanted", "got", "reproduce") if key in worst
-        }
+        told = ("message", "wanted", "got", "reproduce")
+        about_failure = {key: worst[key] for key in told if key in worst}
         path, line, _ = phases[0].location
         done = CaseDone(
             **worst["case"],
             outcome=worst["outcome"],
             duration_s=round(sum(phase.duration for phase in phases), 6),
+            also=[Breach(**each) for each in worst.get("also", ())],
             calls=worst.get("calls", calls),
             location=f"{path}:{(line or 0) + 1}",
             **about_failure,

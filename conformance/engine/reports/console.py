@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from conformance.engine.events import CaseDone, Outcome
 from conformance.engine.reports.calls import Call
 from conformance.engine.reports.conclusion import conclude, tally
-from conformance.engine.reports.digest import RED, WORDS, Digest
+from conformance.engine.reports.digest import RED, WORDS, Digest, also
 from conformance.engine.reports.text import capped, count, duration, one_line, printable
 
 if TYPE_CHECKING:
@@ -100,6 +100,8 @@ def _block(out: Printer, done: CaseDone, verbose: int) -> None:
     out.labelled("source", done.source)
     out.labelled("wanted", done.wanted)
     out.labelled("got", done.got)
+    for label, text in also(done):
+        out.labelled(label, text)
     for number, entry in enumerate(done.calls):
         if not number:
             out.line(("  calls:", "dim"))

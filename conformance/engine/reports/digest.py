@@ -29,6 +29,23 @@ RED: tuple[Outcome, ...] = ("fail", "error", "xpass")
 _CHOICES = ("only", "skip", "focus", "skip_re")
 
 
+def also(done: CaseDone) -> list[tuple[str, str]]:
+    """What else a case found, label and text: `also` a rule, `wanted` and `got` as far as they
+    are told. A softer part of a MUST that fails says that it is one.
+    """
+    decides = done.level == "MUST" and done.outcome != "warn"
+    return [
+        (label, text)
+        for each in done.also
+        for label, text in (
+            ("also", f"{each.rule} (SHOULD)" if each.soft and decides else each.rule),
+            ("wanted", each.wanted),
+            ("got", each.got),
+        )
+        if text
+    ]
+
+
 def plural(outcome: Outcome, number: int) -> str:
     """The word behind a number of cases: `failed`, `warning`, `warnings`."""
     return WORDS[outcome][1 if number == 1 else 2]

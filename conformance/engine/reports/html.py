@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.engine.events import CaseDone, Event
 from conformance.engine.reports.calls import Call
 from conformance.engine.reports.conclusion import conclude, facts
-from conformance.engine.reports.digest import RANKED, WORDS, Digest, plural
+from conformance.engine.reports.digest import RANKED, WORDS, Digest, also, plural
 from conformance.engine.reports.text import (
     as_json,
     capped,
@@ -56,6 +56,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "calls": _calls,
+        "also": also,
         "duration": duration,
         "brief": lambda value: sketch(value, _SHORT),
         "flowing": one_line,
@@ -88,4 +89,5 @@ def _pretty(value: Any) -> str:
 def _sought(done: CaseDone) -> str:
     """What the text filter looks through."""
     parts = (done.id, done.title, done.section, done.source, done.message, done.wanted, done.got)
-    return printable(one_line(" ".join(parts), 600)).lower()
+    more = (text for _, text in also(done))
+    return printable(one_line(" ".join((*parts, *more)), 600)).lower()

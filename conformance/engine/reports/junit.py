@@ -14,7 +14,7 @@ from conformance.engine.events import CaseDone, Event, Outcome
 from conformance.engine.options import CONFORMANT, NOT_CONFORMANT
 from conformance.engine.reports.calls import Call
 from conformance.engine.reports.conclusion import conclude, facts, tally
-from conformance.engine.reports.digest import RED, Digest
+from conformance.engine.reports.digest import RED, Digest, also
 from conformance.engine.reports.text import capped, heading, one_line
 
 # Element and kind of each outcome that is no pass. JUnit knows no warning: a skip whose message
@@ -119,6 +119,7 @@ def _text(done: CaseDone) -> str:
         ("why:    ", one_line(done.why)),
         ("wanted: ", done.wanted),
         ("got:    ", done.got),
+        *((f"{label}:".ljust(8), text) for label, text in also(done)),
     ]
     lines = [f"{name}{value}" for name, value in named if value]
     if done.calls:

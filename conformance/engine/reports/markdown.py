@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from conformance.engine.events import CaseDone, Event
 from conformance.engine.reports.calls import Call
 from conformance.engine.reports.conclusion import conclude, facts
-from conformance.engine.reports.digest import RANKED, Digest, plural
+from conformance.engine.reports.digest import RANKED, Digest, also, plural
 from conformance.engine.reports.text import capped, count, one_line, printable
 
 # A step summary above 1 MiB is refused whole, so details end well before.
@@ -102,6 +102,7 @@ def _detail(done: CaseDone) -> list[str]:
             ("source:   ", done.source),
             ("wanted:   ", done.wanted),
             ("got:      ", done.got),
+            *((f"{label}:".ljust(10), text) for label, text in also(done)),
         )
         if value
     ]

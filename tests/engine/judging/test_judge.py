@@ -36,6 +36,36 @@ def test_a_failure_tells_rule_wanted_and_got(toy: Toy) -> None:
     assert toy.cases["TOY-A-001"].why == "It matters."
 
 
+def test_checks_that_are_made_together_are_one_finding(toy: Toy) -> None:
+    """Its outcome is that of the firmest; the stream and whoever listens have all of it."""
+    toy.run(
+        """
+        @case("TOY-A-002", "toys 2")
+        def test_a_toy_in_pieces(toy):
+            with together() as check:
+                with check:
+                    should(False, "toys are new", wanted="new", got="old")
+                for part in ("wheel", "string"):
+                    with check:
+                        expect(False, f"toys have a {part}", wanted=part, got="none")
+
+        @case("TOY-A-001", "toys 1")
+        def test_a_worn_toy(toy):
+            with together() as check:
+                for word in ("new", "red"):
+                    with check:
+                        should(False, f"toys are {word}", wanted=word, got="old")
+        """
+    )
+    assert toy.outcomes == {"TOY-A-002": "fail", "TOY-A-001": "warn"}
+    broken = toy.cases["TOY-A-002"]
+    assert (broken.message, broken.got) == ("toys have a wheel (and 2 more)", "none")
+    assert [(each.rule, each.soft) for each in broken.also] == [
+        ("toys have a string", False),
+        ("toys are new", True),
+    ]
+
+
 def test_strict_makes_failures_of_warnings(toy: Toy) -> None:
     """--strict is for who wants all of it."""
     assert toy.run(toy.ONE_OF_EACH, strict=True, only=("TOY-A-003", "TOY-A-005")) == 1

@@ -11,7 +11,7 @@ import pytest
 from conformance.engine import cases
 from conformance.engine.judging import narrate
 from conformance.engine.targets.target import Target
-from conformance.engine.verdict import Broken
+from conformance.engine.verdict import Broken, Doubtful, Several
 from refimpl.wire.client import Unreachable
 from refimpl.wire.journal import Entry
 from refimpl.wire.status import Code, Refused
@@ -46,6 +46,23 @@ def test_a_refusal_says_what_was_wanted_and_got() -> None:
     assert (finding["wanted"], finding["got"]) == ("OK", "NOT_FOUND: no such toy")
     assert finding["message"] == "a call has to succeed here"
     assert "reproduce" not in finding
+
+
+def test_every_breach_is_told_each_refusal_with_its_call() -> None:
+    """The message is that of the breach which decides, and says how many more there are."""
+    breaches = [
+        Doubtful("toys are red", "red", "grey"),
+        Refused(Code.NOT_FOUND, "no such toy"),
+        Refused(Code.ABORTED, "busy"),
+    ]
+    calls = [call("Play", Code.NOT_FOUND), call("Stop", Code.ABORTED), call("Show")]
+    finding = narrate.finding(TARGET, Several(breaches), calls)
+    assert finding["message"] == "Play has to succeed here (and 2 more)"
+    assert (finding["wanted"], finding["got"]) == ("OK", "NOT_FOUND: no such toy")
+    assert finding["also"] == [
+        {"rule": "Stop has to succeed here", "wanted": "OK", "got": "ABORTED: busy", "soft": False},
+        {"rule": "toys are red", "wanted": "red", "got": "grey", "soft": True},
+    ]
 
 
 def test_only_the_last_calls_are_shown() -> None:

@@ -8,6 +8,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
+from conformance.engine.events import Breach
 from conformance.engine.reports.console import summary, verdict
 from conformance.engine.reports.digest import Digest
 
@@ -60,6 +61,22 @@ def test_a_failure_tells_rule_level_source_wanted_got_and_calls(sample: Any, cas
         '    CreateVolume(name: "refimpl-7...) -> OK volume: {volume_id: "vol-1"} (12 ms)',
         '    CreateVolume(name: "refimpl-7f3a-pvc-1", cap...) -> OK volume: {...} (12 ms)',
         "    DeleteVolume() -> INVALID_ARGUMENT: volume id is empty (12 ms)",
+    ]
+
+
+def test_every_breach_of_a_case_is_told(sample: Any, case: Any) -> None:
+    """The one that decides first; what is only recommended says so."""
+    also = [
+        Breach(rule="an id is told", wanted="an id", got="none"),
+        Breach(rule="it is short", soft=True),
+    ]
+    text = shown(sample(end=1, only=[case(1, "fail", also=also)]))
+    assert text[text.index("  got:") : text.index("  calls")].splitlines() == [
+        "  got:       volume_id vol-2",
+        "  also:      an id is told",
+        "  wanted:    an id",
+        "  got:       none",
+        "  also:      it is short (SHOULD)",
     ]
 
 

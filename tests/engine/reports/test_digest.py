@@ -1,8 +1,13 @@
 """How a stream is sorted, and which requirements count as met."""
 
+from collections.abc import Callable
 from typing import Any
 
-from conformance.engine.reports.digest import Digest
+import pytest
+
+from conformance.engine import reports
+from conformance.engine.events import Breach
+from conformance.engine.reports.digest import Digest, also
 
 
 def test_cases_are_in_the_order_of_the_contract(sample: Any, case: Any) -> None:
@@ -64,3 +69,21 @@ def test_a_stream_without_anything_is_still_a_stream() -> None:
     """A run killed at once must not crash who looks at it."""
     digest = Digest.of([])
     assert (digest.cases, digest.end, digest.musts) == ((), None, (0, 0))
+
+
+@pytest.mark.parametrize("report", [reports.junit, reports.markdown, reports.html])
+def test_every_report_tells_every_breach(
+    sample: Any, case: Any, report: Callable[..., str]
+) -> None:
+    """A second breach beside a first one would be found only when the first is mended."""
+    breach = Breach(rule="an id is told", wanted="an id at once", got="an id too late", soft=True)
+    text = report(sample(end=1, only=[case(1, "fail", also=[breach])]))
+    for part in ("an id is told (SHOULD)", "an id at once", "an id too late"):
+        assert part in text
+
+
+def test_what_only_warns_is_no_softer_than_the_rest(case: Any) -> None:
+    """Where everything warns, the mark would say nothing."""
+    breach = Breach(rule="an id is told", soft=True)
+    assert also(case(1, "warn", also=[breach])) == [("also", "an id is told")]
+    assert also(case(1, "fail", "SHOULD", also=[breach])) == [("also", "an id is told")]
