@@ -200,5 +200,6 @@ def _ready_by_watching(core: Any, timeout_s: float) -> bool:
     while (state := core.check_connectivity_state(True)) != _READY:
         if time.time() > deadline:
             return False
-        core.watch_connectivity_state(state, min(deadline, time.time() + 1.0))
+        # Now and then nobody tells the watch, which then takes all the time it is given.
+        core.watch_connectivity_state(state, min(deadline, time.time() + _POLL_S))
     return True
