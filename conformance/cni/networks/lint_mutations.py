@@ -135,6 +135,7 @@ IN_PLUGINS = (
         23, "a subnet with host bits", _set(ipam={"type": "host-local", "subnet": "10.1.0.1/16"})
     ),
     _mutation(25, "a destination without a prefix length", _ipam(routes=[{"dst": "10.0.0.0"}])),
+    _mutation(41, "a destination with host bits", _ipam(routes=[{"dst": "10.1.2.3/8"}])),
     _mutation(27, "a nameserver by name", _set(dns={"nameservers": ["dns.example.org"]})),
     _mutation(28, "ipMasq in quotes", _set(ipMasq="true")),
 )

@@ -61,6 +61,21 @@ def route_addresses(subject: Network) -> Iterator[Hit]:
                 yield Hit((*at, "gw"), message, fix, source=plugin.source)
 
 
+@about_networks("CNI-CFG-041", "practice: Linux takes an IPv4 route to a network only")
+def host_bits(subject: Network) -> Iterator[Hit]:
+    """Bits behind the prefix: Linux refuses them for IPv4 and clears them for IPv6."""
+    for plugin in subject.plugins:
+        for at, route in _routes(plugin):
+            target = network(route.get("dst"))
+            if target is None or address(route["dst"].partition("/")[0]) == target.network_address:
+                continue
+            refused = target.version == 4
+            effect = "the kernel refuses the route" if refused else "the kernel clears them"
+            message = f'"dst" {route["dst"]} has bits behind its prefix length: {effect}'
+            severity = Severity.ERROR if refused else Severity.WARNING
+            yield Hit((*at, "dst"), message, f"write {target}", severity, plugin.source)
+
+
 @about_networks("CNI-CFG-025", SOURCE)
 def repeated(subject: Network) -> Iterator[Hit]:
     """The kernel takes one route per destination, table and priority."""

@@ -41,6 +41,30 @@ def test_a_route_that_no_plugin_can_set_is_an_error(judged: Judged, route: Any) 
     assert (finding.id, finding.severity) == ("CNI-CFG-025", "error")
 
 
+@pytest.mark.parametrize(
+    ("dst", "severity", "fix"),
+    [
+        ("10.1.2.3/8", "error", "write 10.0.0.0/8"),
+        ("10.0.0.1/31", "error", "write 10.0.0.0/31"),
+        ("0.0.0.1/0", "error", "write 0.0.0.0/0"),
+        ("fd00::1/64", "warning", "write fd00::/64"),
+        ("::1/0", "warning", "write ::/0"),
+    ],
+)
+def test_bits_behind_the_prefix_are_an_error_for_ipv4_alone(
+    judged: Judged, dst: str, severity: str, fix: str
+) -> None:
+    """Linux refuses such a route of IPv4 and clears the bits of IPv6."""
+    (finding,) = judged(routed({"dst": dst}))
+    assert (finding.id, finding.severity, finding.fix) == ("CNI-CFG-041", severity, fix)
+
+
+@pytest.mark.parametrize("dst", ["10.1.2.3/32", "10.0.0.0/8", "fd00::1/128", "FD00:0::/16"])
+def test_a_network_however_written_has_no_bits_behind_its_prefix(judged: Judged, dst: str) -> None:
+    """A host is a network of one address."""
+    assert judged(routed({"dst": dst})) == []
+
+
 def test_routes_are_a_list(judged: Judged) -> None:
     """One route is a list of one."""
     document = routed()
