@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from conformance.csi.common import health
-from conformance.csi.common.fault_injection import repair_volume
+from conformance.csi.common.deleted_rest import expect_end_moves
+from conformance.csi.common.fault_injection import repair_volume, settle_s
 from conformance.csi.common.pagination import (
     HOSTILE_TOKENS,
     Listing,
@@ -23,7 +24,7 @@ from conformance.csi.needs import (
 )
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
-from conformance.engine.verdict import expect, expect_status
+from conformance.engine.verdict import eventually, expect, expect_status
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code
 
@@ -142,3 +143,18 @@ def _expect_each_told(csi: CsiTarget, listing: Listing) -> None:
         if reply is None:
             rule = "a volume that is listed is found, unless it was deleted meanwhile"
             expect(id not in listing.ids(), rule, wanted=f"health of {id}", got="NOT_FOUND")
+
+
+@case("CSI-HLTH-033", _SOURCE, needs=_SICK, alone=True)
+def test_a_walk_ends_where_all_that_followed_has_healed(csi: CsiTarget) -> None:
+    """An outage ends while somebody reads the list: the token leads to where nothing is left, which
+    is good news and no INTERNAL."""
+    listing = sick_volumes(csi)
+
+    def heal(id: str) -> None:
+        repair_volume(csi, id, "Broken")
+        rule = "ControllerListVolumeHealth leaves out a volume that was repaired"
+        eventually(lambda: id not in listing.ids(), settle_s(csi), rule)
+
+    with health.several_sick(csi, 4) as ids:
+        expect_end_moves([listing], ids, heal)

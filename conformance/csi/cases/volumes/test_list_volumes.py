@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from conformance.csi.common.deleted_rest import expect_end_moves
 from conformance.csi.common.pagination import (
     HOSTILE_TOKENS,
     expect_bad_token,
@@ -175,6 +176,16 @@ def test_a_walk_survives_that_a_volume_is_created(csi: CsiTarget) -> None:
         lambda: listing.pages(2, token=token),
         {Code.OK},
         "a walk through ListVolumes goes on though a volume was created meanwhile",
+    )
+
+
+@case("CSI-LV-018", _SOURCE, needs=_OWN, alone=True)
+def test_a_walk_ends_where_all_that_followed_was_deleted(csi: CsiTarget) -> None:
+    """A token that is an index lies beyond the list by then. An answer of INTERNAL stops whoever
+    walks, though nothing is wrong: there is no more to see."""
+    own = [volume.volume_id for volume in _make(csi, 4)]
+    expect_end_moves(
+        [volumes(csi)], own, lambda id: csi.controller.DeleteVolume(csi.requests.delete(id))
     )
 
 

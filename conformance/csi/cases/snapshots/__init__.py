@@ -1,0 +1,1 @@
+"""Snapshots: listed, page by page."""
