@@ -18,6 +18,7 @@ COMMANDS = {
     "proxy": "Put faults and a journal in front of a real server.",
     "list": "List the cases.",
     "explain": "Say what a case asks, why, and where that is written.",
+    "replay": "Show a finding of a run again, or write its calls as a script.",
     "report": "Make reports from the event stream of a run.",
     "compare": "Show runs side by side, one row a case that differs.",
     "cdi": "Judge, list, resolve and inject devices of CDI files.",

@@ -69,7 +69,7 @@ def summary(digest: Digest, console: Console, *, verbose: int = 0, report_dir: s
     out = Printer(console)
     for outcome in RED:
         for done in digest.having(outcome):
-            _block(out, done, verbose)
+            block(out, done, verbose)
     _warnings(out, digest, verbose)
     _known(out, digest, verbose)
     _skips(out, digest, verbose)
@@ -91,7 +91,7 @@ def verdict(digest: Digest, console: Console) -> None:
     Printer(console).line((f"{conclusion.sentence}.", _SIGNS[conclusion.sign]))
 
 
-def _block(out: Printer, done: CaseDone, verbose: int) -> None:
+def block(out: Printer, done: CaseDone, verbose: int) -> None:
     """One finding, whole."""
     word = WORDS[done.outcome][0]
     out.line((f"{word} {done.level} {done.id}", STYLES[done.outcome]), (f" {done.title}", "bold"))
@@ -116,7 +116,7 @@ def _warnings(out: Printer, digest: Digest, verbose: int) -> None:
     cases = digest.having("warn")
     if verbose:
         for done in cases:
-            _block(out, done, verbose)
+            block(out, done, verbose)
     elif cases:
         out.line((f"Warnings ({len(cases)}, -v shows them whole)", "bold"))
         for done in cases:

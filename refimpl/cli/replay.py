@@ -1,0 +1,110 @@
+"""`refimpl replay`: shows a finding of a run again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from refimpl.cli.errors import TargetUnreachable, Usage
+from refimpl.cli.interface_options import given_options, interface_options
+from refimpl.cli.streams import load
+from refimpl.cli.test import TestCommand
+
+if TYPE_CHECKING:
+    from conformance.engine.options import Options
+    from conformance.engine.replay.again import Again
+
+EPILOG = """\b
+Examples:
+  refimpl replay out/events.jsonl CSI-CTRL-014
+  refimpl replay out/events.jsonl CSI-CTRL-014 unix:///run/csi/csi.sock
+  refimpl replay out/events.jsonl CSI-CTRL-014 -- ./driver --endpoint {endpoint}
+  refimpl replay out/events.jsonl CNI-PLG-051 exec:/opt/cni/bin/bridge
+
+\b
+Exit codes: 0 it does not show any more, 1 it shows again, or something else is
+wrong with the same case; 2 interrupted, 3 internal error, 4 usage, 5 the case
+cannot be judged on this target, 6 target unreachable.
+"""
+_SHOWN, _NOT_SHOWN, _NOT_JUDGED = 1, 0, 5
+
+
+@click.command(cls=TestCommand, epilog=EPILOG)
+@click.argument("events", metavar="EVENTS")
+@click.argument("id", metavar="CASE")
+@click.argument("target", metavar="[TARGET]", default="", required=False)
+@click.option("--whole", is_flag=True, help="Play the cases before it as well, in their order.")
+@click.option("-v", "--verbose", count=True, help="Calls and the reason for the rule, whole.")
+@interface_options
+@click.pass_context
+def command(ctx: click.Context, /, events: str, id: str, target: str, **arguments: Any) -> None:
+    """Show the finding of CASE in the event stream EVENTS again.
+
+    Its case alone is judged, with the seed and the settings of that run, on a fresh target: the one
+    of the run (a command is started anew), or TARGET. The calls are those on record; names, paths
+    and namespaces are new ones.
+    """
+    from conformance.engine.options import BadOption
+    from conformance.engine.replay.again import look_again
+    from conformance.engine.replay.recorded import Recorded
+    from refimpl.wire import polling
+    from refimpl.wire.client import Unreachable
+
+    polling.poll_in_the_caller()
+    polling.leave_forks_alone()
+    polling.say_errors_only()
+    stream = load(events)
+    try:
+        recorded = Recorded.find(stream, id.upper(), events)
+        options = recorded.options(
+            target=target,
+            command=ctx.meta["command"],
+            settings=given_options(arguments),
+            whole=arguments["whole"] or recorded.looks_back,
+        )
+        again = look_again(recorded, options)
+    except BadOption as error:
+        raise Usage(str(error)) from error
+    except Unreachable as error:
+        raise TargetUnreachable(str(error)) from error
+    ctx.exit(_tell(again, options, arguments["verbose"]))
+
+
+def _tell(again: Again, options: Options, verbose: int) -> int:
+    """Prints what came of it; the exit code."""
+    from conformance.engine.judging.terminal import make_console
+    from conformance.engine.reports import console
+
+    out = console.Printer(make_console())
+    recorded, done = again.recorded, again.done
+    if done is None:
+        out.line((f"{recorded.done.id} was not judged on {options.shown_target}", "bold yellow"))
+        return again.exit_code or _NOT_JUDGED
+    console.block(out, done, verbose)
+    out.labelled("target", f"{again.target}, seed {options.seed}")
+    out.labelled("played", _played(again, options))
+    if done.got != recorded.done.got:
+        out.labelled("got then", recorded.done.got)
+    sentence, style, code = _VERDICTS[again.sight]
+    reason = f": {done.message}" if again.sight == "skipped" else ""
+    out.line((f"{recorded.done.id} {sentence}{reason}.", style))
+    return code
+
+
+_VERDICTS = {
+    "again": ("shows again", "bold red", _SHOWN),
+    "otherwise": ("fails again, by another rule than in the run", "bold red", _SHOWN),
+    "passes": ("does not show again: the case passes there", "bold green", _NOT_SHOWN),
+    "skipped": ("cannot be judged there", "bold yellow", _NOT_JUDGED),
+}
+
+
+def _played(again: Again, options: Options) -> str:
+    """`2 of 2 calls on record, in their order`."""
+    calls = len(again.recorded.done.calls)
+    before = len(options.only) - 1
+    after = f", after the {before} cases before it" if before else ""
+    if again.done and again.done.outcome == "pass":
+        return f"the case, to its end{after}"
+    return f"{again.played} of {calls} calls on record, in their order{after}"
