@@ -1,24 +1,32 @@
-"""A whole container runtime without a single process: state, services and socket put together."""
+"""A whole container runtime: state, process models, services and socket put together."""
 
 from __future__ import annotations
 
 import secrets
-import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import ClassVar, cast
 
 from google.protobuf.descriptor import ServiceDescriptor
 
 from refimpl.cri.api import cri_pb2 as pb
-from refimpl.cri.services import ImageService, RuntimeService
-from refimpl.cri.state import RuntimeState
-from refimpl.cri.state.models import Clock, Container, Ids, Sandbox
+from refimpl.cri.clocks import ManualClock, SystemClock
+from refimpl.cri.control_routes import control_routes
+from refimpl.cri.models import open_model
+from refimpl.cri.services import image_service, runtime_service
+from refimpl.cri.state import Ports, RuntimeSettings, RuntimeState
+from refimpl.cri.state.models import Container, Sandbox
+from refimpl.cri.state.ports import Clock, Ids
+from refimpl.cri.virtual.images import AnyImages
+from refimpl.cri.virtual.logs import NoLogs
+from refimpl.cri.virtual.network import AddressPool
+from refimpl.cri.virtual.programs import Program, Scripts
+from refimpl.wire.control import Route
 from refimpl.wire.fake import Fake, Where
 from refimpl.wire.faults import Faults
 from refimpl.wire.journal import Journal
 
-__all__ = ["Container", "FakeRuntime", "Sandbox"]
+__all__ = ["Container", "FakeRuntime", "ManualClock", "Program", "Sandbox"]
 
 _SERVICES = pb.DESCRIPTOR.services_by_name
 
@@ -28,10 +36,15 @@ def _id() -> str:
 
 
 class FakeRuntime(Fake):
-    """A runtime for kubelet: containers are entries that run until stopped or told to `exit`.
+    """A runtime for kubelet and other clients of CRI.
 
-    What it knows outlives `stop` and every kubelet. `handlers` are its runtime handlers, "" the
-    default one; `filesystem` is the path that ImageFsInfo names, which kubelet wants to exist.
+    `profile` (strict, containerd, crio, legacy-1.7) and `settings` (`topic.name` -> value) choose
+    in what it differs, `model` what a container is: `virtual` has scripted programs, of which
+    `scripts` says more (a glob of image or command line -> Program). `handlers` are its runtime
+    handlers, "" the default one. `images` are there from the start; others have to be pulled.
+    `filesystem` is the path that ImageFsInfo names, which kubelet wants to exist.
+    What it knows outlives `stop` and every kubelet. Raises ValueError for choices that do not
+    exist.
     """
 
     socket_name: ClassVar[str] = "cri.sock"
@@ -40,24 +53,52 @@ class FakeRuntime(Fake):
         self,
         endpoint: Where | None = None,
         *,
+        profile: str = "strict",
+        settings: Mapping[str, object] | None = None,
+        model: str = "virtual",
+        scripts: Scripts | None = None,
         handlers: Collection[str] = ("",),
+        images: Iterable[str] = (),
         filesystem: str = "/",
-        clock: Clock = time.time_ns,
+        clock: Clock | None = None,
         ids: Ids = _id,
         faults: Faults | None = None,
         journal: Journal | Path | str | None = None,
         control: Where | None = None,
+        allow_remote: bool = False,
     ) -> None:
-        super().__init__(endpoint, faults=faults, journal=journal, control=control)
-        self.state = RuntimeState(clock=clock, ids=ids, handlers=handlers)
+        super().__init__(
+            endpoint, faults=faults, journal=journal, control=control, allow_remote=allow_remote
+        )
+        self.settings = RuntimeSettings.of(profile).with_(**(settings or {}))
+        self.clock = clock or SystemClock()
+        self.network = AddressPool()
+        processes = open_model(model, self.clock, scripts)
+        self.state = RuntimeState(
+            self.settings,
+            Ports(
+                clock=self.clock,
+                ids=ids,
+                handlers=dict.fromkeys(["", *handlers], processes),
+                network=self.network,
+                images=AnyImages(),
+                logs=NoLogs(),
+            ),
+        )
+        for name in images:
+            self.state.images.pull(name)
         self._filesystem = filesystem
 
     def services(self) -> Mapping[ServiceDescriptor, object]:
         """Both services of CRI, at one socket."""
         return {
-            _SERVICES["RuntimeService"]: RuntimeService(self.state),
-            _SERVICES["ImageService"]: ImageService(self.state, self._filesystem),
+            _SERVICES["RuntimeService"]: runtime_service(self.state),
+            _SERVICES["ImageService"]: image_service(self.state, self._filesystem),
         }
+
+    def routes(self) -> Mapping[str, Route]:
+        """What its control socket answers besides journal and faults, by method and path."""
+        return control_routes(self)
 
     # -- what happens by itself elsewhere ------------------------------------------------------
 
@@ -66,21 +107,26 @@ class FakeRuntime(Fake):
 
         Raises Refused for a container that is unknown or does not run.
         """
-        self.state.exit(container_id, status, reason)
+        self.state.containers.exit(container_id, status, reason)
 
     def reboot(self) -> None:
         """As after a reboot of the node: no sandbox and no container is there any more."""
         self.state.reboot()
 
+    def set_ready(self, condition: str, reason: str = "", message: str = "") -> None:
+        """RuntimeReady or NetworkReady does not hold any more, for that reason; without one it does
+        again. Raises ValueError for another condition."""
+        self.state.set_condition(condition, reason, message)
+
     # -- what kubelet made of pods -------------------------------------------------------------
 
     def sandboxes(self, pod_uid: str) -> list[Sandbox]:
         """The sandboxes of a pod, oldest first."""
-        return [each for each in self.state.sandboxes() if each.key.uid == pod_uid]
+        return [each for each in self.state.sandboxes.select() if each.key.uid == pod_uid]
 
     def containers(self, pod_uid: str) -> list[Container]:
         """The containers of a pod in whatever state, oldest first; removed ones are gone."""
-        return [each for each in self.state.containers() if each.sandbox.uid == pod_uid]
+        return [each for each in self.state.containers.select() if each.sandbox.uid == pod_uid]
 
     def configs(self, pod_uid: str, container_name: str) -> list[pb.ContainerConfig]:
         """What was sent with each CreateContainer of a container, oldest first.
@@ -89,6 +135,6 @@ class FakeRuntime(Fake):
         """
         return [
             cast(pb.ContainerConfig, each.config)
-            for each in self.state.created()
+            for each in self.state.containers.created()
             if each.sandbox.uid == pod_uid and each.key.name == container_name
         ]

@@ -8,8 +8,13 @@ from typing import Any, Self
 from refimpl.cri import kubelet
 from refimpl.cri.api import cri_pb2 as pb
 from refimpl.cri.fake import FakeRuntime
+from refimpl.cri.state.references import parse
+from refimpl.cri.virtual.images import image_of
 
-__all__ = ["RuntimeRig", "container_config", "sandbox_config"]
+__all__ = ["IMAGE", "IMAGE_ID", "RuntimeRig", "container_config", "sandbox_config"]
+
+IMAGE = "example.com/a:1"
+IMAGE_ID = image_of(parse(IMAGE)).id
 
 
 def sandbox_config(name: str = "pod", **more: Any) -> pb.PodSandboxConfig:
@@ -19,12 +24,12 @@ def sandbox_config(name: str = "pod", **more: Any) -> pb.PodSandboxConfig:
 
 
 def container_config(
-    name: str = "main", attempt: int = 0, image: str = "sha256:1", **more: Any
+    name: str = "main", attempt: int = 0, image: str = IMAGE_ID, **more: Any
 ) -> pb.ContainerConfig:
     """Of one attempt of a container; its pod names the image example.com/a:1."""
     fields = {"annotations": {"hash": "12"}, "log_path": f"{name}/{attempt}.log", **more}
     config = kubelet.container_config(name, image, attempt=attempt, **fields)
-    config.image.user_specified_image = "example.com/a:1"
+    config.image.user_specified_image = IMAGE
     return config
 
 
@@ -32,7 +37,7 @@ class RuntimeRig:
     """A context manager. `fake` serves, `cri` calls it; `runtime` and `images` are its stubs."""
 
     def __init__(self, endpoint: Path | None = None, **choices: Any) -> None:
-        self.fake = FakeRuntime(endpoint, **choices)
+        self.fake = FakeRuntime(endpoint, **{"images": [IMAGE], **choices})
 
     def __enter__(self) -> Self:
         self.cri = kubelet.connect(self.fake.start())

@@ -29,6 +29,7 @@ __all__ = [
     "cni_plugins",
     "cnitool",
     "containerd",
+    "crictl",
     "csi_sanity",
     "debian_cni",
     "debian_containerd",
@@ -43,6 +44,7 @@ CDI = ("1.1.0", "1.1.2")
 CNI = "1.3.1"
 CNI_PLUGINS = "1.10.0"
 CONTAINERD = "2.4.2"
+CRICTL = "1.37.0"
 CSI_SANITY = "5.6.0"
 GRPCURL = "1.9.4"
 KUBERNETES = "1.37.2"
@@ -178,6 +180,12 @@ def containerd() -> Containerd:
     built = _tools("containerd", CONTAINERD, root, commands)
     runc = "github.com/opencontainers/runc"
     return Containerd(CONTAINERD, (built, _tools("runc", RUNC, runc, [runc], "-tags", "seccomp")))
+
+
+@pytest.fixture(scope="session")
+def crictl() -> Path:
+    """The command line client of CRI."""
+    return _installed("crictl", CRICTL, "sigs.k8s.io/cri-tools/cmd/crictl")
 
 
 @pytest.fixture(scope="session")

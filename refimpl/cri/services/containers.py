@@ -2,76 +2,67 @@
 
 from __future__ import annotations
 
-from refimpl.cri import codec
 from refimpl.cri.api import cri_pb2 as pb
+from refimpl.cri.checks import containers as checks
+from refimpl.cri.codec import containers as codec
+from refimpl.cri.codec.filters import wanted
 from refimpl.cri.services.verbose import info
 from refimpl.cri.state import RuntimeState
-from refimpl.cri.state.models import ContainerState
 from refimpl.wire.server import Call
-from refimpl.wire.status import Code, Refused
 
-__all__ = ["Containers"]
+__all__ = ["ContainerRpcs"]
 
 
-class Containers:
+class ContainerRpcs:
     """The container half of RuntimeService."""
 
-    _state: RuntimeState
+    def __init__(self, state: RuntimeState) -> None:
+        self._containers, self._choices = state.containers, state.settings.containers
 
     def CreateContainer(
         self, request: pb.CreateContainerRequest, call: Call
     ) -> pb.CreateContainerResponse:
         """Nothing runs yet."""
-        config = request.config
-        container = self._state.create(
-            request.pod_sandbox_id,
-            codec.container_key(config.metadata),
-            image=config.image.image,
-            config=config,
-            labels=config.labels,
-            log_path=codec.log_path(request.sandbox_config, config),
-            resources=config.linux.resources,
-        )
+        checks.check(request)
+        container = self._containers.create(codec.new(request))
         return pb.CreateContainerResponse(container_id=container.id)
 
     def StartContainer(
         self, request: pb.StartContainerRequest, call: Call
     ) -> pb.StartContainerResponse:
-        """It runs until it is stopped, or told to end from outside."""
-        self._state.start(request.container_id)
+        """Runs its process; how long is up to the process model."""
+        self._containers.start(request.container_id)
         return pb.StartContainerResponse()
 
     def StopContainer(
         self, request: pb.StopContainerRequest, call: Call
     ) -> pb.StopContainerResponse:
-        """At once, as there is no process that could take its time."""
-        self._state.stop(request.container_id, request.timeout)
+        """Its stop signal, and SIGKILL once its time is over; at once where it has none."""
+        self._containers.stop(request.container_id, request.timeout, call)
         return pb.StopContainerResponse()
 
     def RemoveContainer(
         self, request: pb.RemoveContainerRequest, call: Call
     ) -> pb.RemoveContainerResponse:
         """Also one that runs."""
-        self._state.remove(request.container_id)
+        self._containers.remove(request.container_id)
         return pb.RemoveContainerResponse()
 
     def ListContainers(
         self, request: pb.ListContainersRequest, call: Call
     ) -> pb.ListContainersResponse:
         """Those that all of the filter fits."""
-        containers = self._state.containers(codec.wanted(request.filter))
-        return pb.ListContainersResponse(
-            containers=[codec.container_out(each) for each in containers]
-        )
+        containers = self._containers.select(wanted(request.filter))
+        return pb.ListContainersResponse(containers=[codec.item(each) for each in containers])
 
     def ContainerStatus(
         self, request: pb.ContainerStatusRequest, call: Call
     ) -> pb.ContainerStatusResponse:
-        """With the log's whole path, though nothing is written there."""
-        container = self._state.container(request.container_id)
+        """With the log's whole path."""
+        container = self._containers.get(request.container_id)
         return pb.ContainerStatusResponse(
-            status=codec.container_status(container),
-            info=info(request.verbose, container.config),
+            status=codec.status(container, self._choices),
+            info=info(request.verbose, container.config, pid=container.pid),
         )
 
     def UpdateContainerResources(
@@ -87,18 +78,12 @@ class Containers:
             changed.MergeFrom(request.linux)
             return changed
 
-        self._state.update(request.container_id, change)
+        self._containers.update(request.container_id, change)
         return pb.UpdateContainerResourcesResponse()
 
     def ReopenContainerLog(
         self, request: pb.ReopenContainerLogRequest, call: Call
     ) -> pb.ReopenContainerLogResponse:
-        """No log is written, so that none has to be opened; only of a container that runs."""
-        container = self._state.container(request.container_id)
-        if container.state is not ContainerState.RUNNING:
-            raise Refused(
-                Code.FAILED_PRECONDITION,
-                f"container {container.id} is {container.state.name}: only a running one has an"
-                " open log",
-            )
+        """Only of a container that runs."""
+        self._containers.reopen_log(request.container_id)
         return pb.ReopenContainerLogResponse()

@@ -1,16 +1,18 @@
-"""ImageService: any image is there, and pulling one takes no time."""
+"""ImageService."""
 
 from __future__ import annotations
 
-from refimpl.cri import codec
+import json
+
 from refimpl.cri.api import cri_pb2 as pb
+from refimpl.cri.codec import images as codec
 from refimpl.cri.state import RuntimeState
 from refimpl.wire.server import Call
 
-__all__ = ["ImageService"]
+__all__ = ["ImageRpcs"]
 
 
-class ImageService:
+class ImageRpcs:
     """All of it but StreamImages. `filesystem` is where images would lie: a path that exists."""
 
     def __init__(self, state: RuntimeState, filesystem: str) -> None:
@@ -18,28 +20,38 @@ class ImageService:
         self._filesystem = filesystem
 
     def ImageStatus(self, request: pb.ImageStatusRequest, call: Call) -> pb.ImageStatusResponse:
-        """The image of that name or id, whatever it is."""
+        """The image of that name or id; none where it is not there, which is no error."""
         image = self._images.find(request.image.image)
-        return pb.ImageStatusResponse(image=codec.image_out(image))
+        if image is None:
+            return pb.ImageStatusResponse()
+        details = {"entrypoint": image.entrypoint, "command": image.command, "env": image.env}
+        info = {"info": json.dumps(details)} if request.verbose else {}
+        return pb.ImageStatusResponse(image=codec.image(image), info=info)
 
     def ListImages(self, request: pb.ListImagesRequest, call: Call) -> pb.ListImagesResponse:
-        """Those that were pulled or used."""
+        """All that are there, or the one that the filter names."""
         name = request.filter.image.image
-        images = [each for each in self._images.known() if name in ("", each.name, each.id)]
-        return pb.ListImagesResponse(images=[codec.image_out(each) for each in images])
+        images = self._images.present()
+        if name and self._state.settings.images.filters:
+            image = self._images.find(name)
+            images = [] if image is None else [image]
+        return pb.ListImagesResponse(images=[codec.image(each) for each in images])
 
     def PullImage(self, request: pb.PullImageRequest, call: Call) -> pb.PullImageResponse:
         """The id, as everywhere else."""
-        return pb.PullImageResponse(image_ref=self._images.use(request.image.image).id)
+        if self._state.settings.images.checks_handler:
+            self._state.processes(request.image.runtime_handler)
+        image = self._images.pull(request.image.image, request.auth)
+        return pb.PullImageResponse(image_ref=image.id)
 
     def RemoveImage(self, request: pb.RemoveImageRequest, call: Call) -> pb.RemoveImageResponse:
-        """Not listed any more; whoever asks for it has it again."""
+        """With all its names."""
         self._images.remove(request.image.image)
         return pb.RemoveImageResponse()
 
     def ImageFsInfo(self, request: pb.ImageFsInfoRequest, call: Call) -> pb.ImageFsInfoResponse:
         """One file system; kubelet looks it up by its path."""
-        known = self._images.known()
+        known = self._images.present()
         usage = pb.FilesystemUsage(
             timestamp=self._state.now(),
             fs_id=pb.FilesystemIdentifier(mountpoint=self._filesystem),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TypeVar
 
 from refimpl.cri.state.models import Container, Sandbox, Wanted
@@ -10,10 +10,11 @@ from refimpl.wire.status import Code, Refused
 
 __all__ = ["find", "get", "matching"]
 
+R = TypeVar("R")
 T = TypeVar("T", Sandbox, Container)
 
 
-def find(table: Mapping[str, T], sent: str, what: str) -> T | None:
+def find(table: Mapping[str, R], sent: str, what: str) -> R | None:
     """The record of an id or of a unique beginning of one, None if there is none.
 
     INVALID_ARGUMENT for an empty id and for a beginning of several.
@@ -31,7 +32,7 @@ def find(table: Mapping[str, T], sent: str, what: str) -> T | None:
     return matches[0] if matches else None
 
 
-def get(table: Mapping[str, T], sent: str, what: str) -> T:
+def get(table: Mapping[str, R], sent: str, what: str) -> R:
     """As `find`, but NOT_FOUND for an unknown id: the reading side of CRI."""
     record = find(table, sent, what)
     if record is None:
@@ -39,16 +40,19 @@ def get(table: Mapping[str, T], sent: str, what: str) -> T:
     return record
 
 
-def matching(records: Iterable[T], wanted: Wanted) -> list[T]:
-    """Those for which all of the filter holds, in their order; never an error."""
-    return [record for record in records if _matches(record, wanted)]
+def matching(records: Mapping[str, T], wanted: Wanted) -> list[T]:
+    """Those for which all of the filter holds, in their order; never an error. An id may be the
+    beginning of one, if it is that of one only (D3)."""
+    named = [record for id, record in records.items() if id.startswith(wanted.id)]
+    if wanted.id and wanted.id not in records and len(named) > 1:
+        return []
+    return [record for record in named if _matches(record, wanted)]
 
 
 def _matches(record: Sandbox | Container, wanted: Wanted) -> bool:
     of = record.sandbox_id if isinstance(record, Container) else record.id
     return (
-        record.id.startswith(wanted.id)
-        and of.startswith(wanted.sandbox_id)
+        of.startswith(wanted.sandbox_id)
         and wanted.state in (None, int(record.state))
         and wanted.labels.items() <= record.labels.items()
     )

@@ -7,28 +7,24 @@ message as sent, which the state keeps and never looks into.
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import attrs
 
 __all__ = [
-    "Clock",
+    "Condition",
     "Container",
     "ContainerKey",
     "ContainerState",
-    "Ids",
     "Image",
+    "NewContainer",
+    "NewSandbox",
     "Sandbox",
     "SandboxKey",
     "SandboxState",
     "Wanted",
 ]
-
-Clock = Callable[[], int]
-"""Nanoseconds since the epoch."""
-Ids = Callable[[], str]
-"""A new id; no two are the same."""
 
 
 class SandboxState(enum.IntEnum):
@@ -65,9 +61,36 @@ class ContainerKey:
     attempt: int = 0
 
 
+@attrs.frozen(kw_only=True)
+class NewSandbox:
+    """A sandbox as it is asked for. host_network: on that of the node, without an address."""
+
+    key: SandboxKey
+    config: Any = None
+    labels: Mapping[str, str] = attrs.field(factory=dict)
+    handler: str = ""
+    host_network: bool = False
+
+
+@attrs.frozen(kw_only=True)
+class NewContainer:
+    """A container as it is asked for. image: a name or an id. log_path: a whole path, empty where
+    there is to be no log. stop_signal: its number, 0 for the one that the image names."""
+
+    sandbox_id: str
+    key: ContainerKey
+    image: str
+    config: Any = None
+    labels: Mapping[str, str] = attrs.field(factory=dict)
+    log_path: str = ""
+    resources: Any = None
+    stop_signal: int = 0
+
+
 @attrs.frozen
 class Sandbox:
-    """One sandbox. `address` is its IP, empty on the host's network and once it is stopped."""
+    """One sandbox. `addresses` are its IPs, none on the host's network and once it is stopped;
+    `netns` is the path of its network namespace, empty where a process model has none."""
 
     id: str
     key: SandboxKey
@@ -75,39 +98,67 @@ class Sandbox:
     labels: Mapping[str, str]
     handler: str
     created_at: int
-    address: str = ""
+    host_network: bool = False
+    netns: str = ""
+    addresses: tuple[str, ...] = ()
     state: SandboxState = SandboxState.READY
 
 
 @attrs.frozen
 class Container:
     """One container. Times are ns, 0 for what has not come to pass; `log_path` is a whole path,
-    empty where there is to be no log."""
+    empty where there is to be no log; `pid` is 0 while nothing runs."""
 
     id: str
     sandbox: SandboxKey
     sandbox_id: str
+    handler: str
     key: ContainerKey
     config: Any
     labels: Mapping[str, str]
     image: Image
+    image_name: str
     created_at: int
     log_path: str = ""
     resources: Any = None
+    stop_signal: int = 15
+    pid: int = 0
     started_at: int = 0
     finished_at: int = 0
     exit_code: int = 0
     reason: str = ""
+    message: str = ""
     state: ContainerState = ContainerState.CREATED
 
 
 @attrs.frozen
 class Image:
-    """One image, as known by one name; `size` in bytes."""
+    """One image. `id` is the digest of its config, `tags` and `digests` are whole references,
+    `size` is in bytes. user: as the image has it: uid, name, either with a group, or empty.
+    stop_signal: 0 for none. `entrypoint`, `command`, `env` (NAME=VALUE) and `workdir` are defaults
+    of its containers. pinned: the collector of garbage leaves it alone."""
 
     id: str
-    name: str
     size: int
+    tags: tuple[str, ...] = ()
+    digests: tuple[str, ...] = ()
+    user: str = ""
+    stop_signal: int = 0
+    entrypoint: tuple[str, ...] = ()
+    command: tuple[str, ...] = ()
+    env: tuple[str, ...] = ()
+    workdir: str = ""
+    pinned: bool = False
+
+
+@attrs.frozen
+class Condition:
+    """Whether something holds, and if not, why: `reason` in one CamelCase word, `message` for
+    people."""
+
+    holds: bool = True
+    reason: str = ""
+    message: str = ""
 
 
 @attrs.frozen

@@ -97,8 +97,9 @@ def test_containers_are_listed_by_label_sandbox_and_state(runtime: RemoteRuntime
     """CREATED, whose number is 0, is a state as well."""
     config = sandbox_config("pod")
     sandbox_id = runtime.run_pod_sandbox(config)
+    image = runtime.pull_image("a")
     first, second = (
-        runtime.create_container(sandbox_id, container_config(name, "a"), config)
+        runtime.create_container(sandbox_id, container_config(name, image), config)
         for name in ("first", "second")
     )
     runtime.start_container(first)
@@ -132,7 +133,7 @@ def test_verbose_replies_are_read(runtime: RemoteRuntime) -> None:
     sandbox_id = runtime.run_pod_sandbox(config)
     reply = runtime.pod_sandbox_status(sandbox_id, verbose=True)
     assert info_of(reply)["config"]["metadata"]["name"] == "pod"
-    assert info_of(runtime.status(verbose=True), "config") == {"processes": "none"}
+    assert info_of(runtime.status(verbose=True), "config") == {"runtime": "refimpl"}
     assert info_of(runtime.status()) == {}
     for text in ("no JSON", "[1]"):
         assert info_of(pb.StatusResponse(info={"info": text})) == {}

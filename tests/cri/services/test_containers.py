@@ -9,7 +9,7 @@ import pytest
 from refimpl.cri.api import cri_pb2 as pb
 from refimpl.wire.status import Code
 from tests.cri.conftest import RefusedWith
-from tests.cri.runtime_rig import RuntimeRig, container_config
+from tests.cri.runtime_rig import IMAGE_ID, RuntimeRig, container_config, sandbox_config
 
 
 def listed(rig: RuntimeRig, **wanted: object) -> list[str]:
@@ -29,7 +29,7 @@ def test_status_and_list_give_back_what_was_sent(rig: RuntimeRig) -> None:
         assert (shown.id, shown.metadata, shown.state) == (container_id, config.metadata, 0)
         assert dict(shown.labels) == dict(config.labels)
         assert dict(shown.annotations) == dict(config.annotations)
-        assert (shown.image_ref, shown.image_id) == ("sha256:1", "sha256:1")
+        assert (shown.image_ref, shown.image_id) == (IMAGE_ID, IMAGE_ID)
         assert shown.image.image == "example.com/a:1"
     assert item.pod_sandbox_id == sandbox
     assert (status.log_path, list(status.mounts)) == ("/logs/pod/main/0.log", list(config.mounts))
@@ -97,7 +97,10 @@ def test_the_log_is_reopened_only_while_it_runs(rig: RuntimeRig, refused: Refuse
 def test_a_container_without_a_directory_for_logs_has_none(rig: RuntimeRig) -> None:
     """A path that begins nowhere would be of no use."""
     sandbox = rig.sandbox()
-    request = pb.CreateContainerRequest(pod_sandbox_id=sandbox, config=container_config())
+    config = sandbox_config(log_directory="")
+    request = pb.CreateContainerRequest(
+        pod_sandbox_id=sandbox, config=container_config(), sandbox_config=config
+    )
     container_id = rig.runtime.CreateContainer(request).container_id
     assert rig.status(container_id).log_path == ""
 

@@ -18,8 +18,10 @@ PAIRS = list(itertools.product(ContainerState, EVENTS))
 
 def container(state: ContainerState, key: SandboxKey) -> Container:
     """One in that state."""
-    image = Image("sha256:1", "image", 1)
-    return Container("id", key, "sandbox", ContainerKey("one"), None, {}, image, 1, state=state)
+    image = Image("sha256:1", 1)
+    return Container(
+        *("id", key, "sandbox", "", ContainerKey("one"), None, {}, image, "image", 1), state=state
+    )
 
 
 @pytest.mark.parametrize(("state", "event"), PAIRS)

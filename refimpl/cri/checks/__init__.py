@@ -1,0 +1,2 @@
+"""Rules that a request has to keep whatever the state is: from messages to Refused; a module a
+topic."""

@@ -1,0 +1,48 @@
+"""What RunPodSandbox may ask for."""
+
+from __future__ import annotations
+
+from refimpl.cri.api import cri_pb2 as pb
+from refimpl.cri.state.settings.sandboxes import SandboxChoices
+from refimpl.wire.status import Code, Refused
+
+__all__ = ["check"]
+
+_HOSTNAME = 64
+"""Linux keeps no longer one (sethostname)."""
+_PORTS = range(1, 1 << 16)
+
+
+def check(config: pb.PodSandboxConfig, choices: SandboxChoices) -> None:
+    """INVALID_ARGUMENT for what no sandbox can have."""
+    _check_user(config.linux.security_context, choices)
+    _check_ports(config)
+    if len(config.hostname) > _HOSTNAME:
+        raise _invalid(
+            f"config.hostname has {len(config.hostname)} characters: {_HOSTNAME} at most"
+        )
+    host_network = config.linux.security_context.namespace_options.network == pb.NODE
+    for name in config.linux.sysctls:
+        if host_network and name.startswith("net."):
+            raise _invalid(
+                f"config.linux.sysctls has {name}, and the sandbox is on the network of the node:"
+                " it would change the node"
+            )
+
+
+def _check_user(context: pb.LinuxSandboxSecurityContext, choices: SandboxChoices) -> None:
+    # CRI LinuxSandboxSecurityContext.run_as_group: only together with a user.
+    lone = context.HasField("run_as_group") and not context.HasField("run_as_user")
+    if lone and choices.user_for_group:
+        raise _invalid("run_as_group is set without run_as_user: set both, or neither")
+
+
+def _check_ports(config: pb.PodSandboxConfig) -> None:
+    for mapping in config.port_mappings:
+        # CRI PortMapping.host_port: 0 is none.
+        if mapping.host_port and mapping.host_port not in _PORTS:
+            raise _invalid(f"host_port is {mapping.host_port}: 1 to 65535, or 0 for none")
+
+
+def _invalid(message: str) -> Refused:
+    return Refused(Code.INVALID_ARGUMENT, message)

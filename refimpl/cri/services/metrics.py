@@ -1,0 +1,17 @@
+"""Metrics: not served yet."""
+
+from __future__ import annotations
+
+from refimpl.cri.state import RuntimeState
+
+__all__ = ["MetricRpcs"]
+
+
+class MetricRpcs:
+    """ListMetricDescriptors and ListPodSandboxMetrics.
+
+    What it has not is UNIMPLEMENTED, as in a runtime that is older.
+    """
+
+    def __init__(self, state: RuntimeState) -> None:
+        self._state = state

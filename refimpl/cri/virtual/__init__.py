@@ -1,0 +1,1 @@
+"""The process model without processes: containers are scripted programs, and time may be held."""

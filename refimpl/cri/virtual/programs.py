@@ -1,0 +1,147 @@
+"""What a scripted program does, and which one a command is.
+
+`Program` says all that the process model has to know. Those of common commands are made by
+`program_of`; a fake may be given others for images and commands by name (`Scripts`).
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Mapping, Sequence
+
+import attrs
+
+__all__ = ["FOREVER", "Program", "Scripts", "program_of"]
+
+
+@attrs.frozen(kw_only=True)
+class Program:
+    """exit_after_s: None for one that runs until it is ended. ignores: signals without effect.
+    traps: signal -> exit code of a program that handles it; else it is 128 + number.
+    writes: what it writes at its start, stream and bytes. fails: why it cannot be started.
+    memory: its working set, in bytes. cpu: how much of one CPU it takes."""
+
+    exit_after_s: float | None = None
+    exit_code: int = 0
+    reason: str = ""
+    ignores: frozenset[int] = frozenset()
+    traps: Mapping[int, int] = attrs.field(factory=dict)
+    writes: tuple[tuple[str, bytes], ...] = ()
+    fails: str = ""
+    memory: int = 1 << 20
+    cpu: float = 0.01
+
+
+FOREVER = Program()
+"""A program that we know nothing of: it runs until it is stopped, or told to end from outside."""
+
+Scripts = Mapping[str, Program]
+"""Programs by a glob of the image's name or of the command line; the first that fits counts."""
+
+_SHELLS = ("sh", "bash", "ash")
+_SIGNALS = {"HUP": 1, "INT": 2, "QUIT": 3, "KILL": 9, "USR1": 10, "USR2": 12, "TERM": 15}
+_MISSING = re.compile(r"/nonexistent(/|$)")
+
+
+def program_of(
+    images: Sequence[str], command: Sequence[str], scripts: Scripts | None = None
+) -> Program:
+    """The program of a command line in an image, of which all names are given.
+
+    What lies below /nonexistent is missing, as by Debian's policy on every machine.
+    """
+    names = [*images, " ".join(command)]
+    for glob, program in (scripts or {}).items():
+        if any(fnmatch.fnmatchcase(name, glob) for name in names):
+            return program
+    if not command:
+        return FOREVER
+    if _MISSING.match(command[0]):
+        return Program(fails=f"exec: {command[0]!r}: no such file or directory")
+    name = command[0].rpartition("/")[2]
+    if name in _SHELLS and "-c" in command[1:-1]:
+        return _shell(command[command.index("-c") + 1])
+    return _simple(name, command[1:])
+
+
+def _simple(name: str, arguments: Sequence[str]) -> Program:
+    if name == "true":
+        return Program(exit_after_s=0)
+    if name == "false":
+        return Program(exit_after_s=0, exit_code=1)
+    if name == "echo":
+        newline = b"" if arguments[:1] == ["-n"] else b"\n"
+        words = [each for each in arguments if each != "-n"]
+        return Program(exit_after_s=0, writes=(("stdout", " ".join(words).encode() + newline),))
+    if name == "sleep" and arguments:
+        # As the first process of a container it has no handler, so TERM has no effect.
+        return Program(exit_after_s=_seconds(arguments[0]), ignores=frozenset({15}))
+    return FOREVER
+
+
+def _seconds(text: str) -> float | None:
+    try:
+        seconds = float(text)
+    except ValueError:
+        return None
+    return seconds if seconds < float("inf") else None
+
+
+def _shell(script: str) -> Program:
+    """A shell whose script is commands one after the other, with traps; loops run for ever."""
+    after, code = 0.0, 0
+    ignores: set[int] = set()
+    traps: dict[int, int] = {}
+    writes: list[tuple[str, bytes]] = []
+    killed = 0
+    for step in re.split(r"\s*(?:;|&&|\n)\s*", script.strip()):
+        words = step.replace('"', "").replace("'", "").split()
+        if not words:
+            continue
+        if words[0] == "trap":
+            action, numbers = _trap(step)
+            ignores |= numbers if action is None else set()
+            traps |= dict.fromkeys(numbers, action or 0) if action is not None else {}
+        elif words[0] == "exit":
+            code = int(words[1]) if len(words) > 1 else code
+            break
+        elif words[0] == "kill" and words[-1] == "$$":
+            killed = _signal(words[1].lstrip("-")) if len(words) > 2 else 15
+            break
+        elif words[0] in ("while", "for", "until"):
+            return Program(
+                ignores=frozenset(ignores or {15} - set(traps)), traps=traps, writes=tuple(writes)
+            )
+        else:
+            part = _simple(words[0].rpartition("/")[2], words[1:])
+            writes += part.writes
+            code = part.exit_code
+            if part.exit_after_s is None:
+                return Program(
+                    ignores=frozenset(ignores | {15} - set(traps)),
+                    traps=traps,
+                    writes=tuple(writes),
+                )
+            after += part.exit_after_s
+    return Program(
+        exit_after_s=after,
+        exit_code=128 + killed if killed else code,
+        ignores=frozenset(ignores),
+        traps=traps,
+        writes=tuple(writes),
+    )
+
+
+def _trap(step: str) -> tuple[int | None, set[int]]:
+    """The exit code of a trap, None for one that does nothing, and its signals."""
+    match = re.fullmatch(r"""trap\s+(["']?)(.*?)\1\s+([A-Z0-9 ]+)""", step.strip())
+    if match is None:
+        return None, set()
+    action, names = match[2].split(), match[3].split()
+    code = int(action[1]) if action[:1] == ["exit"] and len(action) > 1 else 0
+    return (code if action else None), {_signal(name) for name in names}
+
+
+def _signal(name: str) -> int:
+    return int(name) if name.isdecimal() else _SIGNALS.get(name.removeprefix("SIG"), 15)
