@@ -14,6 +14,8 @@ from typing import IO, Any, Literal
 
 import msgspec
 
+from refimpl import files
+
 SCHEMA = 1
 Outcome = Literal["pass", "fail", "warn", "skip", "xfail", "xpass", "error"]
 OUTCOMES: tuple[Outcome, ...] = ("pass", "fail", "warn", "skip", "xfail", "xpass", "error")
@@ -88,7 +90,8 @@ class EventStream:
         stdout: bool = False,
         listeners: Iterable[Callable[[Event], None]] = (),
     ) -> None:
-        self._file = path.open("wb") if path else None
+        self._file = open(files.create(path), "wb") if path else None  # noqa: SIM115
+        self._name = str(path or "")
         self._stdout = stdout
         self._listeners = list(listeners)
         self.lost = ""
@@ -101,7 +104,7 @@ class EventStream:
                 self._file.write(line)
                 self._file.flush()
             except OSError as error:
-                self.lost = f"{self._file.name}: {error.strerror}; later events are not in the file"
+                self.lost = f"{self._name}: {error.strerror}; later events are not in the file"
         if self._stdout:
             sys.stdout.write(line.decode())
             sys.stdout.flush()
@@ -114,12 +117,12 @@ class EventStream:
             try:
                 self._file.close()
             except OSError as error:
-                self.lost = self.lost or f"{self._file.name}: {error.strerror}"
+                self.lost = self.lost or f"{self._name}: {error.strerror}"
 
 
 def read(source: Path | IO[bytes]) -> list[Event]:
     """All events of a stream; raises UnreadableStream. A torn last line is left out."""
-    data = source.read_bytes() if isinstance(source, Path) else source.read()
+    data = files.read(source) if isinstance(source, Path) else source.read()
     name = str(source) if isinstance(source, Path) else "the stream"
     return list(_parse(data, name))
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from refimpl import files
 from refimpl.cli.errors import Usage
 
 if TYPE_CHECKING:
@@ -245,7 +246,7 @@ def _config(path: str) -> Any:
     from refimpl.documents import json as documents
 
     try:
-        data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+        data = sys.stdin.buffer.read() if path == "-" else files.read(path)
         return documents.parse(data, name=path).value
     except OSError as error:
         raise Usage(f"{path}: {error.strerror}") from error

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from refimpl import files
 from refimpl.cli.errors import Usage
 
 DEFAULT = (
@@ -84,7 +85,7 @@ def _faults(path: str) -> Any:
     import yaml
 
     try:
-        rules = yaml.safe_load(Path(path).read_text())
+        rules = yaml.safe_load(files.read(path).decode())
     except OSError as error:
         raise Usage(f"--faults {path}: {error.strerror}") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from refimpl import files
 from refimpl.cli.errors import Usage
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def opened_journal(path: str | None) -> Journal:
     if path is None:
         return Journal()
     try:
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
+        os.close(files.append(path))
     except OSError as error:
         raise Usage(f"--journal {path}: {error.strerror}") from error
     return Journal(Path(path))
@@ -99,8 +100,8 @@ def loaded_faults(path: str | None, journal: Journal) -> Faults:
         os._exit(code)
 
     try:
-        with open(path or os.devnull, "rb") as file:
-            return Faults.from_yaml(file.read(LARGEST_TEXT + 1), exit=crash)
+        text = files.read(path, largest=LARGEST_TEXT) if path else b""
+        return Faults.from_yaml(text, exit=crash)
     except OSError as error:
         raise Usage(f"--faults {path}: {error.strerror}") from error
     except FaultError as error:

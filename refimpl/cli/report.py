@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
+from refimpl import files
 from refimpl.cli.errors import Usage
 from refimpl.cli.streams import load
 
@@ -48,7 +47,7 @@ def _write(name: str, text: str, option: str) -> None:
         click.echo(text, nl=False)
         return
     try:
-        Path(name).write_text(text, encoding="utf-8")
+        files.replace(name, text.encode())
     except OSError as error:
         raise Usage(
             f"{option} {name}: {error.strerror}; name a file in a directory you can write to"

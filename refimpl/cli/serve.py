@@ -100,9 +100,9 @@ def csi(endpoint: str, settings: tuple[str, ...], **choices: Any) -> None:
     """Run a CSI driver at ENDPOINT: unix:///path, a path, or tcp://127.0.0.1:port (0: any)."""
     if settings:
         choices["settings"] = dict(_setting(text) for text in settings)
-    refused = load("refimpl.csi.persist:StateError")
+    refused = load("refimpl.csi.persist:StateError"), load("refimpl.wire.status:Refused")
     # A registry that cannot be made is an OSError.
-    _serve("csi", "csi", endpoint, refused=(refused, OSError), **choices)
+    _serve("csi", "csi", endpoint, refused=(*refused, OSError), **choices)
 
 
 @command.command(

@@ -15,7 +15,7 @@ from google.protobuf.descriptor import ServiceDescriptor
 from refimpl.csi import ids
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.csi.breakage import Breakable
-from refimpl.csi.persist import StateLog, restore
+from refimpl.csi.persist import STORAGE, StateLog, restore
 from refimpl.csi.profiles import settings_of
 from refimpl.csi.services.controller import ControllerService
 from refimpl.csi.services.group import GroupControllerService
@@ -184,7 +184,7 @@ class FakeDriver(Breakable, Fake):
             else:
                 log = StateLog(self._state_dir)
                 stack.callback(log.close)
-                root = str(self._state_dir / "storage")
+                root = str(self._state_dir / STORAGE)
             opened = open_storage(self._mode, root)
             state = DriverState(
                 self.settings,

@@ -16,6 +16,7 @@ import msgspec
 from attrs import define, field
 from google.protobuf.message import DecodeError, Message
 
+from refimpl import files
 from refimpl.wire.call_log import CallLog
 from refimpl.wire.secrets import MASK, holds_secrets, to_dict
 from refimpl.wire.status import Code
@@ -116,8 +117,9 @@ class Journal(CallLog[Entry]):
 
     Memory holds the newest `keep` calls, and fewer if their messages exceed `keep_bytes`. With
     `path` every call is also appended there as a JSON line (file mode 0600), by a thread of its
-    own and some 50 ms late; `flush` or `close` brings the file up to date. A file that cannot
-    be written is reported once on stderr and given up; calls and memory are not affected.
+    own and some 50 ms late; `flush` or `close` brings the file up to date. A link or a FIFO is
+    no such file. A file that cannot be written is reported once on stderr and given up;
+    calls and memory are not affected.
     """
 
     def __init__(
@@ -184,8 +186,7 @@ class _File:
         self._wake, self._closing = threading.Event(), threading.Event()
         self._fd = -1
         try:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-            self._fd = os.open(path, flags, 0o600)
+            self._fd = files.append(path)
         except OSError as error:
             self._give_up(error)
             return

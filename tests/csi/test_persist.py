@@ -191,28 +191,79 @@ def test_a_torn_last_line_is_forgotten(torn: int, opened: Opened, file: Path) ->
     assert list(opened().records()) == [volume("a"), volume("c")]
 
 
-def test_a_last_line_of_rubbish_is_forgotten(opened: Opened, file: Path) -> None:
+def test_a_last_line_without_an_end_is_forgotten_whatever_it_holds(
+    opened: Opened, file: Path
+) -> None:
     """A power failure may leave zeros."""
     log = opened()
     log.append("volume", "a", volume("a"))
     log.close()
     with file.open("ab") as raw:
-        raw.write(b"\0" * 512 + b"\n")
+        raw.write(b"\0" * 512)
     assert list(opened().records()) == [volume("a")]
 
 
-@pytest.mark.parametrize(
-    "line", [b"rubbish", b'["volume"]', b'["volume","x",{"id":7}]', b'["strange","x",{}]']
-)
-def test_a_line_that_cannot_be_read_is_named(line: bytes, opened: Opened, file: Path) -> None:
-    """Somebody edited the file: starting with half a memory would be worse than not starting."""
+RUBBISH = [b"rubbish", b"", b"\0" * 512, b'["volume"]', b'["volume","x",{"id":7}]', b"\xff"]
+
+
+@pytest.mark.parametrize("number", [2, 3], ids=["in the middle", "the last"])
+@pytest.mark.parametrize("line", [*RUBBISH, b'["strange","x",{}]', b'["strange","x",null]'])
+def test_a_complete_line_that_cannot_be_read_is_named_and_nothing_is_touched(
+    line: bytes, number: int, opened: Opened, file: Path
+) -> None:
+    """Half a memory is worse than none: what nobody remembers is deleted."""
     log = opened()
     log.append("volume", "a", volume("a"))
     log.close()
     lines = file.read_bytes().splitlines(keepends=True)
-    file.write_bytes(lines[0] + line + b"\n" + lines[1])
-    with pytest.raises(StateError, match=r"line 2 of .*state\.jsonl"):
-        list(opened().records())
+    lines.insert(number - 1, line + b"\n")
+    file.write_bytes(b"".join(lines))
+    before = file.read_bytes()
+    with pytest.raises(StateError, match=rf"line {number} of .*state\.jsonl.*nothing was touched"):
+        opened()
+    assert file.read_bytes() == before
+    assert os.listdir(file.parent) == ["state.jsonl"]
+
+
+@pytest.mark.parametrize("content", [b"", b"\0" * 100, b'["format","refi', b"rubbish\n"])
+def test_a_log_without_its_first_line_is_no_empty_one(
+    content: bytes, opened: Opened, file: Path
+) -> None:
+    """That line is there before the file has its name, so its want is damage."""
+    opened().close()
+    file.write_bytes(content)
+    with pytest.raises(StateError, match="line 1 of"):
+        opened()
+    assert file.read_bytes() == content
+
+
+def test_volumes_without_a_log_are_left_alone(opened: Opened, file: Path) -> None:
+    """Somebody removed the log, or restored half of a backup."""
+    opened().close()
+    file.unlink()
+    (file.parent / "storage").mkdir()
+    with pytest.raises(StateError, match=r"No such file.*nothing was touched"):
+        opened()
+    assert os.listdir(file.parent) == ["storage"]
+
+
+@pytest.mark.parametrize("kind", ["link", "fifo", "directory"])
+def test_what_is_no_file_is_not_opened(
+    kind: str, opened: Opened, file: Path, tmp_path: Path
+) -> None:
+    """A FIFO would have us wait for ever, a link lead somewhere else."""
+    file.parent.mkdir()
+    target = tmp_path / "elsewhere"
+    target.touch()
+    make: dict[str, Callable[[], object]] = {
+        "link": lambda: file.symlink_to(target),
+        "fifo": lambda: os.mkfifo(file),
+        "directory": file.mkdir,
+    }
+    make[kind]()
+    with pytest.raises(StateError, match="cannot be read"):
+        opened()
+    assert target.read_bytes() == b""
 
 
 def test_a_file_of_another_kind_is_left_alone(opened: Opened, file: Path) -> None:
@@ -368,7 +419,7 @@ def test_a_disk_that_is_full_at_the_start_is_told(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr(os, "fsync", full)
+        patched.setattr(os, "fdatasync", full)
         with pytest.raises(StateError, match="No space left"):
             opened()
     opened().append("volume", "a", volume("a"))

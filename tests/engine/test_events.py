@@ -11,6 +11,7 @@ import pytest
 
 from conformance.engine import events
 from conformance.engine.events import CaseDone, End, Event, EventStream, Run, UnreadableStream
+from tests.conftest import SmallDisk
 
 RUN = Run(interface="csi", target="t", revision="1.13", suite="1", seed=1, started=0.0, config={})
 CASE = CaseDone(id="CSI-LV-001", level="MUST", outcome="pass", duration_s=0.1)
@@ -53,11 +54,12 @@ def test_a_line_of_something_else_is_named() -> None:
         events.read(io.BytesIO(_line(RUN) + b'{"type":"tea"}\n' + _line(END)))
 
 
-def test_a_full_disk_does_not_end_the_run() -> None:
+def test_a_full_disk_does_not_end_the_run(small_disk: SmallDisk) -> None:
     """The terminal still tells; what is lost is said."""
-    stream = EventStream(Path("/dev/full"))
+    stream = EventStream(small_disk.folder / "events.jsonl")
+    small_disk.fill()
     stream.emit(RUN)
-    assert "/dev/full" in stream.lost
+    assert "events.jsonl: No space left on device" in stream.lost
     stream.emit(CASE)
     stream.close()
 

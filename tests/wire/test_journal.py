@@ -14,6 +14,8 @@ from refimpl.csi.api import csi_pb2
 from refimpl.wire import journal as journal_module
 from refimpl.wire.journal import Entry, Journal
 from refimpl.wire.status import Code
+from tests.conftest import STRANGER
+from tests.wire.test_proxy import until
 
 CREATE = "/csi.v1.Controller/CreateVolume"
 PROBE = "/csi.v1.Identity/Probe"
@@ -179,12 +181,31 @@ def test_the_file_has_a_line_for_each_call_once_flushed(tmp_path: Path) -> None:
 def test_the_file_comes_up_to_date_by_itself(tmp_path: Path) -> None:
     """`tail -f` follows a running server."""
     path = tmp_path / "calls.jsonl"
-    os.mkfifo(path)
-    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    with Journal(path) as journal, os.fdopen(reader, "rb") as pipe:
-        os.set_blocking(reader, True)
+    with Journal(path) as journal:
         journal.add(entry(CREATE))
-        assert json.loads(pipe.readline())["method"] == CREATE
+        until(lambda: path.stat().st_size > 0)
+        assert [line["method"] for line in lines(path)] == [CREATE]
+
+
+@pytest.mark.parametrize("kind", ["link", "fifo", "stranger's"])
+def test_a_file_that_somebody_planted_is_not_written_to(
+    kind: str, public: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """It would get what users sent, or have the server wait for a reader."""
+    path, precious = public / "calls.jsonl", public / "precious"
+    precious.write_text("precious")
+    if kind == "link":
+        path.symlink_to(precious)
+    elif kind == "fifo":
+        os.mkfifo(path)
+    else:
+        path.touch()
+        os.chown(path, STRANGER, STRANGER)
+    with Journal(path) as journal:
+        journal.add(entry())
+    assert "no more calls are written to it" in capfd.readouterr().err
+    assert precious.read_text() == "precious"
+    assert path.lstat().st_size == (len(str(precious)) if kind == "link" else 0)
 
 
 def test_the_file_is_appended_to_and_private(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from conformance.cni.runtimes.cri import LOGS, CriRuntime
 from conformance.cni.runtimes.recorders import PLUGIN, heal, uninstall
 from conformance.engine.ledger import pods, sweep
 from conformance.engine.ledger.entries import FILE, LedgerEntry, left
-from conformance.engine.ledger.file import in_use, records
+from conformance.engine.ledger.file import UnreadableLedger, in_use, records
 from conformance.engine.ledger.leftovers import Leftovers, NotRemoved
 from conformance.engine.runid import worker
 from refimpl.cri import kubelet
@@ -103,7 +103,11 @@ def say_what_is_left(conf_dir: Path) -> None:
 
 def _whose(path: Path, run_id: str) -> str:
     for ledger in sorted(sweep.home().glob(f"cni-*-{glob.escape(run_id)}-*.jsonl")):
-        if str(path) not in {thing.name for thing in left(ledger) if thing.kind == FILE}:
+        try:
+            names = {thing.name for thing in left(ledger) if thing.kind == FILE}
+        except (OSError, UnreadableLedger):
+            continue  # sweep tells of it
+        if str(path) not in names:
             continue
         if in_use(ledger):
             return "another run is using this runtime; wait for its end, they disturb each other"

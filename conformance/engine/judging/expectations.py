@@ -26,6 +26,7 @@ import msgspec
 
 from conformance.engine import fixtures
 from conformance.engine.options import BadOption
+from refimpl import files
 
 _COMPARE = {
     ">=": operator.ge,
@@ -98,7 +99,7 @@ def _included(name: str, by: Path) -> Path:
 
 def _read(path: Path) -> _File:
     try:
-        return msgspec.convert(tomllib.loads(path.read_text()), _File)
+        return msgspec.convert(tomllib.loads(files.read(path).decode()), _File)
     except OSError as error:
         raise BadOption(f"--expect {path}: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.MsgspecError) as error:

@@ -148,6 +148,7 @@ class Recorder:
         self.stream.close()
         if self.stream.lost:
             print(f"refimpl: {self.stream.lost}", file=sys.stderr)
+            self.exit_code = exit_code or INTERNAL
 
     def _message(self, session: pytest.Session) -> str:
         if self._internal:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -10,7 +11,8 @@ import pytest
 
 from conformance.engine import events as stream_of
 from conformance.engine import reports
-from conformance.engine.options import BadOption
+from conformance.engine.options import INTERNAL, BadOption
+from refimpl import files
 
 
 @attrs.frozen
@@ -24,8 +26,8 @@ class ReportFolder:
         """Makes the folder and proves it writable; raises BadOption before anything has run."""
         folder = cls(Path(name))
         try:
-            folder.path.mkdir(parents=True, exist_ok=True)
-            folder.events.write_bytes(b"")
+            os.close(files.folder(folder.path, strangers=True))
+            os.close(files.create(folder.events))
         except OSError as error:
             raise BadOption(
                 f"--report-dir {name}: {error.strerror}; name a directory you can write to"
@@ -38,12 +40,14 @@ class ReportFolder:
         return self.path / "events.jsonl"
 
     @pytest.hookimpl(trylast=True)
-    def pytest_unconfigure(self) -> None:
-        """The stream was just closed."""
-        self.finish()
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """The recorder, which was there before, has just closed the stream. A run whose reports are
+        not complete does not end as if all were well."""
+        if not self.finish() and not session.exitstatus:
+            session.exitstatus = INTERNAL
 
-    def finish(self) -> None:
-        """Makes the reports of the stream; what cannot be written is said."""
+    def finish(self) -> bool:
+        """Makes the reports of the stream; what cannot be written is said, and then it is False."""
         try:
             stream = stream_of.read(self.events)
             if stream:
@@ -51,6 +55,8 @@ class ReportFolder:
         except OSError as error:
             complaint = f"--report-dir {self.path}: {error.filename or ''}: {error.strerror}"
             print(f"refimpl: {complaint}; the reports are not complete", file=sys.stderr)
+            return False
+        return True
 
     def write(self, stream: list[stream_of.Event]) -> None:
         """Every report of one stream; raises OSError."""
@@ -61,4 +67,4 @@ class ReportFolder:
             "summary.md": reports.markdown(stream),
             "badge.json": reports.badge(stream),
         }.items():
-            (self.path / name).write_text(text, encoding="utf-8")
+            files.replace(self.path / name, text.encode())

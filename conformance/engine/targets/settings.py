@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -13,6 +12,7 @@ import yaml
 from conformance.engine.interface import Interface, Option, load
 from conformance.engine.interfaces import INTERFACES
 from conformance.engine.options import BadOption
+from refimpl import files
 
 __all__ = ["read", "seconds"]
 
@@ -62,7 +62,7 @@ def _file(name: str, path: str, shape: str) -> Any:
     kind, words = _SHAPES[shape]
     try:
         # All is text here, as for csi-sanity: a number, or a word such as `yes`.
-        return msgspec.convert(yaml.load(Path(path).read_text(), yaml.BaseLoader) or {}, kind)
+        return msgspec.convert(yaml.load(files.read(path).decode(), yaml.BaseLoader) or {}, kind)
     except OSError as error:
         raise BadOption(f"{name} {path}: {error.strerror}") from error
     except yaml.MarkedYAMLError as error:

@@ -10,6 +10,7 @@ import msgspec
 
 from conformance.engine import fixtures
 from conformance.engine.options import BadOption
+from refimpl import files
 
 
 class TargetFile(msgspec.Struct, forbid_unknown_fields=True):
@@ -42,7 +43,7 @@ def target_file(target: str, interface: str) -> TargetFile:
 
 def _read(path: Path, interface: str) -> TargetFile:
     try:
-        table = tomllib.loads(path.read_text())
+        table = tomllib.loads(files.read(path).decode())
         table["settings"] = table.pop(interface, {})
         return msgspec.convert(table, TargetFile)
     except OSError as error:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import attrs
 
+from refimpl import files
 from refimpl.cni.config.model import ConfigError, NetworkList
 from refimpl.cni.config.read import parse, parse_plugin
 
@@ -73,6 +74,6 @@ def load(path: Path) -> NetworkList:
 
 def _read(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return files.read(path)
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}; name a readable file") from error

@@ -19,6 +19,7 @@ import re
 import shutil
 from collections.abc import Iterator
 
+from refimpl import files
 from refimpl.csi.state.models import Access
 from refimpl.csi.storage import mounts
 from refimpl.csi.storage.machine import machine
@@ -84,24 +85,33 @@ class StorageLayout:
 
     def note_size(self, key: str, size: int) -> None:
         """Keeps the size in bytes that was promised for a directory, which cannot keep it."""
-        _write(f"{self.home(key)}/{MARK}", {"key": key, "size": size})
+        mark = json.dumps({"key": key, "size": size}).encode()
+        files.replace(f"{self.home(key)}/{MARK}", mark, 0o600)
 
     def size(self, key: str) -> int:
         """The size last noted, 0 for none."""
         try:
-            with open(f"{self.home(key)}/{MARK}", encoding="utf-8") as file:
-                return int(json.load(file)["size"])
+            return _mark(self.home(key))[1]
         except FileNotFoundError:
             return 0
 
     def known(self) -> Iterator[str]:
-        """Every volume and snapshot that has content."""
+        """Every volume and snapshot that has content.
+
+        Raises FAILED_PRECONDITION for content whose mark cannot be read: nobody knows whose it is.
+        """
         for entry in list(os.scandir(self._homes)):
             try:
-                with open(f"{entry.path}/{MARK}", encoding="utf-8") as file:
-                    yield str(json.load(file)["key"])
-            except (FileNotFoundError, ValueError):  # a crash came before the mark
-                self._bury(entry.path)
+                yield _mark(entry.path)[0]
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                if any(os.path.lexists(f"{entry.path}/{name}") for name in ("data", "block")):
+                    raise Refused(
+                        Code.FAILED_PRECONDITION,
+                        f"{entry.path}/{MARK} cannot be read ({error}), so that nobody knows whose "
+                        "content lies beside it; nothing was deleted: restore it, or remove the "
+                        "directory",
+                    ) from error
+                self._bury(entry.path)  # a crash came before the content
 
     def remove(self, key: str) -> None:
         """Takes the home away; a home in which something is mounted is left untouched.
@@ -147,8 +157,7 @@ def _delete(grave: str) -> None:
         shutil.rmtree(grave)
 
 
-def _write(path: str, content: dict[str, object]) -> None:
-    fresh = path + ".new"
-    with open(fresh, "w", encoding="utf-8") as file:
-        json.dump(content, file)
-    os.rename(fresh, path)
+def _mark(home: str) -> tuple[str, int]:
+    """Key and size in bytes. Raises OSError, ValueError, KeyError, TypeError."""
+    mark = json.loads(files.read_own(f"{home}/{MARK}"))
+    return str(mark["key"]), int(mark["size"])

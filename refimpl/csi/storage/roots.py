@@ -10,6 +10,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 
+from refimpl import files
 from refimpl.csi.storage import mounts
 from refimpl.wire.status import Code, Refused
 
@@ -26,18 +27,23 @@ def claim(root: str) -> int:
     Raises OSError, and FAILED_PRECONDITION while another storage uses the root.
     """
     os.makedirs(root, mode=0o700, exist_ok=True)
-    descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+    descriptor = files.own_folder(root)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # Only after the lock: whoever sees a mark without a lock sees a dead driver's root. A mark
+        # that is there stays as it is, also where the disk has no room for another.
+        if not _marked(root):
+            content = {"use": "volumes of a CSI driver", "format": _FORMAT}
+            files.replace(os.path.join(root, MARK), json.dumps(content).encode(), 0o600)
     except BlockingIOError:
         os.close(descriptor)
         raise Refused(
             Code.FAILED_PRECONDITION,
             f"directory {root!r} is in use by another driver; stop it, or choose another directory",
         ) from None
-    # Only after the lock: whoever sees a mark without a lock sees a dead driver's root.
-    with open(os.path.join(root, MARK), "w", encoding="utf-8") as file:
-        json.dump({"use": "volumes of a CSI driver", "format": _FORMAT}, file)
+    except BaseException:
+        os.close(descriptor)
+        raise
     return descriptor
 
 
@@ -47,7 +53,7 @@ def temporary() -> str:
 
 
 def abandoned(parent: str | None = None) -> Iterator[str]:
-    """Temporary roots of drivers that ended without removing them, killed ones."""
+    """Temporary roots of drivers of this user that ended without removing them, killed ones."""
     parent = parent or tempfile.gettempdir()
     with os.scandir(parent) as entries:
         for entry in entries:
@@ -70,16 +76,20 @@ def remove(root: str) -> bool:
 
 
 def _dead(root: str) -> bool:
-    with open(os.path.join(root, MARK), encoding="utf-8") as file:
-        if json.load(file).get("format") != _FORMAT:
-            return False
-    descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    descriptor = files.own_folder(root)  # another user's is none of our business
     try:
-        if os.fstat(descriptor).st_uid != os.geteuid():
-            return False
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return _marked(root)
     except BlockingIOError:
         return False
     finally:
         os.close(descriptor)
-    return True
+
+
+def _marked(root: str) -> bool:
+    """Whether it is a root of our present format. Raises OSError."""
+    try:
+        mark = json.loads(files.read_own(os.path.join(root, MARK)))
+    except (FileNotFoundError, ValueError):
+        return False
+    return isinstance(mark, dict) and mark.get("format") == _FORMAT

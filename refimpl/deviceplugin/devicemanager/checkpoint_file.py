@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
+from refimpl import files
 from refimpl.deviceplugin import codec
 from refimpl.deviceplugin.state.checkpoint import FILE_MODE, Saved, Unreadable, dump, load
 
@@ -24,7 +23,7 @@ def read(path: Path, *, flat_ids: bool = True) -> Saved | None:
     Raises Unreadable. `flat_ids`: see `state.checkpoint.load`.
     """
     try:
-        data = path.read_bytes()
+        data = files.read(path)
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -52,16 +51,7 @@ class CheckpointFile:
         with self._writing:
             self._due.clear()
             content = _ENCODER.encode(dump(self._saved(), codec.to_bytes))
-            new = self.path.with_name(f".{self.path.name}.new")
-            try:
-                descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, FILE_MODE)
-                with open(descriptor, "wb") as file:
-                    file.write(content)
-                os.replace(new, self.path)
-            except OSError:
-                with contextlib.suppress(OSError):
-                    new.unlink(missing_ok=True)
-                raise
+            files.replace(self.path, content, FILE_MODE)
 
     def soon(self) -> None:
         """Has it written by another thread: after a list, where nothing hangs on the outcome."""

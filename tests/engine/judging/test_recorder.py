@@ -13,6 +13,7 @@ import pytest
 from conformance.engine.events import CaseDone, End, Event, EventStream, Run
 from conformance.engine.judging.recorder import Recorder
 from conformance.engine.options import Options
+from tests.conftest import SmallDisk
 
 Toy = Any  # the fixture of that name, in conftest.py
 TARGET = {"name": "toy driver", "version": "1.5", "revision": "1"}
@@ -75,11 +76,17 @@ def test_tests_that_are_no_cases_are_not_recorded() -> None:
     assert recorded(SimpleNamespace(nodeid="own", when="call"))[1] == []
 
 
-def test_a_lost_event_file_is_said_at_the_end(capsys: pytest.CaptureFixture[str]) -> None:
-    """Whoever looks for the reports has to know why they are not whole."""
-    recorder = Recorder(Options(), EventStream(Path("/dev/full")), {})
-    recorder.end(0, "")
-    assert "/dev/full: No space left on device" in capsys.readouterr().err
+@pytest.mark.parametrize(("ended", "code"), [(0, 3), (1, 1), (2, 2), (6, 6)])
+def test_a_lost_event_file_is_said_at_the_end(
+    ended: int, code: int, capsys: pytest.CaptureFixture[str], small_disk: SmallDisk
+) -> None:
+    """Whoever looks for the reports has to know why they are not whole; it is no success."""
+    stream = EventStream(small_disk.folder / "events.jsonl")
+    small_disk.fill()
+    recorder = Recorder(Options(), stream, {})
+    recorder.end(ended, "")
+    assert recorder.exit_code == code
+    assert "events.jsonl: No space left on device" in capsys.readouterr().err
 
 
 INTERRUPTED = """

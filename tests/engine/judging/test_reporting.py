@@ -12,6 +12,7 @@ import pytest
 from conformance.engine import events
 from conformance.engine.judging.reporting import ReportFolder
 from conformance.engine.options import BadOption
+from tests.conftest import SmallDisk
 
 Toy = Any  # the fixture of that name, in conftest.py
 REPORTS = ["badge.json", "events.jsonl", "junit_toy.xml", "report.html", "summary.md"]
@@ -62,14 +63,14 @@ def test_a_run_without_an_end_fills_its_folder(toy: Toy, tmp_path: Path) -> None
 def test_an_empty_stream_makes_no_reports(tmp_path: Path) -> None:
     """The run was refused before it began."""
     folder = ReportFolder.prepare(str(tmp_path))
-    folder.pytest_unconfigure()
+    assert folder.finish()
     assert os.listdir(tmp_path) == ["events.jsonl"]
 
 
-def test_a_folder_that_goes_away_does_not_hide_the_verdict(
+def test_a_run_whose_folder_goes_away_is_no_success(
     toy: Toy, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One sentence, and the exit code of the run."""
+    """One sentence, and the verdict is told all the same."""
     out = tmp_path / "out"
     cases = f"""
     import shutil
@@ -78,7 +79,7 @@ def test_a_folder_that_goes_away_does_not_hide_the_verdict(
     def test_a_toy_that_tidies_up(toy):
         shutil.rmtree({str(out)!r})
     """
-    assert toy.run(cases, report_dir=str(out)) == 0
+    assert toy.run(cases, report_dir=str(out)) == 3
     assert toy.outcomes == {"TOY-A-001": "pass"}
     stderr = capsys.readouterr().err
     assert f"--report-dir {out}" in stderr
@@ -98,6 +99,39 @@ def test_a_report_that_cannot_be_written_is_named(
     stream.emit(run)
     stream.close()
     (folder.path / "report.html").mkdir()
-    folder.pytest_unconfigure()
-    assert "report.html: Is a directory" in capsys.readouterr().err
+    assert not folder.finish()
+    assert "report.html: it is a directory" in capsys.readouterr().err
     shutil.rmtree(folder.path)
+
+
+@pytest.mark.parametrize(("end", "code"), [("pass", 3), ("raise Broken('small', '', '')", 1)])
+def test_a_full_disk_is_no_success(end: str, code: int, toy: Toy, small_disk: SmallDisk) -> None:
+    """A job that collects what is not there must not be green; a failure stays one."""
+    out = small_disk.folder / "out"
+    fills = f"""
+    @case("TOY-A-001", "toys")
+    def test_a_toy_that_fills_the_disk(toy):
+        with open({str(small_disk.folder / "filler")!r}, "wb", buffering=0) as file:
+            try:
+                while file.write(bytes(4096)):
+                    pass
+            except OSError:
+                {end}
+    """
+    assert toy.run(fills, report_dir=str(out)) == code
+
+
+def test_reports_go_through_no_link(toy: Toy, tmp_path: Path) -> None:
+    """One that lies there is somebody's trap; the file that it leads to stays as it is."""
+    out, precious = tmp_path / "out", tmp_path / "precious"
+    out.mkdir()
+    precious.write_text("precious")
+    (out / "summary.md").symlink_to(precious)
+    assert toy.run(toy.ONE_OF_EACH, report_dir=str(out)) == 1
+    assert precious.read_text() == "precious"
+    for name in ("events.jsonl", "summary.md"):
+        (out / name).unlink()
+        (out / name).symlink_to(precious)
+    with pytest.raises(BadOption, match="it is a link and no file"):
+        ReportFolder.prepare(str(out))
+    assert precious.read_text() == "precious"

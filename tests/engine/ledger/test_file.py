@@ -5,7 +5,10 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-from conformance.engine.ledger.file import LedgerFile, held, in_use, records
+import pytest
+
+from conformance.engine.ledger.file import LedgerFile, UnreadableLedger, held, in_use, records
+from tests.conftest import SmallDisk
 
 
 def test_the_file_is_there_from_the_first_line_until_nothing_is_left(tmp_path: Path) -> None:
@@ -28,6 +31,28 @@ def test_a_torn_line_is_the_end(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text('{"n": 1}\n{"n": 2, "ki')
     assert list(records(path)) == [{"n": 1}]
+
+
+def test_a_whole_line_that_is_no_record_is_named(tmp_path: Path) -> None:
+    """What comes after it was made, too."""
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"n": 1}\n{"n": 2, "ki\n{"n": 3}\n')
+    with pytest.raises(UnreadableLedger, match=r"line 2 of .*a\.jsonl"):
+        list(records(path))
+
+
+def test_a_full_disk_leaves_whole_lines(small_disk: SmallDisk) -> None:
+    """What is not on record is not made, and what comes later can be read."""
+    path = small_disk.folder / "a.jsonl"
+    file = LedgerFile(path)
+    file.write({"n": 0})
+    small_disk.fill()
+    with pytest.raises(OSError, match="No space left"):
+        file.write({"n": 1, "name": "x" * 5000})
+    small_disk.free()
+    file.write({"n": 2})
+    assert list(records(path)) == [{"n": 0}, {"n": 2}]
+    file.close(empty=True)
 
 
 def test_one_sweep_at_a_time_holds_the_ledger_of_a_run_that_ended(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import stat
 import tempfile
@@ -20,6 +21,7 @@ from refimpl.csi.fake import FakeDriver
 from refimpl.wire.client import Unreachable
 from refimpl.wire.faults import Faults
 from refimpl.wire.status import Refused
+from tests.conftest import STRANGER
 from tests.targets import resolved
 
 
@@ -161,7 +163,9 @@ def test_a_home_that_cannot_be_written_is_told_and_replaced(
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     spare = sweep.home()
-    assert spare == tmp_path / f"refimpl-{os.getuid()}-ledgers"
+    assert spare.parent == tmp_path
+    assert spare.name.startswith(f"refimpl-{os.getuid()}-ledgers-")
+    assert sweep.home() == spare
     assert stat.S_IMODE(spare.stat().st_mode) == 0o700
     lines = capsys.readouterr().err
     assert "Not a directory" in lines
@@ -169,3 +173,68 @@ def test_a_home_that_cannot_be_written_is_told_and_replaced(
     monkeypatch.setenv("XDG_STATE_HOME", "")
     monkeypatch.setenv("HOME", str(tmp_path / "me"))
     assert sweep.home() == tmp_path / "me" / ".local" / "state" / "refimpl" / "ledgers"
+
+
+def forged(path: Path, victim: Path) -> None:
+    """A ledger by which the victim was made by a run against x."""
+    lines = ({"target": "unix:///x"}, {"n": 0, "kind": "folder", "name": str(victim)})
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+def test_a_folder_of_another_user_is_no_home(
+    public: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Who writes a ledger has a sweep remove what it names: neither the state of another user
+    counts (as under sudo -E) nor a folder that somebody has put where ours would be."""
+    theirs = public / "state" / "refimpl" / "ledgers"
+    planted = public / "refimpl-0-ledgers"
+    theirs.mkdir(parents=True)
+    planted.mkdir()
+    for folder in (theirs, planted):
+        os.chown(folder, STRANGER, STRANGER)
+    monkeypatch.setenv("XDG_STATE_HOME", str(public / "state"))
+    monkeypatch.setattr(tempfile, "tempdir", str(public))
+    spare = sweep.home()
+    assert spare.parent == public
+    assert spare.stat().st_uid == os.geteuid()
+    assert spare not in (theirs, planted)
+    assert "it belongs to user 65534" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["stranger's", "fifo", "link", "world-writable"])
+def test_a_ledger_that_another_user_may_have_written_is_left_alone(
+    kind: str, public: Path, tmp_path: Path, driver: FakeDriver
+) -> None:
+    """And it holds nobody up."""
+    victim = public / "victim"
+    victim.mkdir()
+    path = sweep.ledger_path("csi", str(driver.endpoint), "9")
+    if kind == "fifo":
+        os.mkfifo(path)
+    elif kind == "link":
+        forged(tmp_path / "forged", victim)
+        path.symlink_to(tmp_path / "forged")
+    else:
+        forged(path, victim)
+        path.chmod(0o666)
+    if kind == "stranger's":
+        path.chmod(0o600)
+        os.chown(path, STRANGER, STRANGER)
+    lines, failed = sweep.sweep(options(driver, "sweep"))
+    assert "left alone" in lines[0]
+    assert failed
+    assert victim.exists()
+
+
+def test_a_ledger_with_a_line_that_is_no_record_stays(driver: FakeDriver) -> None:
+    """It names what to do; nothing after that line was forgotten as if it were undone."""
+    killed(driver)
+    (path,) = sweep.ledgers("csi", str(driver.endpoint))
+    first, *rest = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([first, b"rubbish\n", *rest]))
+    lines, failed = sweep.sweep(options(driver, "sweep"))
+    assert f"line 2 of {path} cannot be read" in lines[0]
+    assert failed
+    path.write_bytes(b"".join([first, *rest]))
+    assert sweep.sweep(options(driver, "sweep"))[1] is False
+    assert left(driver) == 0
