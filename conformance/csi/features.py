@@ -166,6 +166,10 @@ _FEATURES: dict[str, tuple[Callable[[Preconditions], object], str]] = {
         "what the driver puts at a path cannot be seen from here (--csi.checkpathcmd)",
     ),
     "root": (lambda _: os.geteuid() == 0, "needs root"),
+    "fuse": (
+        lambda _: os.access("/dev/fuse", os.R_OK | os.W_OK),
+        "no FUSE mounts can be made here (/dev/fuse)",
+    ),
     "command": (
         lambda given: given.command,
         "the suite did not start the driver (give -- COMMAND)",

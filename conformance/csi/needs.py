@@ -66,6 +66,7 @@ DATA = Feature("data")  # what is written at a target lies on the volume
 MOUNTS = Feature("mounts")  # the driver really mounts, and the suite sees the mounts
 FILE_SYSTEMS = Feature("file systems")  # ... a file system of each volume's own
 ROOT = Feature("root")
+FUSE = Feature("fuse")  # ... and can make FUSE mounts
 BLOCK = Feature("block")  # the driver makes block volumes
 MOUNT = Feature("mount")  # the driver makes mount volumes
 SHARING = Feature("sharing")  # a volume can be published at several targets of a node

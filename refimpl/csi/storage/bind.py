@@ -75,6 +75,8 @@ class BindStorage(DirectoryStorage):
         """Unmount every layer of the volume at `path`; whatever else is mounted there stays."""
         with machine("unstage", path):
             self._uncover(key, path)
+            if path in self._staged:
+                points.look(path)
         self._staged.pop(path, None)
         self._leave(key, path)
 

@@ -27,10 +27,14 @@ _CODES = {
     errno.EISDIR: Code.FAILED_PRECONDITION,
     errno.ENOTEMPTY: Code.FAILED_PRECONDITION,
     errno.EROFS: Code.FAILED_PRECONDITION,
+    errno.ENOTCONN: Code.FAILED_PRECONDITION,
+    errno.ESTALE: Code.FAILED_PRECONDITION,
+    errno.EIO: Code.FAILED_PRECONDITION,
     # A caller that lets go of the path and asks again succeeds, so the answer must be retriable.
     errno.EBUSY: Code.ABORTED,
 }
 
+_DEAD = "what is mounted there answers no more; unmount it and repeat the call"
 _HINTS = {
     errno.ENOSPC: "free space below the driver's directory and repeat the call",
     errno.EPERM: "run the driver as root, or choose storage mode directory",
@@ -38,6 +42,9 @@ _HINTS = {
     errno.ENAMETOOLONG: "the machine's limit is lower than this path",
     errno.ENOENT: "something on the way is missing; the caller makes the parent of a target",
     errno.EBUSY: "a process holds files open there; let go and repeat the call",
+    errno.ENOTCONN: _DEAD,
+    errno.ESTALE: _DEAD,
+    errno.EIO: _DEAD,
 }
 
 

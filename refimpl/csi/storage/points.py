@@ -11,7 +11,7 @@ from refimpl.csi.state.models import Access
 from refimpl.csi.storage import mounts
 from refimpl.wire.status import Code, Refused
 
-__all__ = ["clear", "cover", "force"]
+__all__ = ["clear", "cover", "force", "look"]
 
 
 def cover(source: str, target: str, access: Access, options: mounts.MountOptions) -> None:
@@ -48,6 +48,12 @@ def clear(target: str, access: Access | None = None) -> None:
         f"at target {target!r} lies {_kind(status)} that this driver did not make; nothing was "
         "deleted, move it away and repeat the call",
     )
+
+
+def look(point: str) -> None:
+    """Raises OSError where something lies that cannot be looked at, such as a dead mount."""
+    with contextlib.suppress(FileNotFoundError):
+        os.lstat(point)
 
 
 def force(point: str) -> None:

@@ -104,3 +104,16 @@ def test_a_mount_that_fails_takes_its_point_along(
     with pytest.raises(OSError, match="No such file"):
         points.cover(missing, str(target), access, mounts.MountOptions())
     assert target.exists()
+
+
+def test_what_can_be_looked_at_or_is_not_there_is_fine(tmp_path: Path) -> None:
+    """Only a dead mount stands in the way."""
+    points.look(str(tmp_path))
+    points.look(str(tmp_path / "nothing"))
+
+
+def test_what_cannot_be_looked_at_is_told(tmp_path: Path) -> None:
+    """A path through a file stands for a mount whose server is dead."""
+    (tmp_path / "file").touch()
+    with pytest.raises(NotADirectoryError):
+        points.look(str(tmp_path / "file" / "below"))

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+from functools import partial
 
 import pytest
 
-from conformance.csi.common import content, foreign, mounts
-from conformance.csi.common.published import at_another_target
+from conformance.csi.common import content, dead_mounts, foreign, mounts
+from conformance.csi.common.published import at_another_target, expect_gone
 from conformance.csi.common.refusals import code_of
 from conformance.csi.needs import (
     CREATE_DELETE_VOLUME,
     DATA,
+    FUSE,
     MOUNT,
     MOUNTS,
     NODE,
@@ -23,7 +26,7 @@ from conformance.csi.needs import (
 from conformance.csi.steps import Mounted
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
-from conformance.engine.verdict import expect, expect_status
+from conformance.engine.verdict import expect, expect_status, together
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code
 
@@ -98,6 +101,26 @@ def test_the_target_of_another_volume_is_left_alone(csi: CsiTarget) -> None:
         {Code.OK},
         "the other volume counts as published where it was",
     )
+
+
+@case("CSI-NUNP-012", _SOURCE, needs=[NODE, VOLUMES, MOUNTS, ROOT, FUSE])
+def test_an_unpublish_of_a_dead_mount_is_done_or_tells(csi: CsiTarget) -> None:
+    """A FUSE server that died leaves a mount at which every look fails. A driver that takes that
+    for "not there" lets the pod go, and the mount stays on the node for ever."""
+    with together() as check:
+        for error in dead_mounts.ERRORS:
+            mounted = csi.steps.mount()
+            with check:
+                mounts.uncover(mounted.target_path)
+                with dead_mounts.dead_mount(mounted.target_path, error):
+                    code = code_of(partial(csi.steps.unmount, mounted))
+                    left = dead_mounts.left(mounted.target_path)
+                what = f"where stat fails with {errno.errorcode[error]}"
+                rule = f"NodeUnpublishVolume {what} is OK only when nothing is left at the target"
+                expect(code != Code.OK or not left, rule, wanted="no OK, or nothing", got=left)
+                rule = f"NodeUnpublishVolume {what} is done once that is unmounted ({code.name})"
+                expect_status(partial(csi.steps.unmount, mounted), {Code.OK}, rule)
+                expect_gone(csi, mounted.target_path, "after that nothing is left at the target")
 
 
 def _mounted_below(csi: CsiTarget, mounted: Mounted) -> str:

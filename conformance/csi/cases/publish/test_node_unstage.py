@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 from functools import partial
 
-from conformance.csi.common import content, mounts, staged
-from conformance.csi.common.refusals import expect_refusal
+import pytest
+
+from conformance.csi.common import content, dead_mounts, mounts, staged
+from conformance.csi.common.refusals import code_of, expect_refusal
 from conformance.csi.needs import (
     DATA,
     FILES,
+    FUSE,
     MOUNTS,
     NODE,
     ROOT,
@@ -18,7 +22,7 @@ from conformance.csi.needs import (
 )
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
-from conformance.engine.verdict import expect_status
+from conformance.engine.verdict import expect, expect_status, together
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code
 
@@ -104,3 +108,28 @@ def test_a_volume_is_not_unstaged_under_a_pod(csi: CsiTarget) -> None:
         content.write(mounted, written)
         rule = "after an unstage that was refused the volume can be used as before"
         content.expect_content(mounted, written, rule)
+
+
+@case("CSI-STG-019", "robustness: a dead mount", needs=[*_NEEDS, VOLUMES, MOUNTS, ROOT, FUSE])
+def test_an_unstage_of_a_dead_mount_is_done_or_tells(csi: CsiTarget) -> None:
+    """Kubelet detaches the volume after an OK, and removes the directory under a mount at which
+    every look fails."""
+    with together() as check:
+        for error in dead_mounts.ERRORS:
+            request = staged.ready(csi)
+            path = request.staging_target_path
+            csi.node.NodeStageVolume(request)
+            if not mounts.layers(path):
+                pytest.skip("the driver mounts nothing where it stages")
+            mounts.uncover(path)
+            with check, dead_mounts.dead_mount(path, error):
+                code = code_of(partial(csi.node.NodeUnstageVolume, staged.back(request)))
+                expect(
+                    code != Code.OK or not mounts.layers(path),
+                    f"NodeUnstageVolume where stat fails with {errno.errorcode[error]} is OK only"
+                    " when nothing is mounted there",
+                    wanted="no OK, or no mount",
+                    got=dead_mounts.left(path),
+                )
+            with check:
+                _expect_done(csi, request, f"once what was dead is unmounted ({code.name} before)")
