@@ -121,8 +121,9 @@ class CdiTarget:
         """The acts since the mark, oldest first, and the files written between them."""
         return self._acts.log.since(mark)
 
-    def reproduce(self, call: Act) -> str:
+    def reproduce(self, calls: Sequence[Act]) -> str:
         """One shell line: the files of the case, which are gone by now, and the act."""
+        call = calls[-1]
         opened = self._opening(call)
         read = set(opened["directories"]) if opened else set()
         parts = [

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import re
+from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 
 from conformance.cni.divergences import warned
@@ -19,6 +20,9 @@ from refimpl.cni import contract
 from refimpl.cni.execute import Exec, Log
 
 __all__ = ["CniTarget"]
+
+# Namespaces of the sandbox, and folders of a case.
+_OF_A_CASE = re.compile(r"/run/netns/|/refimpl-cni-")
 
 
 class CniTarget:
@@ -99,9 +103,14 @@ class CniTarget:
         shown = self._opened.shown if self._opened else []
         return [*shown, *self._log.since(mark)]
 
-    def reproduce(self, call: Exec) -> str:
-        """One shell line: an exec with its document and environment, or an act of the runtime."""
-        return call.shell() if call.request.env else call.request.stdin.decode()
+    def reproduce(self, calls: Sequence[Exec]) -> str:
+        """One shell line: an exec with its document and environment, where it names nothing that
+        went with the case, be it a namespace, a folder or our fake itself."""
+        call = calls[-1]
+        if not call.request.env or self.resolved.ours:
+            return ""
+        named = " ".join((*call.request.env.values(), call.request.stdin.decode(errors="replace")))
+        return "" if _OF_A_CASE.search(named) else call.shell()
 
     def lost(self) -> Loss | None:
         """Of a plugin that is gone from its place, or a runtime that ended."""

@@ -18,7 +18,7 @@ from conformance.csi.requests import Requests
 from conformance.csi.settings import CsiSettings
 from conformance.csi.shared import SharedObjects
 from conformance.csi.steps import Steps
-from conformance.csi.undo import undo
+from conformance.csi.undo import TABLE, undo
 from conformance.engine.judging import reproduce
 from conformance.engine.ledger import sweep
 from conformance.engine.ledger.entries import Ledger, LedgerEntry
@@ -99,7 +99,7 @@ class CsiTarget:
         self.hooks = known.hooks(self.fake) if self.fake else Hooks(self.settings.hooks)
         self.requests = Requests(self.settings, self.capabilities, self.run_id)
         self.steps = Steps(self.driver, self.nodes[0], self.requests, self.paths, self.cleanup)
-        self.shared = SharedObjects(self.steps, self.cleanup)
+        self.shared = SharedObjects(self.steps, self.cleanup, self.journal)
         self.preconditions = Preconditions(
             self.connections,
             self.steps,
@@ -123,6 +123,7 @@ class CsiTarget:
     def begin(self, scope: CaseScope) -> None:
         """A case begins: what is made from now on goes with its scope."""
         self.cleanup.scope = scope
+        self.shared.begin()
 
     def channel(self, endpoint: Endpoint) -> Channel:
         """The connection to one of the endpoints, for calls that no stub makes."""
@@ -156,11 +157,17 @@ class CsiTarget:
         return self.journal.seq
 
     def calls(self, mark: int) -> list[Entry]:
-        """The calls since the mark, oldest first."""
-        return self.journal.since(mark)
+        """The calls since the mark, oldest first; before them those that made what was lent to the
+        case."""
+        return [*self.shared.calls(mark), *self.journal.since(mark)]
 
-    def reproduce(self, call: Entry) -> str:
-        """A grpcurl line that repeats the call."""
+    def reproduce(self, calls: Sequence[Entry]) -> str:
+        """A grpcurl line that repeats the last call, where its driver outlives the run and it names
+        nothing that went with the case."""
+        call = calls[-1]
+        creates = [each.to_dict()["replies"] for each in calls if each.method in TABLE]
+        if self.fake or self.process or reproduce.depends(call, creates, self.run_id):
+            return ""
         at = self.node_endpoints[0] if "/csi.v1.Node/" in call.method else self.endpoint
         return reproduce.grpcurl(call, at, "refimpl/csi/api/csi.proto")
 

@@ -3,7 +3,7 @@ both."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -109,9 +109,9 @@ class OurSides:
         """The calls of both since then."""
         return self.journal.since(mark)
 
-    def reproduce(self, call: Entry) -> str:
-        """A line that repeats a call of the last case."""
-        return self._judged.reproduce(call)
+    def reproduce(self, _calls: Sequence[Entry]) -> str:
+        """Nothing: both sides end with the run."""
+        return ""
 
     def lost(self) -> Loss | None:
         """What became of the side that the last case was about; None while it serves."""

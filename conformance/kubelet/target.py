@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import json
-import shlex
 import shutil
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import cast
 
 from conformance.engine import mutants
@@ -110,10 +108,9 @@ class ClientTarget:
         """What was called since a mark, oldest first."""
         return self.journal.since(mark)
 
-    def reproduce(self, call: Entry) -> str:
-        """What the plugin was asked, or said, as a line of JSON behind its name."""
-        requests = call.to_dict()["requests"]
-        return f"{call.method} {shlex.quote(json.dumps(requests[0] if requests else {}))}"
+    def reproduce(self, _calls: Sequence[Entry]) -> str:
+        """Nothing: the plugins that a client speaks with are ours, and end with the run."""
+        return ""
 
     def lost(self) -> Loss | None:
         """Why the client died, None if it lives; it is started again."""

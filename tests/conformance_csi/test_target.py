@@ -47,7 +47,7 @@ def test_calls_reach_the_endpoint_that_serves_them(tmp_path: Path, opened: Any) 
         info = target.call("/csi.v1.Node/NodeGetInfo", pb.NodeGetInfoRequest())
         assert info.node_id == target.capabilities.node_id
         (call,) = target.calls(target.mark() - 1)
-        assert driver.nodes[0].path in target.reproduce(call)
+        assert driver.nodes[0].path in target.reproduce([call])
         target.close()
 
 

@@ -214,8 +214,8 @@ _TARGET = '''
         def calls(self, mark):
             return self.made[mark:]
 
-        def reproduce(self, call):
-            return f"play {call.rpc}"
+        def reproduce(self, calls):
+            return f"play {calls[-1].rpc}"
 
         def lost(self):
             return Loss(self.reason, self.revived) if self.reason else None

@@ -17,9 +17,9 @@ from refimpl.wire.status import Code
 
 Start = Callable[..., Supervised]
 
-# Findings of the mock driver: a request with nothing in it, one that is refused wrongly, and one
-# whose request holds messages, maps, numbers and names of enums.
-FINDINGS = ["CSI-HLTH-002", "CSI-PUB-023", "CSI-CTRL-063"]
+# Findings of the mock driver: a request with nothing in it, and one whose request holds messages,
+# maps, numbers and names of enums.
+FINDINGS = ["CSI-HLTH-002", "CSI-CTRL-063"]
 
 
 def finding(id: str, endpoint: str, folder: Path) -> CaseDone:
@@ -60,3 +60,11 @@ def test_the_line_of_a_finding_repeats_it(
     code = Code[str(case.calls[-1]["code"])]
     assert done.returncode == (64 + code if code else 0), done.stderr
     assert str(case.calls[-1]["message"]) in done.stderr
+
+
+def test_a_call_that_names_what_is_gone_has_no_line(
+    mock_driver: Path, started: Start, tmp_path: Path
+) -> None:
+    """The volume of the case was deleted with it, and a line would be answered otherwise."""
+    driver = started(str(mock_driver), "-endpoint", "{endpoint}")
+    assert finding("CSI-PUB-023", str(driver.endpoint), tmp_path / "out").reproduce == ""

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from contextlib import ExitStack
 
 from conformance.deviceplugin.plugins.capabilities import PluginCapabilities
 from conformance.deviceplugin.plugins.plugin import DevicePluginUnderTest
 from conformance.deviceplugin.plugins.sessions import PluginSetup, Sessions
-from conformance.engine.judging import reproduce
 from conformance.engine.scope import CaseScope
 from conformance.engine.targets.resolve import ResolvedTarget
 from conformance.engine.targets.target import Loss
 from conformance.engine.verdict import Broken
 from refimpl.deviceplugin import illusion
 from refimpl.wire.client import Unreachable
-from refimpl.wire.endpoint import Endpoint
 from refimpl.wire.journal import Entry, Journal
 
 __all__ = ["PluginTarget"]
@@ -90,15 +88,9 @@ class PluginTarget:
         """The calls since then, of plugin and kubelet."""
         return self.journal.since(mark)
 
-    def reproduce(self, call: Entry) -> str:
-        """A grpcurl line, to the plugin or to kubelet."""
-        service = call.method.partition(".")[0].removeprefix("/")
-        proto = "registration/api/registration" if service == "pluginregistration" else ""
-        path = f"refimpl/{proto or 'deviceplugin/api/deviceplugin'}.proto"
-        return reproduce.grpcurl(call, self._called(call), path)
-
-    def _called(self, call: Entry) -> Endpoint:
-        return self.sessions.kubelet if call.side == "server" else Endpoint.parse(call.peer)
+    def reproduce(self, _calls: Sequence[Entry]) -> str:
+        """Nothing: the plugin and the kubelet around it end with the run."""
+        return ""
 
     def lost(self) -> Loss | None:
         """How a plugin ended by itself; it is started again for the next case."""

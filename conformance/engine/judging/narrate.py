@@ -15,8 +15,10 @@ from refimpl.wire.client import Unreachable
 from refimpl.wire.secrets import MASK
 from refimpl.wire.status import Refused
 
-# A finding shows the calls that led to it; what came long before helps nobody.
-_CALLS_SHOWN = 12
+# All that a script has to play; a property that fails after more is not one to read either.
+_KEPT = 1000
+# Of a case that passed.
+_NAMED = 12
 
 
 def finding(target: Target, error: BaseException, calls: Sequence[Record]) -> dict[str, Any]:
@@ -28,9 +30,9 @@ def finding(target: Target, error: BaseException, calls: Sequence[Record]) -> di
     if others:
         fields["message"] += f" (and {len(others)} more)"
         fields["also"] = [_words(each, calls) | {"soft": is_soft(each)} for each in others]
-    fields["calls"] = [call.to_dict() for call in calls[-_CALLS_SHOWN:]]
+    fields["calls"] = [call.to_dict() for call in calls[-_KEPT:]]
     if calls:
-        fields["reproduce"] = target.reproduce(calls[-1])
+        fields["reproduce"] = target.reproduce(calls)
     return fields
 
 
@@ -74,7 +76,7 @@ def _sentence(error: BaseException, refused: str) -> str:
 
 def call_names(calls: Iterable[Record]) -> list[dict[str, Any]]:
     """The calls of a case that passed, by name and status only, to keep the stream small."""
-    return [{"rpc": call.rpc, "code": call.code.name} for call in calls][-_CALLS_SHOWN:]
+    return [{"rpc": call.rpc, "code": call.code.name} for call in calls][-_NAMED:]
 
 
 @functools.cache

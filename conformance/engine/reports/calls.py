@@ -6,6 +6,8 @@ from typing import Any
 
 import attrs
 
+from conformance.engine.events import CaseDone
+from conformance.engine.reports.repeats import CALLS_SHOWN
 from conformance.engine.reports.text import duration, one_line, sketch
 
 
@@ -34,6 +36,11 @@ class Call:
             took=duration(seconds) if isinstance(seconds, int | float) else "",
             fault=str(entry.get("fault") or ""),
         )
+
+    @classmethod
+    def last(cls, done: CaseDone) -> list[Call]:
+        """The last calls of a finding; those before them are in the stream alone."""
+        return [cls.of(entry) for entry in done.calls[-CALLS_SHOWN:]]
 
     def line(self, width: int) -> str:
         """The call on one line of at most `width` characters, the status and message first kept."""

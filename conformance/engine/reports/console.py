@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from conformance.engine.events import CaseDone, Outcome
@@ -23,7 +24,7 @@ STYLES: dict[Outcome, str] = {
     "skip": "dim",
 }
 _SIGNS = {"good": "bold green", "bad": "bold red", "open": "bold yellow"}
-_LABEL = 13  # columns in front of what a finding says: "  reproduce: "
+_LABEL = 13  # columns in front of what a finding says: "  last call: "
 _LONGEST = 1_000
 
 
@@ -69,7 +70,7 @@ def summary(digest: Digest, console: Console, *, verbose: int = 0, report_dir: s
     out = Printer(console)
     for outcome in RED:
         for done in digest.having(outcome):
-            block(out, done, verbose)
+            block(out, done, verbose, digest.repeats(done))
     _warnings(out, digest, verbose)
     _known(out, digest, verbose)
     _skips(out, digest, verbose)
@@ -91,8 +92,10 @@ def verdict(digest: Digest, console: Console) -> None:
     Printer(console).line((f"{conclusion.sentence}.", _SIGNS[conclusion.sign]))
 
 
-def block(out: Printer, done: CaseDone, verbose: int) -> None:
-    """One finding, whole."""
+def block(
+    out: Printer, done: CaseDone, verbose: int, repeats: Sequence[tuple[str, str]] = ()
+) -> None:
+    """One finding, whole. repeats: the lines that show it again, and their labels."""
     word = WORDS[done.outcome][0]
     out.line((f"{word} {done.level} {done.id}", STYLES[done.outcome]), (f" {done.title}", "bold"))
     out.labelled("rule", done.message if done.message != done.title else "")
@@ -102,13 +105,13 @@ def block(out: Printer, done: CaseDone, verbose: int) -> None:
     out.labelled("got", done.got)
     for label, text in also(done):
         out.labelled(label, text)
-    for number, entry in enumerate(done.calls):
+    for number, call in enumerate(Call.last(done)):
         if not number:
             out.line(("  calls:", "dim"))
         room = _LONGEST if verbose > 1 else out.width - 4
-        out.line((f"    {Call.of(entry).line(room)}", ""))
-    if done.reproduce:
-        out.line(("  reproduce: ", "dim"), (done.reproduce, ""), whole=True)
+        out.line((f"    {call.line(room)}", ""))
+    for label, line in repeats:
+        out.line((f"  {label}:".ljust(_LABEL), "dim"), (line, ""), whole=True)
     out.line()
 
 
@@ -116,7 +119,7 @@ def _warnings(out: Printer, digest: Digest, verbose: int) -> None:
     cases = digest.having("warn")
     if verbose:
         for done in cases:
-            block(out, done, verbose)
+            block(out, done, verbose, digest.repeats(done))
     elif cases:
         out.line((f"Warnings ({len(cases)}, -v shows them whole)", "bold"))
         for done in cases:

@@ -9,6 +9,7 @@ import attrs
 from conformance.engine import events
 from conformance.engine.events import CaseDone, End, Event, Outcome, Run
 from conformance.engine.interfaces import ALL, INTERFACES, interface_of
+from conformance.engine.reports.repeats import replay_line
 from conformance.engine.reports.text import heading, one_line
 
 Groups = dict[str, list[CaseDone]]
@@ -97,6 +98,14 @@ class Digest:
         """The interface of a case: the run's, or by its id where a run judged them all."""
         named = self.run.interface
         return named if named not in ("", ALL) else interface_of(done.id)
+
+    def repeats(self, done: CaseDone) -> list[tuple[str, str]]:
+        """The lines that show a finding again, each with its label: with us, and without us what
+        repeats its last call, where that can work."""
+        if done.outcome not in ("fail", "warn", "xfail", "error"):
+            return []
+        lines = [("replay", replay_line(self.run, done)), ("last call", done.reproduce)]
+        return [(label, line) for label, line in lines if line]
 
     @property
     def subject(self) -> str:

@@ -55,7 +55,7 @@ def _environment() -> Environment:
         finalize=_safe,
     )
     environment.filters |= {
-        "calls": _calls,
+        "calls": Call.last,
         "also": also,
         "duration": duration,
         "brief": lambda value: sketch(value, _SHORT),
@@ -74,10 +74,6 @@ def _safe(value: Any) -> Any:
     if isinstance(value, str) and not isinstance(value, Markup):
         return capped(value, _LONGEST)
     return value
-
-
-def _calls(done: CaseDone) -> list[Call]:
-    return [Call.of(entry) for entry in done.calls]
 
 
 def _pretty(value: Any) -> str:

@@ -71,7 +71,7 @@ def _suite(
     suite.set("time", f"{sum(done.duration_s for done in cases):.3f}")
     _properties(suite, digest, cases)
     for done in cases:
-        suite.append(_testcase(done, interface))
+        suite.append(_testcase(digest, done, interface))
     if lacking:
         case = ET.SubElement(suite, "testcase", classname=interface, name="the run", time="0.000")
         ET.SubElement(case, "error", type="run", message=_message(lacking)).text = lacking
@@ -90,7 +90,7 @@ def _properties(suite: ET.Element, digest: Digest, cases: list[CaseDone]) -> Non
         ET.SubElement(properties, "property", name=one_line(name), value=one_line(value))
 
 
-def _testcase(done: CaseDone, interface: str) -> ET.Element:
+def _testcase(digest: Digest, done: CaseDone, interface: str) -> ET.Element:
     # Jenkins takes what stands before the last dot for a package, so a section may hold none.
     section = f".{heading(done.section).replace('.', ' ')}" if done.section else ""
     case = ET.Element(
@@ -106,11 +106,11 @@ def _testcase(done: CaseDone, interface: str) -> ET.Element:
         result = ET.SubElement(case, name, message=_message(message))
         if name != "skipped":  # Ant's schema has no type there
             result.set("type", kind)
-        result.text = capped(_text(done), _LONGEST_TEXT)
+        result.text = capped(_text(digest, done), _LONGEST_TEXT)
     return case
 
 
-def _text(done: CaseDone) -> str:
+def _text(digest: Digest, done: CaseDone) -> str:
     """All there is to say, for systems that show the text of an element and not its message."""
     named = [
         ("", done.message),
@@ -124,9 +124,8 @@ def _text(done: CaseDone) -> str:
     lines = [f"{name}{value}" for name, value in named if value]
     if done.calls:
         lines.append("calls:")
-        lines += [f"  {Call.of(entry).line(_LONGEST_CALL)}" for entry in done.calls]
-    if done.reproduce:
-        lines.append(f"reproduce: {done.reproduce}")
+        lines += [f"  {call.line(_LONGEST_CALL)}" for call in Call.last(done)]
+    lines += [f"{label}: {line}" for label, line in digest.repeats(done)]
     return "\n".join(lines)
 
 

@@ -84,7 +84,7 @@ def _details(digest: Digest) -> list[str]:
     size = 0
     cases = digest.having("fail", "error")
     for number, done in enumerate(cases):
-        part = _detail(done)
+        part = _detail(digest, done)
         size += sum(len(line.encode("utf-8", "replace")) + 1 for line in part)
         if size > _BUDGET:
             left = count(len(cases) - number, "failure")
@@ -93,7 +93,7 @@ def _details(digest: Digest) -> list[str]:
     return lines
 
 
-def _detail(done: CaseDone) -> list[str]:
+def _detail(digest: Digest, done: CaseDone) -> list[str]:
     body = [
         f"{name} {capped(value, 2_000)}"
         for name, value in (
@@ -106,8 +106,8 @@ def _detail(done: CaseDone) -> list[str]:
         )
         if value
     ]
-    body += [f"call:      {Call.of(entry).line(300)}" for entry in done.calls]
-    body += [f"reproduce: {one_line(done.reproduce)}"] if done.reproduce else []
+    body += [f"call:      {call.line(300)}" for call in Call.last(done)]
+    body += [f"{f'{label}:':10} {one_line(line)}" for label, line in digest.repeats(done)]
     summary = f"<summary><b>{_html(done.id)}</b> {_html(done.title)}</summary>"
     return ["<details>", summary, "", *_fenced("\n".join(body)), "", "</details>", ""]
 

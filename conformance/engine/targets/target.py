@@ -55,8 +55,9 @@ class Target(Protocol):
     def calls(self, mark: int) -> Sequence[Record]:
         """The calls made to the target since the mark, oldest first."""
 
-    def reproduce(self, call: Any) -> str:
-        """One shell line that repeats the call without us."""
+    def reproduce(self, calls: Sequence[Any]) -> str:
+        """One shell line that repeats the last of these calls without us; empty where it cannot
+        work any more: what it names went with the case, or its target with the run."""
 
     def lost(self) -> Loss | None:
         """What happened to a target that no longer answers; one that we started is revived."""

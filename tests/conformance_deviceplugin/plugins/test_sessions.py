@@ -65,15 +65,3 @@ def test_after_a_plugin_that_never_came_the_next_wait_is_short(opened: Open) -> 
     with pytest.raises(Broken, match="the plugin registers a resource"):
         _ = target.look().resource
     assert target.sessions.patience(30.0) == 1.0
-
-
-def test_a_call_can_be_repeated_from_a_shell(opened: Open) -> None:
-    """To the plugin as well as to kubelet."""
-    target = opened()
-    plugin = target.look()
-    mark = target.mark()
-    plugin.calls.options()
-    call = target.calls(mark)[-1]
-    assert plugin.socket.path in target.reproduce(call)
-    registered = plugin.registrations()[0]
-    assert f"{plugin.folder}/kubelet.sock" in target.reproduce(registered)

@@ -16,7 +16,7 @@ from refimpl.wire.client import Unreachable
 from refimpl.wire.journal import Entry
 from refimpl.wire.status import Code, Refused
 
-TARGET = cast("Target", SimpleNamespace(reproduce=lambda call: f"again {call.rpc}"))
+TARGET = cast("Target", SimpleNamespace(reproduce=lambda calls: f"again {calls[-1].rpc}"))
 
 
 def call(rpc: str, code: Code = Code.OK) -> Entry:
@@ -65,12 +65,12 @@ def test_every_breach_is_told_each_refusal_with_its_call() -> None:
     ]
 
 
-def test_only_the_last_calls_are_shown() -> None:
-    """What came long before helps nobody; the last call is the one to repeat."""
+def test_all_calls_of_a_finding_are_kept_and_the_names_of_the_last_of_a_pass() -> None:
+    """A script of a finding has to be whole."""
     calls = [call(f"Play{number}") for number in range(30)]
     finding = narrate.finding(TARGET, AssertionError("x"), calls)
-    assert finding["calls"][0]["method"] == "/toys.v1.Toys/Play18"
-    assert len(finding["calls"]) == 12
+    assert finding["calls"][0]["method"] == "/toys.v1.Toys/Play0"
+    assert len(finding["calls"]) == 30
     assert finding["reproduce"] == "again Play29"
     assert narrate.call_names(calls)[-1] == {"rpc": "Play29", "code": "OK"}
     assert len(narrate.call_names(calls)) == 12

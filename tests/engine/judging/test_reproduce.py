@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -61,3 +62,22 @@ def test_an_address_is_one_that_grpcurl_takes(at: str, shown: str) -> None:
     line = words(at=at)
     assert line[-2] == shown
     assert option(line, "-d") == "{}"
+
+
+REPLIES = [[{"volume": {"volume_id": "vol-1"}}]]
+
+REQUESTS = [
+    (pb.CreateVolumeRequest(name="refimpl-r4-v1"), False),
+    (pb.DeleteVolumeRequest(volume_id="vol-2"), False),
+    (pb.DeleteVolumeRequest(volume_id="vol-1"), True),
+    (pb.DeleteVolumeRequest(volume_id="vol-2", secrets={"key": "word"}), True),
+    (pb.NodeUnpublishVolumeRequest(volume_id="vol-2", target_path="/tmp/x/refimpl-r4-d1"), True),
+]
+
+
+@pytest.mark.parametrize(("request_", "gone"), REQUESTS)
+def test_what_a_call_depends_on(request_: Any, gone: bool) -> None:
+    """A volume that was made, a path of the run, a secret."""
+    call = Entry(method="/csi.v1.Controller/X", request_type=type(request_))
+    call.requests_are(request_.SerializeToString())
+    assert reproduce.depends(call, REPLIES, "r4") == gone

@@ -29,8 +29,9 @@ def shown(stream: list[Any], **chosen: Any) -> str:
 def test_everything_but_the_line_to_copy_fits_the_width(sample: Any, verbose: int) -> None:
     """80 columns are what a terminal and a CI log are sure to have."""
     lines = shown(sample(), verbose=verbose, report_dir="out/").splitlines()
-    copied = {n for n, line in enumerate(lines) if line.startswith("  reproduce: ")}
-    assert len(copied) == (6 if verbose else 4)
+    labels = ("  replay: ", "  last call: ")
+    copied = {n for n, line in enumerate(lines) if line.startswith(labels)}
+    assert len(copied) == (13 if verbose else 9)
     wide = [line for n, line in enumerate(lines) if cell_len(line) > 80 and n not in copied]
     assert wide == []
 
@@ -44,14 +45,14 @@ def test_a_log_holds_no_escape_codes(sample: Any, verbose: int) -> None:
 def test_a_line_to_reproduce_is_whole(sample: Any, case: Any) -> None:
     """It is copied, so that a break in it breaks the command."""
     failed = case(1, "fail")
-    assert f"  reproduce: {failed.reproduce}\n" in shown(sample(end=1, only=[failed]))
+    assert f"  last call: {failed.reproduce}\n" in shown(sample(end=1, only=[failed]))
 
 
 def test_a_failure_tells_rule_level_source_wanted_got_and_calls(sample: Any, case: Any) -> None:
     """Enough to act on without opening a report."""
     failed = case(1, "fail", title="a repeated create returns the same volume")
     text = shown(sample(end=1, only=[failed]))
-    assert text[: text.index("  reproduce")].splitlines() == [
+    assert text[: text.index("  replay")].splitlines() == [
         "FAIL MUST CSI-LV-001 a repeated create returns the same volume",
         "  rule:      the same name and parameters give the volume that is there",
         "  source:    CSI 1.13 ListVolumes",

@@ -96,7 +96,8 @@ def test_a_failure_shows_why_wanted_got_calls_and_how_to_reproduce(sample: Any, 
         "Why it matters An orchestrator that lost an answer asks again. A second volume",
         "Source CSI 1.13 ListVolumes",
         "INVALID_ARGUMENT volume id is empty 12 ms",
-        "Reproduce grpcurl -plaintext",
+        "Replay refimpl test csi",
+        "Last call grpcurl -plaintext",
     ):
         assert text in shown
 

@@ -82,7 +82,8 @@ def test_a_failure_tells_all_there_is_in_its_text(sample: Any, case: Any) -> Non
         "wanted: volume_id vol-1",
         "got:    volume_id vol-2",
         "  DeleteVolume() -> INVALID_ARGUMENT: volume id is empty (12 ms)",
-        "reproduce: grpcurl -plaintext",
+        "replay: refimpl test csi",
+        "last call: grpcurl -plaintext",
     ):
         assert told in text
 

@@ -44,7 +44,8 @@ def test_a_failure_has_its_details_behind_a_click(sample: Any, case: Any) -> Non
     details = text[text.index("<details>") :]
     assert "wanted:    volume_id vol-1" in details
     assert "call:      DeleteVolume() -> INVALID_ARGUMENT: volume id is empty (12 ms)" in details
-    assert "reproduce: grpcurl -plaintext" in details
+    assert "replay:    refimpl test csi" in details
+    assert "last call: grpcurl -plaintext" in details
 
 
 def test_hostile_text_stays_text(sample: Any) -> None:
