@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
+import shlex
 from typing import Any, Literal, Protocol
 
 import msgspec
@@ -69,6 +70,11 @@ class Options(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, frozen=T
     def shown_target(self) -> str:
         """The target as a report names it."""
         return " ".join(self.command) or self.target
+
+    @property
+    def named_target(self) -> str:
+        """The target as `refimpl sweep` takes it."""
+        return f"-- {shlex.join(self.command)}" if self.command else self.target
 
     def check(self) -> None:
         """Raises BadOption for what only shows when it is used: levels and patterns."""

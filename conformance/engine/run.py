@@ -17,6 +17,7 @@ from conformance.engine import options as choices
 from conformance.engine.interfaces import ALL, named
 from conformance.engine.judging import expectations, narrate, session
 from conformance.engine.judging.reporting import ReportFolder
+from conformance.engine.ledger.place import run_place
 from conformance.engine.options import BadOption, Options
 from conformance.engine.runid import new_run_id
 from conformance.engine.targets.resolve import ResolvedTarget, resolve
@@ -53,23 +54,22 @@ def run(
     does not answer.
     """
     options = identified(options)
-    try:
-        targets = prepare(options)
+    targets = prepare(options)
+    with _ended_like_ctrl_c(), run_place(options):
         opened = session.Opened()
-        # Each worker opens its own; a target of somebody else's is out of reach now or never.
-        if workers == "0" or not all(target.ours for target in targets):
-            opened.open(targets)
-    except Unreachable as error:
-        session.record_unreachable(options, str(error))
-        raise
-    plugins = [*plugins, opened]
-    if workers != "0":
-        opened.close()
-    try:
-        with _ended_like_ctrl_c():
-            return int(pytest.main([*arguments(options, workers, first), *extra], plugins))
-    finally:
-        opened.close()
+        try:
+            # Each worker opens its own; a target of somebody else's is out of reach now or never.
+            if workers == "0" or not all(target.ours for target in targets):
+                opened.open(targets)
+            if workers != "0":
+                opened.close()
+            words = [*arguments(options, workers, first), *extra]
+            return int(pytest.main(words, [*plugins, opened]))
+        except (Unreachable, KeyboardInterrupt) as error:
+            session.record_not_begun(options, error)
+            raise
+        finally:
+            opened.close()
 
 
 @contextlib.contextmanager

@@ -9,7 +9,7 @@ import click
 from refimpl.cli.errors import TargetUnreachable, Usage
 from refimpl.cli.interface_options import given_options, interface_options
 from refimpl.cli.streams import load
-from refimpl.cli.test import TestCommand
+from refimpl.cli.words import CommandAfterDashes
 
 if TYPE_CHECKING:
     from conformance.engine.options import Options
@@ -30,7 +30,7 @@ cannot be judged on this target, 6 target unreachable.
 _SHOWN, _NOT_SHOWN, _NOT_JUDGED = 1, 0, 5
 
 
-@click.command(cls=TestCommand, epilog=EPILOG)
+@click.command(cls=CommandAfterDashes, epilog=EPILOG)
 @click.argument("events", metavar="EVENTS")
 @click.argument("id", metavar="CASE")
 @click.argument("target", metavar="[TARGET]", default="", required=False)

@@ -8,25 +8,32 @@ import click
 
 from refimpl.cli.errors import TargetUnreachable, Usage
 from refimpl.cli.interface_options import given_options, interface_options
+from refimpl.cli.words import CommandAfterDashes
 
 EPILOG = """\b
 Examples:
+  refimpl sweep                              what is on this machine, of all killed runs
   refimpl sweep csi unix:///run/csi/csi.sock
+  refimpl sweep csi -- ./driver --endpoint {endpoint}
   refimpl sweep cni unix:///run/containerd/containerd.sock --dry-run
   refimpl sweep cdi /run/containerd/containerd.sock
 """
 
 
-@click.command(epilog=EPILOG)
-@click.argument("iface", metavar="IFACE")
-@click.argument("target", metavar="TARGET")
+@click.command(cls=CommandAfterDashes, epilog=EPILOG)
+@click.argument("iface", metavar="[IFACE]", default="")
+@click.argument("target", metavar="[TARGET]", default="")
 @click.option("--dry-run", is_flag=True, help="Only say what would be removed.")
 @interface_options
-def command(iface: str, target: str, dry_run: bool, **arguments: Any) -> None:
-    """Remove what killed runs have left on TARGET, named as it was for `refimpl test`.
+@click.pass_context
+def command(
+    ctx: click.Context, /, iface: str, target: str, dry_run: bool, **arguments: Any
+) -> None:
+    """Remove what killed runs have left: processes, mounts and folders on this machine, and what
+    they made on TARGET, named as it was for `refimpl test`.
 
-    Every run writes down what it makes before it makes it. Only that is removed, nothing else on
-    the target is touched.
+    Every run writes down what it makes before it makes it. Only that is removed, nothing else is
+    touched. Without TARGET, what only a target can remove is left, and told.
     """
     from conformance.engine.ledger import sweep
     from conformance.engine.options import BadOption, Options
@@ -34,7 +41,12 @@ def command(iface: str, target: str, dry_run: bool, **arguments: Any) -> None:
 
     try:
         options = Options(
-            interface=iface, target=target, settings=given_options(arguments), run_id="sweep"
+            interface=iface,
+            side=ctx.meta["side"],
+            target=target,
+            command=ctx.meta["command"],
+            settings=given_options(arguments),
+            run_id="sweep",
         )
         lines, failed = sweep.sweep(options, dry_run=dry_run)
     except BadOption as error:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import filecmp
 import glob
 import re
-import shlex
 import shutil
 import sys
 from collections.abc import Callable
@@ -15,7 +14,7 @@ from conformance.cni.runtimes.cri import LOGS, CriRuntime
 from conformance.cni.runtimes.recorders import PLUGIN, heal, uninstall
 from conformance.engine.ledger import pods, sweep
 from conformance.engine.ledger.entries import FILE, LedgerEntry, left
-from conformance.engine.ledger.file import UnreadableLedger, in_use, records
+from conformance.engine.ledger.file import UnreadableLedger, in_use
 from conformance.engine.ledger.leftovers import Leftovers, NotRemoved
 from conformance.engine.runid import worker
 from refimpl.cri import kubelet
@@ -111,7 +110,6 @@ def _whose(path: Path, run_id: str) -> str:
             continue
         if in_use(ledger):
             return "another run is using this runtime; wait for its end, they disturb each other"
-        target = next((each["target"] for each in records(ledger) if "target" in each), "TARGET")
-        command = shlex.join(["refimpl", "sweep", "cni", target])
+        command = sweep.command_of(ledger)
         return f"a killed run left it, and it comes first; remove all of that run by {command}"
     return "a run that is not on record here left it, and it comes first; remove it"

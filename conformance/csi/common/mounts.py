@@ -4,29 +4,10 @@ from __future__ import annotations
 
 import os
 import subprocess
-from pathlib import Path
 
-MOUNTINFO = Path("/proc/self/mountinfo")
+from conformance.engine.ledger.mounts import mount_points, table
 
-
-def mount_points() -> list[str]:
-    """The mount points of this process, one entry a layer (proc(5), mountinfo)."""
-    return [point for point, _ in _table()]
-
-
-def _table() -> list[tuple[str, str]]:
-    """Mount point and whole line of each mount, in the order of mounting (proc(5), mountinfo)."""
-    # A path is any bytes, and only blanks, newlines and backslashes are escaped in it.
-    lines = MOUNTINFO.read_text(errors="surrogateescape").split("\n")
-    return [(_unescape(line.split(" ")[4]), line) for line in lines if line]
-
-
-def _unescape(text: str) -> str:
-    return (
-        text.encode("latin-1", "backslashreplace").decode("unicode_escape")
-        if "\\" in text
-        else text
-    )
+__all__ = ["bind", "fs_type", "layers", "mount_points", "options", "take_away", "uncover"]
 
 
 def layers(path: str) -> int:
@@ -37,7 +18,7 @@ def layers(path: str) -> int:
 def options(path: str) -> frozenset[str]:
     """Options of the topmost mount at a path, its own and those of its file system (proc(5))."""
     words: frozenset[str] = frozenset()
-    for point, line in _table():
+    for point, line in table():
         if point == _plain(path):
             own, of_file_system = line.split(" ")[5], line.rpartition(" ")[2]
             words = frozenset(f"{own},{of_file_system}".split(","))
@@ -47,7 +28,7 @@ def options(path: str) -> frozenset[str]:
 def fs_type(path: str) -> str:
     """The file system that is topmost at a path, empty where nothing is mounted (proc(5))."""
     name = ""
-    for point, line in _table():
+    for point, line in table():
         if point == _plain(path):
             name = line.partition(" - ")[2].split(" ")[0]
     return name

@@ -13,7 +13,7 @@ from conformance.engine.events import Event, EventStream
 from conformance.engine.judging.judge import Judge
 from conformance.engine.judging.recorder import Recorder
 from conformance.engine.judging.reporting import ReportFolder
-from conformance.engine.options import UNREACHABLE, BadOption, Options
+from conformance.engine.options import INTERRUPTED, UNREACHABLE, BadOption, Options
 from conformance.engine.runid import new_run_id
 from conformance.engine.targets.resolve import ResolvedTarget
 from conformance.engine.targets.target import Target
@@ -99,12 +99,14 @@ def _record(config: pytest.Config, options: Options) -> None:
         config.pluginmanager.register(folder, "refimpl-reports")
 
 
-def record_unreachable(options: Options, message: str) -> None:
-    """The stream and the reports of a run that could not begin."""
+def record_not_begun(options: Options, reason: BaseException) -> None:
+    """The stream and the reports of a run that ended before it began: out of reach, or
+    interrupted."""
     folder = ReportFolder.prepare(options.report_dir) if options.report_dir else None
     stream = EventStream(folder.events if folder else None, stdout=options.json)
     recorder = Recorder(options, stream, shown(options))
-    recorder.end(UNREACHABLE, message)
+    interrupted = isinstance(reason, KeyboardInterrupt)
+    recorder.end(INTERRUPTED if interrupted else UNREACHABLE, str(reason) or "interrupted")
     if folder:
         folder.finish()
 

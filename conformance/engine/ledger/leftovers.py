@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from conformance.engine.ledger import mounts, processes
 from conformance.engine.ledger.entries import CALL, FILE, FOLDER, LedgerEntry, discard, left
+from conformance.engine.ledger.processes import PROCESSES
 from conformance.engine.verdict import Broken
 from refimpl.wire.client import Unreachable
 from refimpl.wire.status import Refused
 
-__all__ = ["Leftovers", "NotRemoved"]
+__all__ = ["MOUNT", "Leftovers", "NotRemoved"]
+
+MOUNT = "mount"
+"""The kind of what a case has mounted; the name is the path at which."""
 
 
 class NotRemoved(Exception):
@@ -21,12 +26,33 @@ def _discard(entry: LedgerEntry) -> bool:
     return discard(entry.name)
 
 
+def _unmount(entry: LedgerEntry) -> bool:
+    there = bool(mounts.below(entry.name))
+    mounts.release(entry.name)
+    return there
+
+
+def _empty(entry: LedgerEntry) -> bool:
+    """Removes a folder, after what is mounted below it: that is not ours to delete."""
+    mounts.release(entry.name)
+    return discard(entry.name)
+
+
+_LOCAL: Mapping[str, Callable[[LedgerEntry], bool]] = {
+    PROCESSES: lambda entry: processes.end(entry.name),
+    MOUNT: _unmount,
+    FILE: _discard,
+    FOLDER: _empty,
+}
+"""What is undone on this machine, whatever the target."""
+
+
 class Leftovers:
     """Undoes what killed runs left.
 
-    undo: how an entry of a kind is undone, besides files and folders; whether it was still there.
-    first: kinds that go before all others. begin: told of the entries of a ledger before the first
-    is undone. close: ends connections.
+    undo: how an entry of a kind is undone, besides those of this machine; whether it was still
+    there. first: kinds that go before all others. begin: told of the entries of a ledger before the
+    first is undone. close: ends connections.
     """
 
     def __init__(
@@ -36,9 +62,13 @@ class Leftovers:
         first: tuple[str, ...] = (),
         begin: Callable[[list[LedgerEntry]], object] = list,
     ) -> None:
-        self._undo = {FILE: _discard, FOLDER: _discard, **(undo or {})}
+        self._undo = {**_LOCAL, **(undo or {})}
         self._rank = {kind: number for number, kind in enumerate(first)}
         self.close, self._begin = close, begin
+
+    def undoes(self, entry: LedgerEntry) -> bool:
+        """Whether it is of a kind that is known here."""
+        return entry.kind in self._undo
 
     def left_by(self, path: Path) -> list[LedgerEntry]:
         """What a killed run left, in the order in which it is undone."""

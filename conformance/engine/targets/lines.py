@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from conformance.engine.options import BadOption
+from conformance.engine.targets.tie import tie
 from conformance.engine.verdict import timeout
 from refimpl.wire.client import Unreachable
 
@@ -98,6 +99,7 @@ class Lines:
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=self._stderr,
+                    preexec_fn=tie(),
                 )
             except OSError as error:
                 raise BadOption(f"{self.command[0]}: {error.strerror}") from error

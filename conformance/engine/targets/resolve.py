@@ -26,7 +26,7 @@ class ResolvedTarget:
     scheme: one of the interface's, such as unix, exec, fake or command. address: what follows the
     scheme: a path, host:port, the name of a fake's profile or of a mutant. endpoint: scheme and
     address as endpoints are written. command: what starts it. settings: of the interface's own
-    kind. revision: the one that was asked for. text: TARGET as the user wrote it.
+    kind. revision: the one that was asked for. text: TARGET as a user writes it for a sweep.
     """
 
     interface: Interface
@@ -92,7 +92,7 @@ def resolve(options: Options, name: str) -> ResolvedTarget:
         command=command,
         settings=settings.read(owner, file.settings, options.settings),
         revision=revision.parse(options.revision or file.revision, owner.family, owner.revisions),
-        text=options.target,
+        text=options.named_target,
         run_id=options.run_id,
         seed=options.seed,
         heavy=options.heavy,

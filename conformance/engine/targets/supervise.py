@@ -16,6 +16,7 @@ from typing import Self
 
 from conformance.engine.options import BadOption
 from conformance.engine.targets import placeholders, process
+from conformance.engine.targets.tie import tie
 from conformance.engine.verdict import timeout
 from refimpl.wire import polling
 from refimpl.wire.client import Channel, Unreachable
@@ -69,6 +70,7 @@ class Supervised:
                     stderr=log,
                     env=self._env,
                     start_new_session=True,
+                    preexec_fn=tie(),
                 )
             except OSError as error:
                 raise BadOption(f"{self.command[0]}: {error.strerror}") from error

@@ -68,7 +68,7 @@ def mount(source: str, target: str, *, kind: str = "", flags: int = 0, options: 
 
 def umount(target: str) -> None:
     """Takes the mount off a path now, whoever still uses it (umount2 with MNT_DETACH)."""
-    _checked(_libc().umount2(target.encode(), 2), f"unmounting {target}")
+    _checked(_libc().umount2(os.fsencode(target), 2), f"unmounting {target}")
 
 
 # open_tree and move_mount have one number on every architecture, and glibc before 2.36 no name.

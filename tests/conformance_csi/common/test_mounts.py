@@ -23,7 +23,7 @@ def _table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The table above, with one path that is no UTF-8."""
     path = tmp_path / "mountinfo"
     path.write_bytes(TABLE.encode() + b"35 22 0:35 / /mnt/\xff rw - tmpfs none rw\n")
-    monkeypatch.setattr(mounts, "MOUNTINFO", path)
+    monkeypatch.setattr("conformance.engine.ledger.mounts.MOUNTINFO", path)
 
 
 @pytest.mark.usefixtures("_table")
@@ -59,7 +59,7 @@ def test_links_above_a_path_are_followed(tmp_path: Path, monkeypatch: pytest.Mon
     (tmp_path / "link").symlink_to(tmp_path / "real")
     table = tmp_path / "mountinfo"
     table.write_text(f"1 0 0:1 / {os.path.realpath(tmp_path)}/real/x rw - tmpfs none rw\n")
-    monkeypatch.setattr(mounts, "MOUNTINFO", table)
+    monkeypatch.setattr("conformance.engine.ledger.mounts.MOUNTINFO", table)
     assert mounts.layers(str(tmp_path / "link" / "x")) == 1
     assert mounts.layers(str(tmp_path / "link")) == 0
 

@@ -12,6 +12,7 @@ from conformance.engine import events
 from conformance.engine.events import End, Run
 from conformance.engine.judging import session
 from conformance.engine.options import Options
+from refimpl.wire.client import Unreachable
 
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")
 
@@ -40,7 +41,8 @@ def test_settings_are_shown_without_secrets() -> None:
 def test_a_run_that_could_not_begin_has_its_reports(tmp_path: Path) -> None:
     """CI collects JUnit whatever the exit code."""
     out = tmp_path / "out"
-    session.record_unreachable(Options(interface="csi", report_dir=str(out)), "nobody listens")
+    reason = Unreachable("nobody listens")
+    session.record_not_begun(Options(interface="csi", report_dir=str(out)), reason)
     run, end = events.read(out / "events.jsonl")
     assert isinstance(run, Run)
     assert isinstance(end, End)
