@@ -22,7 +22,8 @@ from refimpl.csi.state.ports import numbered
 from refimpl.csi.state.settings import DriverSettings
 from refimpl.csi.state.volumes.requests import NewVolume
 from refimpl.csi.storage import Mode, OpenStorage, loops, mounts, open_storage
-from refimpl.wire.status import Refused
+from refimpl.wire.status import Code, Refused
+from tests.conftest import SmallDisk
 
 # Lives in a process of its own until it is killed before or after the writing of a record.
 LIFE = """
@@ -255,3 +256,39 @@ def test_a_stopped_driver_keeps_what_it_published(
     with FakeDriver(state_dir=tmp_path / "state", storage=mode) as driver:
         assert flow(driver, access, tmp_path) == before
         undo(driver, before, tmp_path)
+
+
+@pytest.mark.parametrize("mode", ["directory", "bind", "loop"])
+def test_a_driver_starts_over_its_log_on_a_full_disk(
+    mode: Mode, small_disk: SmallDisk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the mode that its volumes were made in, though none can be tried there now; what it
+    cannot write down it refuses, and it goes on when there is room."""
+    monkeypatch.setattr("tempfile.tempdir", str(small_disk.folder))
+    state = small_disk.folder / "state"
+    endpoint = small_disk.folder / "c.sock"
+    capability = VolumeCapability("mount", AccessMode.MULTI_NODE_MULTI_WRITER)
+    try:
+        with FakeDriver(endpoint, state_dir=state, storage=mode) as driver:
+            volume = driver.state.volumes.create(NewVolume("v", (capability,))).id
+            capabilities = driver.storage.capabilities
+    except Refused as refused:
+        pytest.skip(refused.message)
+    with (state / "state.jsonl").open("ab") as log:
+        log.write(b'["volume","torn",{')
+    small_disk.fill()
+    with FakeDriver(endpoint, state_dir=state) as driver:
+        assert list(driver.state.tables.volumes) == [volume]
+        assert driver.storage.capabilities == capabilities
+        made, caught = [volume], None
+        while caught is None:  # the last page has room for some lines
+            try:
+                new = NewVolume(f"v{len(made)}", (capability,))
+                made.append(driver.state.volumes.create(new).id)
+            except Refused as refused:
+                caught = refused
+        assert caught.code == Code.RESOURCE_EXHAUSTED
+        small_disk.free()
+        made.append(driver.state.volumes.create(NewVolume("w", (capability,))).id)
+    with FakeDriver(endpoint, state_dir=state) as driver:
+        assert list(driver.state.tables.volumes) == made

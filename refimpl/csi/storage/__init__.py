@@ -30,8 +30,9 @@ from typing import Literal, Protocol
 
 from refimpl.csi.state.ports import Storage, VolumePath
 from refimpl.csi.storage.directory import DirectoryStorage
+from refimpl.csi.storage.machine import machine
 from refimpl.csi.storage.memory import MemoryStorage
-from refimpl.csi.storage.roots import MARK, abandoned, remove, temporary
+from refimpl.csi.storage.roots import MARK, abandoned, remembered, remove, temporary
 from refimpl.wire.status import Refused
 
 __all__ = [
@@ -61,11 +62,18 @@ class OpenStorage(Storage, Protocol):
 def open_storage(mode: Mode, root: str) -> OpenStorage:
     """Storage of that mode below `root`, a directory for it alone ("memory" uses none).
 
-    "auto" is the most faithful mode this machine allows. Raises ValueError for another word and
-    Refused (FAILED_PRECONDITION) for a mode that the machine does not allow.
+    "auto" is the mode in which the root was used before, else the most faithful one this machine
+    allows. Raises ValueError for another word and Refused (FAILED_PRECONDITION) for a mode that the
+    machine does not allow.
     """
     if mode == "auto":
-        mode = best_mode()
+        with machine("read the mark of the driver's directory", root):
+            known = remembered(root)
+        if known in ("bind", "loop"):
+            from refimpl.csi.storage import privileged
+
+            return privileged.opened_again(known, root)
+        mode = "directory" if known == "directory" else best_mode()
     if mode == "memory":
         return MemoryStorage()
     if mode == "directory":

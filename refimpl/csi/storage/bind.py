@@ -12,6 +12,7 @@ import contextlib
 import os
 import stat
 from collections.abc import Container, Iterable
+from typing import ClassVar
 
 from refimpl.csi.state.models import Access, VolumeCapability
 from refimpl.csi.state.ports import VolumePath
@@ -31,6 +32,8 @@ class BindStorage(DirectoryStorage):
     `devices`: block volumes are loop devices. `privileged`: root of the machine and not only of a
     namespace, which can neither give a volume to any group nor change every flag.
     """
+
+    mode: ClassVar[str] = "bind"
 
     def __init__(self, root: str, *, devices: bool = True, privileged: bool = True) -> None:
         super().__init__(root)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Container, Iterable, Iterator
+from typing import ClassVar
 
 from refimpl.csi.state.models import Access, VolumeCapability
 from refimpl.csi.state.ports import SpaceUsage, VolumePath
@@ -28,9 +29,10 @@ class DirectoryStorage:
     """Port `Storage` without root. `root` is made if need be and belongs to the driver alone."""
 
     capabilities: frozenset[str] = frozenset({"data"})
+    mode: ClassVar[str] = "directory"
 
     def __init__(self, root: str) -> None:
-        self.layout = StorageLayout(root)
+        self.layout = StorageLayout(root, self.mode)
         self._shown: dict[str, str] = {}
 
     # content ---------------------------------------------------------------------------------

@@ -34,17 +34,17 @@ _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 class StorageLayout:
     """Paths below one root and the life of a home.
 
-    Opening makes the root, locks it and empties the trash; `close` gives it free. Raises Refused,
-    FAILED_PRECONDITION for a root in use.
+    Opening makes the root, locks it and empties the trash; `close` gives it free. mode: see
+    `roots.claim`. Raises Refused, FAILED_PRECONDITION for a root in use.
     """
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str, mode: str = "") -> None:
         self.root = os.path.realpath(root)
         self._homes = os.path.join(self.root, "homes")
         self._trash = os.path.join(self.root, "trash")
         self._serial = itertools.count()
         with machine("make the driver's directory", root):
-            self._lock = claim(self.root)
+            self._lock = claim(self.root, mode)
             os.makedirs(self._homes, mode=0o700, exist_ok=True)
             os.makedirs(self._trash, mode=0o700, exist_ok=True)
         self.empty_trash()

@@ -12,6 +12,7 @@ import contextlib
 import errno
 import os
 from collections.abc import Container, Iterable
+from typing import ClassVar
 
 from refimpl.csi.state.models import Access, VolumeCapability
 from refimpl.csi.state.ports import SpaceUsage, VolumePath
@@ -30,6 +31,8 @@ class LoopStorage(BindStorage):
 
     `grows`: a file system can grow while it is mounted.
     """
+
+    mode: ClassVar[str] = "loop"
 
     def __init__(self, root: str, *, grows: bool = True, privileged: bool = True) -> None:
         super().__init__(root, devices=True, privileged=privileged)

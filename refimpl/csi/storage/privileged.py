@@ -12,7 +12,7 @@ from refimpl.csi.storage.bind import BindStorage
 from refimpl.csi.storage.loop import LoopStorage
 from refimpl.wire.status import Code, Refused
 
-__all__ = ["can_attach", "can_bind", "can_grow", "can_loop", "is_root", "opened"]
+__all__ = ["can_attach", "can_bind", "can_grow", "can_loop", "is_root", "opened", "opened_again"]
 
 _CAP_SYS_RESOURCE = 24
 _ALL_IDS = 2**32 - 1
@@ -41,11 +41,29 @@ def opened(mode: str, root: str) -> BindStorage:
     return LoopStorage(root, grows=can_grow(), privileged=is_root())
 
 
+def opened_again(mode: str, root: str) -> BindStorage:
+    """The storage of a root that was used in mode "bind" or "loop" before: what that takes was
+    there, and is not tried by making files, for which the disk may have no room by now. Raises
+    FAILED_PRECONDITION without the right to mount."""
+    if not can_bind(os.path.realpath(root)):
+        raise Refused(
+            Code.FAILED_PRECONDITION,
+            f"the volumes in {root!r} are kept in storage mode {mode}, which needs the right to "
+            "mount; run as root",
+        )
+    if mode == "bind":
+        return BindStorage(root, devices=_tried(can_attach), privileged=is_root())
+    return LoopStorage(root, grows=can_grow(), privileged=is_root())
+
+
 @functools.cache
 def _tried(trial: Callable[[str], bool]) -> bool:
     # Once a process: the trials take some 20 ms, and a machine rarely changes its mind.
-    with tempfile.TemporaryDirectory(prefix="refimpl-trial-") as directory:
-        return trial(directory)
+    try:
+        with tempfile.TemporaryDirectory(prefix="refimpl-trial-") as directory:
+            return trial(directory)
+    except OSError:  # no room to try it
+        return False
 
 
 def can_bind(directory: str) -> bool:

@@ -9,22 +9,23 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+from typing import Any
 
 from refimpl import files
 from refimpl.csi.storage import mounts
 from refimpl.wire.status import Code, Refused
 
-__all__ = ["MARK", "abandoned", "claim", "remove", "temporary"]
+__all__ = ["MARK", "abandoned", "claim", "remembered", "remove", "temporary"]
 
 MARK = ".refimpl-csi.json"
 _FORMAT = 2
 _PREFIX = "refimpl-volumes-"
 
 
-def claim(root: str) -> int:
+def claim(root: str, mode: str = "") -> int:
     """Makes a root (a real path) and locks it for this process; returns the lock's descriptor.
-
-    Raises OSError, and FAILED_PRECONDITION while another storage uses the root.
+    mode: how its content is kept, which is remembered. Raises OSError, and FAILED_PRECONDITION
+    while another storage uses the root.
     """
     os.makedirs(root, mode=0o700, exist_ok=True)
     descriptor = files.own_folder(root)
@@ -32,9 +33,9 @@ def claim(root: str) -> int:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         # Only after the lock: whoever sees a mark without a lock sees a dead driver's root. A mark
         # that is there stays as it is, also where the disk has no room for another.
-        if not _marked(root):
-            content = {"use": "volumes of a CSI driver", "format": _FORMAT}
-            files.replace(os.path.join(root, MARK), json.dumps(content).encode(), 0o600)
+        mark = {"use": "volumes of a CSI driver", "format": _FORMAT, "mode": mode}
+        if _mark(root) != mark:
+            files.replace(os.path.join(root, MARK), json.dumps(mark).encode(), 0o600)
     except BlockingIOError:
         os.close(descriptor)
         raise Refused(
@@ -45,6 +46,12 @@ def claim(root: str) -> int:
         os.close(descriptor)
         raise
     return descriptor
+
+
+def remembered(root: str) -> str:
+    """The mode in which the content of a root is kept, "" where that is not known. Raises
+    OSError."""
+    return str(_mark(root).get("mode", ""))
 
 
 def temporary() -> str:
@@ -79,17 +86,17 @@ def _dead(root: str) -> bool:
     descriptor = files.own_folder(root)  # another user's is none of our business
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return _marked(root)
+        return _mark(root).get("format") == _FORMAT
     except BlockingIOError:
         return False
     finally:
         os.close(descriptor)
 
 
-def _marked(root: str) -> bool:
-    """Whether it is a root of our present format. Raises OSError."""
+def _mark(root: str) -> dict[str, Any]:
+    """What marks a root, empty where nothing does. Raises OSError."""
     try:
         mark = json.loads(files.read_own(os.path.join(root, MARK)))
     except (FileNotFoundError, ValueError):
-        return False
-    return isinstance(mark, dict) and mark.get("format") == _FORMAT
+        return {}
+    return mark if isinstance(mark, dict) else {}

@@ -75,6 +75,24 @@ def test_what_a_crash_left_half_made_is_not_known_and_goes(layout: StorageLayout
     assert os.listdir(f"{ROOT}/homes") == ["whole"]
 
 
+@pytest.mark.parametrize("mark", [None, "", "rubbish", "[]", '{"size": 1}'])
+def test_content_without_a_mark_that_can_be_read_is_left_alone(
+    mark: str | None, layout: StorageLayout
+) -> None:
+    """The mark was there before the content, so that its want is damage: nobody knows whose it is,
+    and what is nobody's is deleted."""
+    content = filled(layout, "k")
+    path = f"{layout.home('k')}/{MARK}"
+    os.unlink(path)
+    if mark is not None:
+        with open(path, "w") as file:
+            file.write(mark)
+    with pytest.raises(Refused, match="nothing was deleted") as caught:
+        list(layout.known())
+    assert caught.value.code == Code.FAILED_PRECONDITION
+    assert os.path.exists(f"{content}/file")
+
+
 def test_removing_opens_what_a_workload_closed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from refimpl.csi.storage import mounts, roots
 from refimpl.wire.status import Code, Refused
+from tests.conftest import STRANGER, SmallDisk
 
 
 def test_a_root_serves_one_storage_at_a_time(tmp_path: Path) -> None:
@@ -75,3 +76,60 @@ def test_a_root_with_a_mount_inside_stays(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(mounts, "table", lambda: [inside])
     assert not roots.remove(str(tmp_path / "root"))
     assert (tmp_path / "root").exists()
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("mark", ["fifo", "link", "file"])
+def test_the_root_of_another_user_is_passed_by(mark: str, public: Path, tmp_path: Path) -> None:
+    """Whatever lies in it: a pipe instead of a mark held a driver of root up for ever."""
+    planted = public / "refimpl-volumes-planted"
+    planted.mkdir()
+    content = '{"format": 2}'
+    if mark == "fifo":
+        os.mkfifo(planted / roots.MARK)
+    elif mark == "link":
+        (tmp_path / "mark").write_text(content)
+        (planted / roots.MARK).symlink_to(tmp_path / "mark")
+    else:
+        (planted / roots.MARK).write_text(content)
+    os.chown(planted, STRANGER, STRANGER)
+    assert list(roots.abandoned(str(public))) == []
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("mark", ["fifo", "link"])
+def test_a_mark_that_is_no_file_marks_nothing(mark: str, tmp_path: Path) -> None:
+    """Nor does it hold anybody up."""
+    planted = tmp_path / "refimpl-volumes-planted"
+    planted.mkdir(mode=0o700)
+    (tmp_path / "mark").write_text('{"format": 2}')
+    if mark == "fifo":
+        os.mkfifo(planted / roots.MARK)
+    else:
+        (planted / roots.MARK).symlink_to(tmp_path / "mark")
+    assert list(roots.abandoned(str(tmp_path))) == []
+    with pytest.raises(OSError, match="it is a"):
+        roots.claim(str(planted))
+
+
+@pytest.mark.parametrize("why", ["stranger's", "open to others"])
+def test_a_root_that_others_may_write_to_is_not_claimed(why: str, public: Path) -> None:
+    """They could put their own content under our volumes."""
+    root = public / "root"
+    root.mkdir(mode=0o700)
+    if why == "open to others":
+        root.chmod(0o777)
+    else:
+        os.chown(root, STRANGER, STRANGER)
+    with pytest.raises(PermissionError):
+        roots.claim(str(root))
+
+
+def test_a_marked_root_is_claimed_again_on_a_full_disk(small_disk: SmallDisk) -> None:
+    """Nothing is written that is there."""
+    root = small_disk.folder / "root"
+    os.close(roots.claim(str(root)))
+    before = (root / roots.MARK).read_bytes()
+    small_disk.fill()
+    os.close(roots.claim(str(root)))
+    assert (root / roots.MARK).read_bytes() == before
