@@ -107,7 +107,8 @@ def together() -> Iterator[Checks]:
                     refused(plugin.run(request), f"{name} is refused")
 
     Raises the breach where there is one, Several where there are more. What fails between the
-    checks ends them, and is told with what they found; a skip does not hide it.
+    checks ends them, and is told with what they found; neither a skip nor an error of the case,
+    which has to go on from where the target is wrong, hides that.
     """
     checks = Checks()
     try:
@@ -117,6 +118,11 @@ def together() -> Iterator[Checks]:
     except pytest.skip.Exception:
         if not checks.breaches:
             raise
+    except Exception as error:
+        if not checks.breaches:
+            raise
+        found = f"{type(error).__name__}: {error}"
+        checks.note(Doubtful("the checks behind these can be made", "no error", found))
     _tell(checks.breaches)
 
 

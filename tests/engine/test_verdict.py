@@ -209,11 +209,19 @@ def test_a_skip_hides_no_breach() -> None:
         _checked(_fine, then=lambda: _raise(late))
 
 
-@pytest.mark.parametrize("error", [KeyError("ours"), KeyboardInterrupt()])
-def test_a_fault_of_ours_and_an_interruption_are_no_breach(error: BaseException) -> None:
-    """Whatever was found before."""
-    with pytest.raises(type(error)):
-        _checked(lambda: _breach("the first"), then=lambda: _raise(error))
+def test_an_error_behind_a_breach_is_told_with_it() -> None:
+    """A case that goes on where a target is wrong may find what it did not reckon with."""
+    several = _told(lambda: _breach("the first"), then=lambda: _raise(KeyError("gone")))
+    assert (several.rule, several.soft) == ("the first", False)
+    assert "KeyError: 'gone'" in str(several.breaches[1])
+
+
+def test_a_fault_of_ours_and_an_interruption_are_no_breach() -> None:
+    """Nothing was found before the one, and nobody waits for the other."""
+    with pytest.raises(KeyError):
+        _checked(_fine, then=lambda: _raise(KeyError("ours")))
+    with pytest.raises(KeyboardInterrupt):
+        _checked(lambda: _breach("the first"), then=lambda: _raise(KeyboardInterrupt()))
 
 
 def test_nobody_asks_on_where_nobody_answers() -> None:

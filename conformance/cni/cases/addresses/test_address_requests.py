@@ -13,7 +13,7 @@ from conformance.cni.plugins.attachments import CniAttachment
 from conformance.cni.plugins.plugin import PluginUnderTest
 from conformance.cni.plugins.reservations import addresses, failed, given, neighbours, pool, ranged
 from conformance.engine.case import case
-from conformance.engine.verdict import Broken, expect
+from conformance.engine.verdict import Broken, expect, together
 from refimpl.cni import contract
 from refimpl.cni.execute import Outcome
 
@@ -48,14 +48,18 @@ def test_an_address_that_was_asked_for_is_given_or_refused(plugin: PluginUnderTe
         for name, ip in variants.items()
         for channel in _CHANNELS
     ]
-    for name, ip, outcome in outcomes:
-        _not_another(outcome, ip, name)
-    if plugin.subject.ranged:
-        for name, _, outcome in outcomes[-len(_CHANNELS) :]:
-            rule = f"{name}: it is not given twice"
-            expect(not outcome.ok, rule, wanted="a failure", got=outcome.brief())
-    for name, _, outcome in outcomes:
-        _explained(outcome, name)
+    with together() as check:
+        for name, ip, outcome in outcomes:
+            with check:
+                _not_another(outcome, ip, name)
+        if plugin.subject.ranged:
+            for name, _, outcome in outcomes[-len(_CHANNELS) :]:
+                rule = f"{name}: it is not given twice"
+                with check:
+                    expect(not outcome.ok, rule, wanted="a failure", got=outcome.brief())
+        for name, _, outcome in outcomes:
+            with check:
+                _explained(outcome, name)
 
 
 def _asked(

@@ -19,7 +19,7 @@ from conformance.cni.plugins.reservations import (
     ranged,
 )
 from conformance.engine.case import case
-from conformance.engine.verdict import expect
+from conformance.engine.verdict import expect, together
 from refimpl.cni import contract
 
 _TRY_AGAIN = 11
@@ -29,16 +29,19 @@ _TRY_AGAIN = 11
 def test_an_ipam_result_names_no_interface(plugin: PluginUnderTest) -> None:
     """The plugin above makes the interfaces and numbers them; a number of IPAM's is a wrong one."""
     pod = plugin.pod()
-    for version in contract.VERSIONS:
-        if version not in plugin.versions or not contract.at_least(version, "0.3.0"):
-            continue  # before 0.3.0 no result had interfaces
-        result = plugin.added(pod, plugin.config(version))
-        rule = f"an IPAM result of {version} has no interfaces"
-        expect("interfaces" not in result, rule, wanted="no such member", got=result)
-        numbered = [each for each in result.get("ips", ()) if "interface" in each]
-        rule = f"the addresses of an IPAM result of {version} name no interface"
-        expect(not numbered, rule, wanted="no such member", got=numbered)
-        plugin.delete(pod)
+    with together() as check:
+        for version in contract.VERSIONS:
+            if version not in plugin.versions or not contract.at_least(version, "0.3.0"):
+                continue  # before 0.3.0 no result had interfaces
+            result = plugin.added(pod, plugin.config(version))
+            rule = f"an IPAM result of {version} has no interfaces"
+            with check:
+                expect("interfaces" not in result, rule, wanted="no such member", got=result)
+            numbered = [each for each in result.get("ips", ()) if "interface" in each]
+            rule = f"the addresses of an IPAM result of {version} name no interface"
+            with check:
+                expect(not numbered, rule, wanted="no such member", got=numbered)
+            plugin.delete(pod)
 
 
 @case("CNI-PLG-112", "CNI 1.1 ADD, Error", needs=[IPAM, RANGES])
@@ -48,12 +51,17 @@ def test_an_exhausted_range_refuses_until_an_address_returns(plugin: PluginUnder
     first, second, third = neighbours(pod, 3)
     held = [*given(plugin.add(first, config), "ADD takes one of two addresses")]
     held += given(plugin.add(second, config), "ADD takes the other one of two addresses")
-    rule = "no address is given twice"
-    expect(len(set(held)) == len(held), rule, wanted="two addresses", got=held)
-    outcome = plugin.add(third, config)
-    failed(outcome, "ADD for a range without a free address fails", _TRY_AGAIN)
-    plugin.deleted(first, config)
-    succeeded(plugin.add(third, config), "an address that was released is given again")
+    with together() as check:
+        rule = "no address is given twice"
+        with check:
+            expect(len(set(held)) == len(held), rule, wanted="two addresses", got=held)
+        outcome = plugin.add(third, config)
+        with check:
+            failed(outcome, "ADD for a range without a free address fails", _TRY_AGAIN)
+        plugin.delete(third, config)
+        with check:
+            plugin.deleted(first, config)
+            succeeded(plugin.add(third, config), "an address that was released is given again")
 
 
 @case("CNI-PLG-113", "CNI 1.1 ADD, Error", needs=[IPAM, RANGES])
@@ -63,27 +71,44 @@ def test_an_add_that_gets_one_family_only_keeps_nothing(plugin: PluginUnderTest)
     both, pod = ranged(plugin, pool(2), single), plugin.pod()
     first, second, third = neighbours(pod, 3)
     addresses = given(plugin.add(first, both), "ADD takes an address of each family")
-    rule = "two range sets give two addresses"
-    expect(len(addresses) == 2, rule, wanted="one of IPv4, one of IPv6", got=addresses)
-    failed(plugin.add(second, both), "ADD fails where one family has no address left", _TRY_AGAIN)
-    outcome = plugin.add(third, ranged(plugin, pool(2)))
-    succeeded(outcome, "the address of the other family was released by the ADD that failed")
+    with together() as check:
+        rule = "two range sets give two addresses"
+        with check:
+            expect(len(addresses) == 2, rule, wanted="one of IPv4, one of IPv6", got=addresses)
+        with check:
+            failed(
+                plugin.add(second, both),
+                "ADD fails where one family has no address left",
+                _TRY_AGAIN,
+            )
+        with check:
+            outcome = plugin.add(third, ranged(plugin, pool(2)))
+            succeeded(
+                outcome, "the address of the other family was released by the ADD that failed"
+            )
 
 
 @case("CNI-PLG-116", "CNI 1.1 Parameters, CNI_CONTAINERID", needs=[IPAM, ATTACHES, V0_4])
 def test_container_ids_are_told_apart_and_may_come_again(plugin: PluginUnderTest) -> None:
     """One pod's end must not take the address of another whose id looks nearly the same."""
     pod = plugin.pod()
-    for turn in ("first", "second"):
-        succeeded(plugin.add(pod), f"ADD of one container id succeeds for the {turn} time")
-        plugin.deleted(pod)
-    upper = pod.other(container_id=f"{pod.container_id}-Web")
-    lower = pod.other(container_id=f"{pod.container_id}-web")
-    plugin.added(upper)
-    succeeded(plugin.add(lower), "ADD succeeds for an id that differs from another in case alone")
-    plugin.deleted(lower)
-    rule = "DEL leaves the attachment of an id that differs in case alone"
-    succeeded(plugin.check(upper), f"{rule}: its CHECK succeeds")
+    with together() as check:
+        with check:
+            for turn in ("first", "second"):
+                succeeded(plugin.add(pod), f"ADD of one container id succeeds for the {turn} time")
+                plugin.deleted(pod)
+        upper = pod.other(container_id=f"{pod.container_id}-Web")
+        lower = pod.other(container_id=f"{pod.container_id}-web")
+        plugin.added(upper)
+        with check:
+            succeeded(
+                plugin.add(lower), "ADD succeeds for an id that differs from another in case alone"
+            )
+        with check:
+            plugin.deleted(lower)
+        rule = "DEL leaves the attachment of an id that differs in case alone"
+        with check:
+            succeeded(plugin.check(upper), f"{rule}: its CHECK succeeds")
 
 
 def _unusable() -> dict[str, list[dict[str, str]]]:
@@ -107,9 +132,11 @@ def _unusable() -> dict[str, list[dict[str, str]]]:
 def test_ranges_that_cannot_work_are_refused(plugin: PluginUnderTest) -> None:
     """Found when the first pod starts they cost a minute; found at the 200th a night."""
     pod = plugin.pod()
-    for name, ranges in _unusable().items():
-        outcome = plugin.add(pod, ranged(plugin, *ranges))
-        refused(outcome, {7}, f"{name} in the configuration is refused")
+    with together() as check:
+        for name, ranges in _unusable().items():
+            outcome = plugin.add(pod, ranged(plugin, *ranges))
+            with check:
+                refused(outcome, {7}, f"{name} in the configuration is refused")
 
 
 def _released(plugin: PluginUnderTest, config: dict[str, Any], how: str) -> None:
@@ -117,8 +144,11 @@ def _released(plugin: PluginUnderTest, config: dict[str, Any], how: str) -> None
     one, pod = ranged(plugin, pool(1)), plugin.pod()
     first, second = neighbours(pod, 2)
     plugin.added(first, one)
-    succeeded(plugin.delete(first, config), f"DEL with {how} succeeds")
-    succeeded(plugin.add(second, one), f"DEL with {how} releases the address")
+    with together() as check:
+        with check:
+            succeeded(plugin.delete(first, config), f"DEL with {how} succeeds")
+        with check:
+            succeeded(plugin.add(second, one), f"DEL with {how} releases the address")
 
 
 @case("CNI-PLG-079", "CNI 1.1 DEL", needs=[IPAM, RANGES, V0_4])
@@ -154,12 +184,16 @@ def test_check_misses_a_reservation(plugin: PluginUnderTest) -> None:
     entry = store.folder / address
     content = entry.read_bytes()
     entry.unlink()
-    _noticed(plugin.check(pod), "the reservation was removed")
-    store.write(address, f"{pod.container_id}-other", pod.ifname)
-    _noticed(plugin.check(pod), "another container has the address")
-    entry.unlink()
-    (store.folder / f"{NETWORK}.99").write_bytes(content)
-    _noticed(plugin.check(pod), "the container has another address than in prevResult")
+    with together() as check:
+        with check:
+            _noticed(plugin.check(pod), "the reservation was removed")
+        store.write(address, f"{pod.container_id}-other", pod.ifname)
+        with check:
+            _noticed(plugin.check(pod), "another container has the address")
+        entry.unlink()
+        (store.folder / f"{NETWORK}.99").write_bytes(content)
+        with check:
+            _noticed(plugin.check(pod), "the container has another address than in prevResult")
 
 
 def _noticed(outcome: Any, how: str) -> None:

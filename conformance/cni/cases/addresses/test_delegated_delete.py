@@ -6,7 +6,7 @@ from conformance.cni.needs import DELEGATES, INTERFACE, V0_4
 from conformance.cni.plugins.delegates import Delegate
 from conformance.cni.plugins.plugin import PluginUnderTest
 from conformance.engine.case import case
-from conformance.engine.verdict import expect, should
+from conformance.engine.verdict import expect, should, together
 from refimpl.cni.contract import Verb
 
 _FAILURE = {"error": {"code": 111, "msg": "told to fail"}}
@@ -29,11 +29,20 @@ def test_delete_asks_the_delegate_again_after_it_failed(plugin: PluginUnderTest)
     second = plugin.delete(pod)
     again = len(ipam.calls(Verb.DEL)) - calls
     rule = "a DEL whose delegate fails"
-    expect(
-        again or not second.ok,
-        f"{rule} is completed by the next one, which asks the delegate again",
-        wanted="another call of the delegate",
-        got=f"{second.brief()} without one",
-    )
-    should(not first.ok, f"{rule} fails", wanted="a failure", got=first.brief())
-    should(second.ok, f"{rule} succeeds at last", wanted="exit 0 at the second", got=second.brief())
+    with together() as check:
+        with check:
+            expect(
+                again or not second.ok,
+                f"{rule} is completed by the next one, which asks the delegate again",
+                wanted="another call of the delegate",
+                got=f"{second.brief()} without one",
+            )
+        with check:
+            should(not first.ok, f"{rule} fails", wanted="a failure", got=first.brief())
+        with check:
+            should(
+                second.ok,
+                f"{rule} succeeds at last",
+                wanted="exit 0 at the second",
+                got=second.brief(),
+            )

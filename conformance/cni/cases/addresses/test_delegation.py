@@ -16,7 +16,7 @@ from conformance.cni.plugins.plugin import PluginUnderTest
 from conformance.cni.plugins.results import decoded
 from conformance.cni.plugins.subject import directories
 from conformance.engine.case import case
-from conformance.engine.verdict import expect
+from conformance.engine.verdict import expect, together
 from refimpl.cni import contract
 from refimpl.cni.contract import Address, Result, Route, Verb
 from refimpl.cni.execute import Outcome, Request
@@ -77,22 +77,27 @@ def test_a_delegate_that_is_no_use_fails_the_add(plugin: PluginUnderTest) -> Non
     """A pod without an address looks like one that runs; what a delegate took before it failed is
     freed by a DEL at once or never.
     """
-    for number, trouble in enumerate(_TROUBLES):
-        ipam = Delegate(
-            plugin,
-            trouble.answers,
-            faults=list(trouble.faults),
-            name=f"{RECORDER}-{number}",
-        )
-        config = ipam.config()
-        if trouble.missing:
-            config = plugin.config(ipam=plugin.ipam(type="refimpl-missing"))
-        outcome = plugin.add(plugin.pod(), config)
-        _failed(outcome, trouble)
-        if not trouble.missing:
-            verbs = [each.verb for each in ipam.calls("ADD", "DEL")]
-            rule = f"a delegate that {trouble.name} on ADD gets a DEL before the plugin ends"
-            expect(verbs[-1:] == ["DEL"], rule, wanted="ADD, then DEL", got=verbs)
+    with together() as check:
+        for number, trouble in enumerate(_TROUBLES):
+            ipam = Delegate(
+                plugin,
+                trouble.answers,
+                faults=list(trouble.faults),
+                name=f"{RECORDER}-{number}",
+            )
+            config = ipam.config()
+            if trouble.missing:
+                config = plugin.config(ipam=plugin.ipam(type="refimpl-missing"))
+            outcome = plugin.add(plugin.pod(), config)
+            with check:
+                _failed(outcome, trouble)
+            if not trouble.missing:
+                with check:
+                    verbs = [each.verb for each in ipam.calls("ADD", "DEL")]
+                    rule = (
+                        f"a delegate that {trouble.name} on ADD gets a DEL before the plugin ends"
+                    )
+                    expect(verbs[-1:] == ["DEL"], rule, wanted="ADD, then DEL", got=verbs)
 
 
 def _failed(outcome: Outcome, trouble: _Trouble) -> None:
@@ -114,17 +119,22 @@ def test_an_add_that_fails_after_ipam_gives_the_address_back(plugin: PluginUnder
     ipam = Delegate(plugin)
     pod = plugin.pod()
     plugin.host.add_link(pod.netns, pod.ifname)
-    _gives_back(plugin, pod, ipam, "meets an interface of the name")
-    plugin.host.delete_link(pod.netns, pod.ifname)
-    _works_again(plugin, pod, ipam, "met an interface of the name")
+    with together() as check:
+        with check:
+            _gives_back(plugin, pod, ipam, "meets an interface of the name")
+        plugin.host.delete_link(pod.netns, pod.ifname)
+        with check:
+            _works_again(plugin, pod, ipam, "met an interface of the name")
 
-    # The next hop is in no network of the pod: no kernel takes the route.
-    stray = Route("198.51.100.0/24", gw="203.0.113.1")
-    ipam.answer(ADD=_answer(plugin.newest, _free(plugin), stray))
-    pod = plugin.pod()
-    _gives_back(plugin, pod, ipam, "cannot make a route")
-    ipam.answer()
-    _works_again(plugin, pod, ipam, "could not make a route")
+        # The next hop is in no network of the pod: no kernel takes the route.
+        stray = Route("198.51.100.0/24", gw="203.0.113.1")
+        ipam.answer(ADD=_answer(plugin.newest, _free(plugin), stray))
+        pod = plugin.pod()
+        with check:
+            _gives_back(plugin, pod, ipam, "cannot make a route")
+        ipam.answer()
+        with check:
+            _works_again(plugin, pod, ipam, "could not make a route")
 
 
 def _gives_back(plugin: PluginUnderTest, pod: CniAttachment, ipam: Delegate, trouble: str) -> None:
@@ -160,13 +170,20 @@ def test_a_delegate_gets_the_request_as_it_came(plugin: PluginUnderTest) -> None
     if contract.at_least(plugin.newest, "0.4.0"):
         verbs.insert(1, Verb.CHECK)
     plugin.added(pod, config)
-    for verb in verbs:
-        request = plugin.request(verb, pod, config)
-        if verb != Verb.ADD:
-            plugin.run(request)
-        calls = ipam.calls(verb)
-        expect(calls, f"{verb} runs the delegate", wanted=f"a call with {verb}", got=ipam.calls())
-        _same_request(verb, request, calls[0])
+    with together() as check:
+        for verb in verbs:
+            request = plugin.request(verb, pod, config)
+            if verb != Verb.ADD:
+                plugin.run(request)
+            with check:
+                calls = ipam.calls(verb)
+                expect(
+                    calls,
+                    f"{verb} runs the delegate",
+                    wanted=f"a call with {verb}",
+                    got=ipam.calls(),
+                )
+                _same_request(verb, request, calls[0])
 
 
 def _same_request(verb: str, request: Request, call: DelegateCall) -> None:
@@ -175,12 +192,15 @@ def _same_request(verb: str, request: Request, call: DelegateCall) -> None:
         for name, value in request.env.items()
         if call.env.get(name) != value
     }
-    rule = f"on {verb} the delegate has the variables of the plugin"
-    expect(not odd, rule, wanted={name: request.env[name] for name in odd}, got=odd)
-    wanted = documents.parse(request.stdin).value
-    same = call.stdin == request.stdin or call.document == wanted
-    rule = f"on {verb} the delegate has the whole document that the plugin got"
-    expect(same, rule, wanted=request.stdin, got=call.stdin)
+    with together() as check:
+        rule = f"on {verb} the delegate has the variables of the plugin"
+        with check:
+            expect(not odd, rule, wanted={name: request.env[name] for name in odd}, got=odd)
+        wanted = documents.parse(request.stdin).value
+        same = call.stdin == request.stdin or call.document == wanted
+        rule = f"on {verb} the delegate has the whole document that the plugin got"
+        with check:
+            expect(same, rule, wanted=request.stdin, got=call.stdin)
 
 
 @case("CNI-PLG-056", _PROCEDURE, needs=[*_NEEDS, V1_0])
@@ -190,9 +210,12 @@ def test_a_delegates_stderr_is_passed_on(plugin: PluginUnderTest) -> None:
     answer = {**_answer(plugin.newest, _free(plugin)), "stderr": f"{message}\n"}
     ipam = Delegate(plugin, {"ADD": answer})
     outcome = plugin.add(plugin.pod(), ipam.config())
-    result_of(outcome, "ADD succeeds although the delegate writes to stderr")
-    rule = "what the delegate writes to stderr comes out of the plugin's"
-    expect(message.encode() in outcome.stderr, rule, wanted=message, got=outcome.brief())
+    with together() as check:
+        with check:
+            result_of(outcome, "ADD succeeds although the delegate writes to stderr")
+        rule = "what the delegate writes to stderr comes out of the plugin's"
+        with check:
+            expect(message.encode() in outcome.stderr, rule, wanted=message, got=outcome.brief())
 
 
 @case("CNI-PLG-057", "CNI 1.1 Parameters, CNI_PATH", needs=_NEEDS)
@@ -201,17 +224,21 @@ def test_a_delegate_is_the_first_of_its_name_in_cni_path(plugin: PluginUnderTest
     first = Delegate(plugin, place="first", searched=False)
     second = Delegate(plugin, place="second", searched=False)
     none = plugin.folder / "none"
-    for wanted, other in ((first, second), (second, first)):
-        plugin.cni_path = directories(
-            str(none), str(wanted.folder), str(other.folder), plugin.subject.cni_path
-        )
-        pod = plugin.pod()
-        before = len(other.calls()), len(wanted.calls())
-        plugin.added(pod, wanted.config())
-        plugin.deleted(pod, wanted.config())
-        verbs = len(other.calls()) - before[0], len(wanted.calls()) - before[1]
-        rule = "a delegate is the first file of its name in the directories of CNI_PATH"
-        expect(verbs[0] == 0 < verbs[1], rule, wanted="that one run only", got=_counts(*verbs))
+    with together() as check:
+        for wanted, other in ((first, second), (second, first)):
+            plugin.cni_path = directories(
+                str(none), str(wanted.folder), str(other.folder), plugin.subject.cni_path
+            )
+            pod = plugin.pod()
+            before = len(other.calls()), len(wanted.calls())
+            plugin.added(pod, wanted.config())
+            plugin.deleted(pod, wanted.config())
+            verbs = len(other.calls()) - before[0], len(wanted.calls()) - before[1]
+            rule = "a delegate is the first file of its name in the directories of CNI_PATH"
+            with check:
+                expect(
+                    verbs[0] == 0 < verbs[1], rule, wanted="that one run only", got=_counts(*verbs)
+                )
 
 
 def _counts(later: int, first: int) -> str:
@@ -222,18 +249,29 @@ def _counts(later: int, first: int) -> str:
 def test_an_older_answer_of_a_delegate_is_converted_or_refused(plugin: PluginUnderTest) -> None:
     """IPAM plugins live longer than the network's version; half-read answers lose addresses."""
     free = _free(plugin)
-    for version in contract.VERSIONS[: contract.VERSIONS.index(plugin.newest)]:
-        ipam = Delegate(plugin, {"ADD": _answer(version, free)})
-        pod = plugin.pod()
-        outcome = plugin.add(pod, ipam.config())
-        plugin.delete(pod)
-        rule = f"a delegate's answer of {version} in a network of {plugin.newest}"
-        ended(outcome, f"{rule} is converted or refused cleanly")
-        if outcome.ok:
-            result = result_of(outcome, f"{rule} gives a result")
-            wrong = [str(each) for each in contract.problems(result, plugin.newest)]
+    with together() as check:
+        for version in contract.VERSIONS[: contract.VERSIONS.index(plugin.newest)]:
+            ipam = Delegate(plugin, {"ADD": _answer(version, free)})
+            pod = plugin.pod()
+            outcome = plugin.add(pod, ipam.config())
+            plugin.delete(pod)
+            rule = f"a delegate's answer of {version} in a network of {plugin.newest}"
+            with check:
+                ended(outcome, f"{rule} is converted or refused cleanly")
+            if outcome.ok:
+                with check:
+                    _converted(plugin, outcome, free, rule)
+
+
+def _converted(plugin: PluginUnderTest, outcome: Outcome, free: Address, rule: str) -> None:
+    """Raises Broken unless the result is one of the plugin's version, with the address."""
+    result = result_of(outcome, f"{rule} gives a result")
+    wrong = [str(each) for each in contract.problems(result, plugin.newest)]
+    given = [each.address for each in decoded(result, plugin.newest).ips]
+    with together() as check:
+        with check:
             whole = f"{rule} becomes a result of {plugin.newest}"
             expect(not wrong, whole, wanted=f"a result of {plugin.newest}", got=wrong)
-            given = [each.address for each in decoded(result, plugin.newest).ips]
+        with check:
             whole = f"{rule} keeps its address"
             expect(free.address in given, whole, wanted=free.address, got=given)

@@ -12,7 +12,7 @@ from conformance.cni.plugins.outcomes import succeeded
 from conformance.cni.plugins.plugin import PluginUnderTest
 from conformance.cni.plugins.reservations import given, neighbours, pool, ranged
 from conformance.engine.case import case
-from conformance.engine.verdict import expect
+from conformance.engine.verdict import expect, together
 
 T = TypeVar("T")
 _MANY = 50
@@ -51,5 +51,7 @@ def test_a_storm_of_adds_and_deletes_loses_no_address(plugin: PluginUnderTest) -
     rule = f"{rule}, and find all of them free afterwards"
     held = {address for outcome in after for address in given(outcome, rule)}
     expect(len(held) == _WORKERS, rule, wanted=f"{_WORKERS} addresses", got=sorted(held))
-    for outcome in _together(lambda pod: plugin.delete(pod, config), pods):
-        succeeded(outcome, "DEL of each of them succeeds")
+    with together() as check:
+        for outcome in _together(lambda pod: plugin.delete(pod, config), pods):
+            with check:
+                succeeded(outcome, "DEL of each of them succeeds")

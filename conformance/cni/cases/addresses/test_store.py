@@ -24,7 +24,7 @@ from conformance.cni.plugins.reservations import (
     ranged,
 )
 from conformance.engine.case import case
-from conformance.engine.verdict import timeout
+from conformance.engine.verdict import timeout, together
 from refimpl.cni.contract import Verb
 from refimpl.cni.execute import Conditions, Outcome
 
@@ -47,18 +47,24 @@ def test_a_damaged_store_does_no_harm(plugin: PluginUnderTest) -> None:
     config, pod = ranged(plugin, pool(9)), plugin.pod()
     plugin.added(pod, config)
     folder = Reservations(plugin).folder
-    for name, (file, content) in _LEFT.items():
-        (folder / file).write_bytes(content)
-        other = pod.other(container_id=f"{pod.container_id}.{file.strip('.')}")
-        _clean(plugin.add(other, config), f"ADD beside {name}")
-        succeeded(plugin.delete(other, config), f"DEL beside {name} succeeds")
-    shutil.rmtree(folder)
-    succeeded(plugin.delete(pod, config), "DEL succeeds though the store is gone")
-    for name, where in _barred(plugin, pod):
-        document = ranged(plugin, pool(9), dataDir=str(where))
-        other = pod.other(container_id=f"{pod.container_id}.{where.name}")
-        failed(plugin.add(other, document), f"ADD fails where the store {name}", _IO)
-        ended(plugin.delete(other, document), f"DEL ends cleanly where the store {name}")
+    with together() as check:
+        for name, (file, content) in _LEFT.items():
+            (folder / file).write_bytes(content)
+            other = pod.other(container_id=f"{pod.container_id}.{file.strip('.')}")
+            with check:
+                _clean(plugin.add(other, config), f"ADD beside {name}")
+            with check:
+                succeeded(plugin.delete(other, config), f"DEL beside {name} succeeds")
+        shutil.rmtree(folder)
+        with check:
+            succeeded(plugin.delete(pod, config), "DEL succeeds though the store is gone")
+        for name, where in _barred(plugin, pod):
+            document = ranged(plugin, pool(9), dataDir=str(where))
+            other = pod.other(container_id=f"{pod.container_id}.{where.name}")
+            with check:
+                failed(plugin.add(other, document), f"ADD fails where the store {name}", _IO)
+            with check:
+                ended(plugin.delete(other, document), f"DEL ends cleanly where the store {name}")
 
 
 def _clean(outcome: Outcome, rule: str) -> None:
@@ -93,9 +99,11 @@ def test_a_plugin_that_was_killed_locks_nobody_out(plugin: PluginUnderTest) -> N
             break
     pipe.unlink()
     rule = "after an ADD that was killed inside the store"
-    for verb, each in ((Verb.ADD, later), (Verb.DEL, killed), (Verb.DEL, later)):
-        outcome = plugin.run(plugin.request(verb, each), deadline_s=_SOON_S)
-        succeeded(outcome, f"{verb} succeeds at once {rule}")
+    with together() as check:
+        for verb, each in ((Verb.ADD, later), (Verb.DEL, killed), (Verb.DEL, later)):
+            outcome = plugin.run(plugin.request(verb, each), deadline_s=_SOON_S)
+            with check:
+                succeeded(outcome, f"{verb} succeeds at once {rule}")
 
 
 def _killed_inside(plugin: PluginUnderTest, pod: CniAttachment, pipe: Path, after_s: float) -> bool:

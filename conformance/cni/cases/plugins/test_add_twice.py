@@ -12,7 +12,7 @@ from conformance.cni.plugins.outcomes import result_of, succeeded
 from conformance.cni.plugins.plugin import PluginUnderTest
 from conformance.cni.plugins.results import decoded
 from conformance.engine.case import case
-from conformance.engine.verdict import expect
+from conformance.engine.verdict import expect, together
 from refimpl.cni.contract import at_least
 from refimpl.cni.execute import Outcome
 from refimpl.cni.host import HOST, HostError, Snapshot
@@ -29,15 +29,18 @@ def test_an_interface_of_that_name_is_left_alone(plugin: PluginUnderTest) -> Non
     plugin.host.add_link(pod.netns, pod.ifname)
     before = plugin.state()
     outcome = plugin.add(pod)
-    expect(
-        not outcome.ok,
-        "ADD fails where an interface of the name exists",
-        wanted="a failure",
-        got=outcome.brief(),
-    )
-    changed = _links_only(before).difference(_links_only(plugin.state()))
-    rule = "an ADD that meets an interface of the name changes no link and leaves none"
-    expect(not changed, rule, wanted="all links as before", got="; ".join(changed))
+    with together() as check:
+        with check:
+            expect(
+                not outcome.ok,
+                "ADD fails where an interface of the name exists",
+                wanted="a failure",
+                got=outcome.brief(),
+            )
+        with check:
+            changed = _links_only(before).difference(_links_only(plugin.state()))
+            rule = "an ADD that meets an interface of the name changes no link and leaves none"
+            expect(not changed, rule, wanted="all links as before", got="; ".join(changed))
 
 
 def _links_only(state: Snapshot) -> Snapshot:
@@ -53,17 +56,21 @@ def test_a_repeated_add_fails_and_spares_the_first(plugin: PluginUnderTest) -> N
     checked = _checked(plugin, pod)
     before = plugin.state()
     outcome = plugin.run(plugin.request("ADD", pod))
-    expect(
-        not outcome.ok,
-        "a second ADD of one attachment fails",
-        wanted="a failure",
-        got=outcome.brief(),
-    )
-    rule = "a second ADD of one attachment leaves what the first made"
-    lost = _lost(before, plugin.state(), pod)
-    expect(not lost, rule, wanted="nothing gone or changed", got="; ".join(lost))
-    if checked and checked.ok:
-        succeeded(plugin.check(pod), f"{rule}: CHECK succeeds as before")
+    with together() as check:
+        with check:
+            expect(
+                not outcome.ok,
+                "a second ADD of one attachment fails",
+                wanted="a failure",
+                got=outcome.brief(),
+            )
+        with check:
+            rule = "a second ADD of one attachment leaves what the first made"
+            lost = _lost(before, plugin.state(), pod)
+            expect(not lost, rule, wanted="nothing gone or changed", got="; ".join(lost))
+        with check:
+            if checked and checked.ok:
+                succeeded(plugin.check(pod), f"{rule}: CHECK succeeds as before")
 
 
 def _checked(plugin: PluginUnderTest, pod: CniAttachment) -> Outcome | None:
@@ -93,20 +100,23 @@ def test_attachments_of_other_names_are_independent(plugin: PluginUnderTest) -> 
         ("the same container and a second interface", same),
         ("another container and the same interface", {}),
     ]
-    before = []
-    for name, changes in variants:
-        pod = plugin.pod(**changes)
-        rule = f"ADD for {name} succeeds"
-        result_of(plugin.add(pod), rule)
-        shared = _addresses(plugin, first) & _addresses(plugin, pod)
-        rule = f"ADD for {name} gives other addresses"
-        expect(not shared, rule, wanted="no address twice", got=shared)
-        before.append((name, pod, plugin.host.links(pod.netns)[pod.ifname]))
-    plugin.deleted(first)
-    for name, pod, link in before:
-        now = plugin.host.links(pod.netns).get(pod.ifname)
-        rule = f"DEL of the first attachment leaves that of {name} alone"
-        expect(now == link, rule, wanted=link, got=now or f"no {pod.ifname}")
+    with together() as check:
+        before = []
+        for name, changes in variants:
+            with check:
+                pod = plugin.pod(**changes)
+                rule = f"ADD for {name} succeeds"
+                result_of(plugin.add(pod), rule)
+                shared = _addresses(plugin, first) & _addresses(plugin, pod)
+                rule = f"ADD for {name} gives other addresses"
+                expect(not shared, rule, wanted="no address twice", got=shared)
+                before.append((name, pod, plugin.host.links(pod.netns)[pod.ifname]))
+        plugin.deleted(first)
+        for name, pod, link in before:
+            with check:
+                now = plugin.host.links(pod.netns).get(pod.ifname)
+                rule = f"DEL of the first attachment leaves that of {name} alone"
+                expect(now == link, rule, wanted=link, got=now or f"no {pod.ifname}")
 
 
 def _addresses(plugin: PluginUnderTest, pod: CniAttachment) -> set[str]:
@@ -131,8 +141,10 @@ def test_the_first_adds_of_a_network_may_come_at_once(plugin: PluginUnderTest) -
     with ThreadPoolExecutor(len(pods)) as threads:
         outcomes = list(threads.map(add, pods))
     rule = f"{len(pods)} ADDs at once, the first of their network, succeed"
-    for outcome in outcomes:
-        result_of(outcome, rule)
+    with together() as check:
+        for outcome in outcomes:
+            with check:
+                result_of(outcome, rule)
     if plugin.subject.delegates:
         given = [each for pod in pods for each in _addresses(plugin, pod)]
         unique = len(given) == len(set(given))

@@ -14,7 +14,7 @@ from conformance.cni.plugins.delegates import Delegate
 from conformance.cni.plugins.outcomes import succeeded
 from conformance.cni.plugins.plugin import PluginUnderTest
 from conformance.engine.case import case
-from conformance.engine.verdict import expect
+from conformance.engine.verdict import expect, together
 from refimpl.cni.execute import Outcome
 from refimpl.cni.host import Host, HostError
 
@@ -31,14 +31,16 @@ def _failed(outcome: Outcome, rule: str) -> None:
 def test_check_notices_what_an_interface_lost(plugin: PluginUnderTest) -> None:
     """A pod without its address answers nobody, and CHECK is how the runtime would find out."""
     tried = 0
-    for what, change in _losses(plugin.attached().result or {}):
-        pod = plugin.attached()
-        try:
-            change(plugin.host, pod)
-        except HostError:
-            continue  # a loopback can lose neither link nor MAC
-        _failed(plugin.check(pod), f"CHECK fails when {what}")
-        tried += 1
+    with together() as check:
+        for what, change in _losses(plugin.attached().result or {}):
+            pod = plugin.attached()
+            try:
+                change(plugin.host, pod)
+            except HostError:
+                continue  # a loopback can lose neither link nor MAC
+            with check:
+                _failed(plugin.check(pod), f"CHECK fails when {what}")
+            tried += 1
     if not tried:
         pytest.skip("nothing of the interface can be taken away")
 
@@ -65,9 +67,11 @@ def _losses(result: dict[str, Any]) -> Iterator[tuple[str, Change]]:
 def test_check_compares_with_prev_result(plugin: PluginUnderTest) -> None:
     """The result is what the runtime tells the cluster; CHECK has to stand for just that."""
     pod = plugin.attached()
-    for what, result in _edited(pod):
-        outcome = plugin.check(pod, prev_result=result)
-        _failed(outcome, f"CHECK fails when prevResult has {what}")
+    with together() as check:
+        for what, result in _edited(pod):
+            outcome = plugin.check(pod, prev_result=result)
+            with check:
+                _failed(outcome, f"CHECK fails when prevResult has {what}")
 
 
 def _edited(pod: CniAttachment) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -94,17 +98,19 @@ def test_check_accepts_what_a_later_plugin_changed(plugin: PluginUnderTest) -> N
     """tuning gives another MAC, sbr moves routes: prevResult says so, and the first plugin of the
     list must not raise an alarm over it.
     """
-    for what, change in _LATER.items():
-        pod = plugin.attached()
-        result = copy.deepcopy(pod.result or {})
-        try:
-            change(plugin.host, pod, result)
-        except HostError:
-            continue  # a loopback's MAC stays what it is
-        succeeded(
-            plugin.check(pod, prev_result=result),
-            f"CHECK succeeds when a later plugin {what}, and prevResult says so",
-        )
+    with together() as check:
+        for what, change in _LATER.items():
+            pod = plugin.attached()
+            result = copy.deepcopy(pod.result or {})
+            try:
+                change(plugin.host, pod, result)
+            except HostError:
+                continue  # a loopback's MAC stays what it is
+            with check:
+                succeeded(
+                    plugin.check(pod, prev_result=result),
+                    f"CHECK succeeds when a later plugin {what}, and prevResult says so",
+                )
 
 
 def _give_mac(host: Host, pod: CniAttachment, result: dict[str, Any]) -> None:

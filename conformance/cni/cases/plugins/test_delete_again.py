@@ -12,7 +12,7 @@ from conformance.cni.plugins.leftovers import used
 from conformance.cni.plugins.outcomes import succeeded
 from conformance.cni.plugins.plugin import PluginUnderTest
 from conformance.engine.case import case
-from conformance.engine.verdict import Doubtful, expect, should
+from conformance.engine.verdict import Doubtful, expect, should, together
 from refimpl.cni.host import Snapshot
 
 _TIMES = 3
@@ -33,14 +33,17 @@ def test_delete_of_what_was_never_added_succeeds(plugin: PluginUnderTest) -> Non
     """After a failed ADD a runtime cleans up the whole list, also plugins that were never asked."""
     pod = plugin.pod()
     before = plugin.state()
-    succeeded(plugin.delete(pod), "DEL of an attachment that was never made succeeds")
-    changed = before.difference(plugin.state())
-    should(
-        not changed,
-        "DEL of an attachment that was never made leaves no trace",
-        wanted="no difference",
-        got="; ".join(changed),
-    )
+    with together() as check:
+        with check:
+            succeeded(plugin.delete(pod), "DEL of an attachment that was never made succeeds")
+        with check:
+            changed = before.difference(plugin.state())
+            should(
+                not changed,
+                "DEL of an attachment that was never made leaves no trace",
+                wanted="no difference",
+                got="; ".join(changed),
+            )
 
 
 # What a runtime may send as prevResult: when it never had a result, or lost it.
@@ -56,13 +59,15 @@ def test_delete_needs_no_prev_result(plugin: PluginUnderTest) -> None:
     """A runtime whose cache was lost or never written has none to give; with one that cannot be
     read the plugin does what it can without.
     """
-    for what, member in {**_NONE, **_NULL, **_JUNK}.items():
-        pod = plugin.attached()
-        outcome = plugin.delete(pod, {**plugin.config(), **member}, prev_result=None)
-        rule = f"DEL with {what} prevResult succeeds"
-        if what in _JUNK and not outcome.ok:
-            raise Doubtful(rule, "exit 0", outcome.brief())
-        succeeded(outcome, rule)
+    with together() as check:
+        for what, member in {**_NONE, **_NULL, **_JUNK}.items():
+            pod = plugin.attached()
+            outcome = plugin.delete(pod, {**plugin.config(), **member}, prev_result=None)
+            rule = f"DEL with {what} prevResult succeeds"
+            with check:
+                if what in _JUNK and not outcome.ok:
+                    raise Doubtful(rule, "exit 0", outcome.brief())
+                succeeded(outcome, rule)
 
 
 @case("CNI-PLG-125", "CNI 1.1 DEL", needs=[ATTACHES, V0_4])
@@ -73,16 +78,20 @@ def test_delete_of_others_changes_nothing_of_an_attachment(plugin: PluginUnderTe
     plugin.delete(gone)
     plugin.added(kept)
     before = _apart_from([gone, never], plugin.state())
-    for other, how in ((gone, "is gone already"), (never, "was never there")) * 2:
-        plugin.delete(other)
-        touched = before.difference(_apart_from([gone, never], plugin.state()))
-        expect(
-            not touched,
-            f"DEL of an attachment that {how} leaves the others alone",
-            wanted="no difference",
-            got="; ".join(touched),
-        )
-    plugin.deleted(kept)
+    with together() as check:
+        for other, how in ((gone, "is gone already"), (never, "was never there")) * 2:
+            plugin.delete(other)
+            now = _apart_from([gone, never], plugin.state())
+            touched, before = before.difference(now), now
+            with check:
+                expect(
+                    not touched,
+                    f"DEL of an attachment that {how} leaves the others alone",
+                    wanted="no difference",
+                    got="; ".join(touched),
+                )
+        with check:
+            plugin.deleted(kept)
 
 
 def _apart_from(pods: list[CniAttachment], state: Snapshot) -> Snapshot:

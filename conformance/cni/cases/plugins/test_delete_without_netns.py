@@ -14,7 +14,7 @@ from conformance.cni.plugins.delegates import Delegate
 from conformance.cni.plugins.outcomes import succeeded
 from conformance.cni.plugins.plugin import PluginUnderTest
 from conformance.engine.case import case
-from conformance.engine.verdict import expect
+from conformance.engine.verdict import expect, together
 from refimpl.cni.execute import Outcome
 from refimpl.cni.host import tree
 
@@ -31,19 +31,27 @@ class _Attachment:
     def released(self, outcome: Outcome, how: str) -> None:
         """Raises Broken unless DEL succeeded and the address was given back, as far as the plugin
         has to do with addresses."""
-        succeeded(outcome, f"DEL with {how} succeeds")
-        if not self.plugin.attaches:
-            return  # nothing was added: there is no need to ask IPAM about it
-        if self.ipam:
-            expect(
-                self.ipam.calls("DEL"),
-                f"DEL with {how} asks IPAM to release the address",
-                wanted="DEL of the IPAM plugin",
-                got=[each.verb for each in self.ipam.calls()],
-            )
-        elif self.plugin.kind == "ipam":
-            kept = sorted(_store(self.plugin) - self.before)
-            expect(not kept, f"DEL with {how} releases the address", wanted="no entry", got=kept)
+        with together() as check:
+            with check:
+                succeeded(outcome, f"DEL with {how} succeeds")
+            if not self.plugin.attaches:
+                return  # nothing was added: there is no need to ask IPAM about it
+            with check:
+                if self.ipam:
+                    expect(
+                        self.ipam.calls("DEL"),
+                        f"DEL with {how} asks IPAM to release the address",
+                        wanted="DEL of the IPAM plugin",
+                        got=[each.verb for each in self.ipam.calls()],
+                    )
+                elif self.plugin.kind == "ipam":
+                    kept = sorted(_store(self.plugin) - self.before)
+                    expect(
+                        not kept,
+                        f"DEL with {how} releases the address",
+                        wanted="no entry",
+                        got=kept,
+                    )
 
 
 def _store(plugin: PluginUnderTest) -> frozenset[str]:
@@ -71,10 +79,14 @@ def test_delete_releases_the_address_without_a_namespace(plugin: PluginUnderTest
     """Runtimes forget the path once the namespace is gone; the address has to be free again, or
     the pool runs dry.
     """
-    for number, (how, netns) in enumerate({"an empty CNI_NETNS": "", "no CNI_NETNS": None}.items()):
-        attachment = _attachment(plugin, number)
-        request = plugin.request("DEL", attachment.pod, attachment.pod.config)
-        attachment.released(plugin.run(request.with_env(CNI_NETNS=netns)), how)
+    with together() as check:
+        for number, (how, netns) in enumerate(
+            {"an empty CNI_NETNS": "", "no CNI_NETNS": None}.items()
+        ):
+            attachment = _attachment(plugin, number)
+            request = plugin.request("DEL", attachment.pod, attachment.pod.config)
+            with check:
+                attachment.released(plugin.run(request.with_env(CNI_NETNS=netns)), how)
 
 
 @case("CNI-PLG-074", "CNI 1.1 DEL", needs=[SERVED, V0_4])
@@ -88,8 +100,16 @@ def test_delete_releases_the_address_when_the_path_is_missing(plugin: PluginUnde
     exists = os.path.lexists(pod.netns)
     if exists:
         plugin.scope.callback(lambda: os.unlink(pod.netns))
-    attachment.released(outcome, how)
-    expect(not exists, f"DEL with {how} makes none", wanted="no file", got=f"a file at {pod.netns}")
+    with together() as check:
+        with check:
+            attachment.released(outcome, how)
+        with check:
+            expect(
+                not exists,
+                f"DEL with {how} makes none",
+                wanted="no file",
+                got=f"a file at {pod.netns}",
+            )
 
 
 @case("CNI-PLG-075", "CNI 1.1 DEL", needs=[SERVED, V1_1])
@@ -99,11 +119,13 @@ def test_delete_releases_the_address_when_the_path_is_no_namespace(plugin: Plugi
         "a plain file at CNI_NETNS": Path.touch,
         "a dangling symlink at CNI_NETNS": lambda path: path.symlink_to(f"{path}-gone"),
     }
-    for number, (how, place) in enumerate(placed.items()):
-        attachment = _attachment(plugin, number)
-        path = Path(attachment.pod.netns)
-        if plugin.has_host:
-            plugin.host.remove_netns(str(path))
-        place(path)
-        plugin.scope.callback(lambda path=path: path.unlink(missing_ok=True))  # type: ignore[misc]
-        attachment.released(plugin.delete(attachment.pod), how)
+    with together() as check:
+        for number, (how, place) in enumerate(placed.items()):
+            attachment = _attachment(plugin, number)
+            path = Path(attachment.pod.netns)
+            if plugin.has_host:
+                plugin.host.remove_netns(str(path))
+            place(path)
+            plugin.scope.callback(lambda path=path: path.unlink(missing_ok=True))  # type: ignore[misc]
+            with check:
+                attachment.released(plugin.delete(attachment.pod), how)

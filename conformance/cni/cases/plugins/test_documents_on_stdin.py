@@ -10,7 +10,7 @@ from conformance.cni.plugins.failures import attempt, ended, refused
 from conformance.cni.plugins.outcomes import succeeded
 from conformance.cni.plugins.plugin import PluginUnderTest
 from conformance.engine.case import case
-from conformance.engine.verdict import Broken, expect
+from conformance.engine.verdict import Broken, expect, together
 from refimpl.cni.contract import Verb
 from refimpl.cni.execute import PLAIN, Conditions, Outcome
 from refimpl.documents import json as documents
@@ -33,24 +33,30 @@ def test_a_stdin_that_is_no_object_is_refused(plugin: PluginUnderTest) -> None:
         "a document and more": whole + b" trailing",
     }
     request = plugin.request(Verb.ADD, plugin.pod())
-    for name, stdin in variants.items():
-        refused(plugin.run(request.with_stdin(stdin)), _DECODE, f"{name} on stdin is refused")
+    with together() as check:
+        for name, stdin in variants.items():
+            with check:
+                refused(
+                    plugin.run(request.with_stdin(stdin)), _DECODE, f"{name} on stdin is refused"
+                )
 
 
 @case("CNI-PLG-020", "CNI 1.1 Configuration format, name", needs=[V1_0])
 def test_an_illegal_network_name_is_refused(plugin: PluginUnderTest) -> None:
     """It names directories and chains of the host."""
     pod = plugin.pod()
-    for name, codes in (
-        (None, {7}),
-        ("", {7}),
-        ("x y", {7}),
-        ("../x", {7}),
-        (5, {6, 7}),
-    ):
-        named = "no name" if name is None else f"the name {name!r}"
-        outcome = plugin.run(plugin.request(Verb.ADD, pod, plugin.config(name=name)))
-        refused(outcome, codes, f"a configuration with {named} is refused")
+    with together() as check:
+        for name, codes in (
+            (None, {7}),
+            ("", {7}),
+            ("x y", {7}),
+            ("../x", {7}),
+            (5, {6, 7}),
+        ):
+            named = "no name" if name is None else f"the name {name!r}"
+            outcome = plugin.run(plugin.request(Verb.ADD, pod, plugin.config(name=name)))
+            with check:
+                refused(outcome, codes, f"a configuration with {named} is refused")
 
 
 @case("CNI-PLG-021", "CNI 1.1 Error, code 6 and 7")
@@ -76,11 +82,13 @@ def test_a_member_of_a_wrong_type_is_refused_as_such(plugin: PluginUnderTest) ->
         used.add("prevResult")
     if plugin.attaches and (plugin.kind == "ipam" or plugin.subject.delegates):
         used.add("ipam")
-    for member, value in wrong.items():
-        outcome = _with_member(plugin, pod, member, value)
-        rule = f"{member} of a wrong type is refused with a code for that"
-        if member in used or not outcome.ok:
-            refused(outcome, _DECODE, rule)
+    with together() as check:
+        for member, value in wrong.items():
+            outcome = _with_member(plugin, pod, member, value)
+            rule = f"{member} of a wrong type is refused with a code for that"
+            with check:
+                if member in used or not outcome.ok:
+                    refused(outcome, _DECODE, rule)
 
 
 def _with_member(plugin: PluginUnderTest, pod: CniAttachment, member: str, value: Any) -> Outcome:
@@ -105,13 +113,15 @@ def test_odd_documents_are_answered_in_time(plugin: PluginUnderTest) -> None:
         ("a name that is there twice", _more(whole, b'"name":"refimpl-twice"'), PLAIN),
     ]
     pod = plugin.pod()
-    for name, stdin, conditions in variants:
-        request = plugin.request(Verb.DEL, pod, stdin)
-        outcome = plugin.run(request, deadline_s=_ANSWER_S, conditions=conditions)
-        rule = f"DEL with {name} is answered within {_ANSWER_S:g} s"
-        if outcome.timed_out:
-            raise Broken(rule, "an end", outcome.brief())
-        ended(outcome, rule)
+    with together() as check:
+        for name, stdin, conditions in variants:
+            request = plugin.request(Verb.DEL, pod, stdin)
+            outcome = plugin.run(request, deadline_s=_ANSWER_S, conditions=conditions)
+            rule = f"DEL with {name} is answered within {_ANSWER_S:g} s"
+            with check:
+                if outcome.timed_out:
+                    raise Broken(rule, "an end", outcome.brief())
+                ended(outcome, rule)
 
 
 def _more(document: bytes, member: bytes) -> bytes:
@@ -139,17 +149,19 @@ def test_what_args_holds_for_others_is_ignored(plugin: PluginUnderTest) -> None:
 @case("CNI-PLG-028", "CNI 1.1 Section 2, Overview: JSON")
 def test_members_are_known_by_their_exact_name(plugin: PluginUnderTest) -> None:
     """A configuration that works with one plugin for its letter case fails with the next."""
-    for member, other in (("name", "NAME"), ("cniVersion", "CNIVersion")):
-        document = plugin.config()
-        document[other] = document.pop(member)
-        if member == "cniVersion":
-            document[other] = "9.9.9"
-        outcome = attempt(plugin, document)
-        if plugin.settings.policy == "practice":
-            continue  # the Go library takes any letter case
-        if member == "name":
-            refused(outcome, {7}, f"{other} is not taken for {member}")
-        else:
-            about = not outcome.ok and "9.9.9" in outcome.stdout.decode(errors="replace")
+    with together() as check:
+        for member, other in (("name", "NAME"), ("cniVersion", "CNIVersion")):
+            document = plugin.config()
+            document[other] = document.pop(member)
+            if member == "cniVersion":
+                document[other] = "9.9.9"
+            outcome = attempt(plugin, document)
+            if plugin.settings.policy == "practice":
+                continue  # the Go library takes any letter case
             rule = f"{other} is not taken for {member}"
-            expect(not about, rule, wanted="no word about 9.9.9", got=outcome.brief())
+            with check:
+                if member == "name":
+                    refused(outcome, {7}, rule)
+                else:
+                    about = not outcome.ok and "9.9.9" in outcome.stdout.decode(errors="replace")
+                    expect(not about, rule, wanted="no word about 9.9.9", got=outcome.brief())

@@ -14,7 +14,7 @@ from conformance.cni.plugins.leftovers import used
 from conformance.cni.plugins.outcomes import succeeded
 from conformance.cni.plugins.plugin import PluginUnderTest
 from conformance.engine.case import case
-from conformance.engine.verdict import expect
+from conformance.engine.verdict import expect, together
 from refimpl.cni.host import HostError
 
 
@@ -37,11 +37,13 @@ def test_delete_succeeds_when_links_of_the_host_are_gone(plugin: PluginUnderTest
     plugin.delete(pod)
     if not places:
         pytest.skip(f"{plugin.name} uses no link on the host's side")
-    for place in places:
-        pod = plugin.attached()
-        name = _host_links(plugin, pod)[place]
-        plugin.host.delete_link(None, name)
-        succeeded(plugin.delete(pod), f"DEL succeeds although {name} was removed before")
+    with together() as check:
+        for place in places:
+            pod = plugin.attached()
+            name = _host_links(plugin, pod)[place]
+            plugin.host.delete_link(None, name)
+            with check:
+                succeeded(plugin.delete(pod), f"DEL succeeds although {name} was removed before")
 
 
 def _host_links(plugin: PluginUnderTest, pod: CniAttachment) -> list[str]:
@@ -64,14 +66,18 @@ def test_a_failing_ipam_keeps_no_interface_from_being_deleted(plugin: PluginUnde
     ipam.answer(DEL={"error": {"code": 111, "msg": "told to fail"}})
     outcome = plugin.delete(pod)
     ipam.answer()
-    expect(not outcome.ok, "DEL fails when IPAM does", wanted="a failure", got=outcome.brief())
     there = sorted(plugin.host.links(pod.netns))
-    expect(
-        pod.ifname not in there,
-        "DEL removes the interface although IPAM fails",
-        wanted=f"no {pod.ifname} in the namespace",
-        got=there,
-    )
+    with together() as check:
+        with check:
+            rule = "DEL fails when IPAM does"
+            expect(not outcome.ok, rule, wanted="a failure", got=outcome.brief())
+        with check:
+            expect(
+                pod.ifname not in there,
+                "DEL removes the interface although IPAM fails",
+                wanted=f"no {pod.ifname} in the namespace",
+                got=there,
+            )
 
 
 @case("CNI-PLG-082", "CNI 1.1 DEL", needs=[INTERFACE, NETNS])
@@ -111,10 +117,13 @@ def test_delete_in_the_plugins_own_namespace_is_refused(plugin: PluginUnderTest)
     outcome = plugin.delete(pod)
     touched = before.difference(plugin.state())
     rule = "DEL with the plugin's own namespace as CNI_NETNS is refused"
-    expect(not outcome.ok, rule, wanted="a failure", got=outcome.brief())
-    if plugin.settings.policy == "practice":
-        return  # the reference library does the work first
-    expect(not touched, f"{rule} before any work", wanted="no difference", got=touched)
+    with together() as check:
+        with check:
+            expect(not outcome.ok, rule, wanted="a failure", got=outcome.brief())
+        if plugin.settings.policy == "practice":
+            return  # the reference library does the work first
+        with check:
+            expect(not touched, f"{rule} before any work", wanted="no difference", got=touched)
 
 
 def _removed(plugin: PluginUnderTest, name: str) -> None:

@@ -8,6 +8,7 @@ from conformance.cni.plugins.leftovers import again, used
 from conformance.cni.plugins.outcomes import succeeded
 from conformance.cni.plugins.plugin import PluginUnderTest
 from conformance.engine.case import case
+from conformance.engine.verdict import together
 from refimpl.cni.contract import Verb
 from refimpl.cni.execute import PLAIN, Conditions, Outcome
 
@@ -23,12 +24,15 @@ def test_delete_clears_up_after_an_add_that_was_killed(plugin: PluginUnderTest) 
     network = used(plugin)
     whole_s = _run(plugin, Verb.ADD, network.pod, _NEVER).duration_s
     plugin.delete(network.pod)
-    for part in _PARTS:
-        network = again(plugin, network.pod)
-        _run(plugin, Verb.ADD, network.pod, Conditions(kill_after_s=part * whole_s))
-        rule = f"DEL undoes an ADD that was killed {_when(part, whole_s)}"
-        succeeded(_run(plugin, Verb.DEL, network.pod), rule)
-        network.nothing_left(rule)
+    with together() as check:
+        for part in _PARTS:
+            network = again(plugin, network.pod)
+            _run(plugin, Verb.ADD, network.pod, Conditions(kill_after_s=part * whole_s))
+            rule = f"DEL undoes an ADD that was killed {_when(part, whole_s)}"
+            with check:
+                succeeded(_run(plugin, Verb.DEL, network.pod), rule)
+            with check:
+                network.nothing_left(rule)
 
 
 @case("CNI-PLG-084", "CNI 1.1 DEL", needs=[ATTACHES, V0_4])
@@ -37,13 +41,16 @@ def test_delete_goes_on_where_a_killed_delete_stopped(plugin: PluginUnderTest) -
     network = used(plugin)
     plugin.added(network.pod)
     whole_s = _run(plugin, Verb.DEL, network.pod, _NEVER).duration_s
-    for part in _PARTS:
-        network = again(plugin, network.pod)
-        plugin.added(network.pod)
-        _run(plugin, Verb.DEL, network.pod, Conditions(kill_after_s=part * whole_s))
-        rule = f"DEL completes a DEL that was killed {_when(part, whole_s)}"
-        succeeded(plugin.delete(network.pod), rule)
-        network.nothing_left(rule)
+    with together() as check:
+        for part in _PARTS:
+            network = again(plugin, network.pod)
+            plugin.added(network.pod)
+            _run(plugin, Verb.DEL, network.pod, Conditions(kill_after_s=part * whole_s))
+            rule = f"DEL completes a DEL that was killed {_when(part, whole_s)}"
+            with check:
+                succeeded(plugin.delete(network.pod), rule)
+            with check:
+                network.nothing_left(rule)
 
 
 def _when(part: float, whole_s: float) -> str:

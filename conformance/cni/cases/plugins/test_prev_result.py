@@ -16,7 +16,7 @@ from conformance.cni.plugins.passed_on import in_version, own_entry, passed_on, 
 from conformance.cni.plugins.plugin import PluginUnderTest
 from conformance.cni.plugins.results import decoded, shapes
 from conformance.engine.case import case
-from conformance.engine.verdict import Broken, expect, should
+from conformance.engine.verdict import Broken, expect, should, together
 from refimpl.cni import contract
 from refimpl.cni.contract import ErrorCode, Interface
 from refimpl.cni.execute import Outcome
@@ -36,15 +36,21 @@ def test_add_without_prev_result_is_refused(plugin: PluginUnderTest) -> None:
     pod = plugin.pod()
     rule = "ADD of a chained plugin without prevResult is refused"
     codes = []
-    for version in shapes(plugin):
-        for config in (plugin.config(version), plugin.config(version, runtimeConfig=None)):
-            outcome = plugin.add(pod, config, prev_result=None)
-            expect(not outcome.ok, rule, wanted="a failure", got=outcome.brief())
-            ended(outcome, rule)
-            codes.append(outcome.error and outcome.error.code)
-    for code in codes:
-        wanted = ErrorCode.INVALID_CONFIG
-        should(code == wanted, f"{rule} as an invalid network", wanted=int(wanted), got=code)
+    with together() as check:
+        for version in shapes(plugin):
+            for config in (plugin.config(version), plugin.config(version, runtimeConfig=None)):
+                outcome = plugin.add(pod, config, prev_result=None)
+                with check:
+                    expect(not outcome.ok, rule, wanted="a failure", got=outcome.brief())
+                with check:
+                    ended(outcome, rule)
+                codes.append(outcome.error and outcome.error.code)
+        for code in codes:
+            wanted = ErrorCode.INVALID_CONFIG
+            with check:
+                should(
+                    code == wanted, f"{rule} as an invalid network", wanted=int(wanted), got=code
+                )
 
 
 @case("CNI-PLG-061", "CNI 1.1 ADD", needs=[CHAINED, NETNS])
@@ -53,11 +59,13 @@ def test_prev_result_is_passed_on(plugin: PluginUnderTest) -> None:
     a pod without one.
     """
     pod = plugin.pod()
-    for version in shapes(plugin):
-        config, given = plugin.config(version), prev_result_of(pod, version)
-        got = plugin.added(pod, config)
-        passed_on(plugin, pod, given, got, f"a result of {version} is passed on")
-        plugin.delete(pod)
+    with together() as check:
+        for version in shapes(plugin):
+            config, given = plugin.config(version), prev_result_of(pod, version)
+            got = plugin.added(pod, config)
+            with check:
+                passed_on(plugin, pod, given, got, f"a result of {version} is passed on")
+            plugin.delete(pod)
 
 
 @case("CNI-PLG-062", "CNI 1.1 ADD", needs=[CHAINED, NETNS, V1_0])
@@ -67,11 +75,16 @@ def test_members_that_the_plugin_does_not_know_are_passed_on(plugin: PluginUnder
     given = _extended(prev_result_of(pod, plugin.newest))
     got = plugin.added(pod, prev_result=given)
     rule = "a result with members that no version defines is passed on"
-    passed_on(plugin, pod, given, got, rule)
-    if plugin.settings.policy == "practice":
-        return
-    lost = sorted(set(_strangers(given)) - set(_strangers(got)))
-    expect(not lost, f"{rule} with them", wanted="all of them", got=f"without those of {lost}")
+    with together() as check:
+        with check:
+            passed_on(plugin, pod, given, got, rule)
+        if plugin.settings.policy == "practice":
+            return
+        with check:
+            lost = sorted(set(_strangers(given)) - set(_strangers(got)))
+            expect(
+                not lost, f"{rule} with them", wanted="all of them", got=f"without those of {lost}"
+            )
 
 
 def _extended(result: Document) -> Document:
@@ -101,13 +114,15 @@ def test_a_prev_result_of_another_version_is_converted_or_refused(plugin: Plugin
     of another is read by nobody.
     """
     pod = plugin.pod()
-    for version in shapes(plugin):
-        for name, given, wanted in _odd_ones(pod, version):
-            document = {**plugin.config(version), "prevResult": given}
-            outcome = plugin.add(pod, document, prev_result=None)
-            rule = f"a prevResult {name} for {version} is converted or refused"
-            _converted(plugin, pod, outcome, wanted, rule)
-            plugin.delete(pod, plugin.config(version))
+    with together() as check:
+        for version in shapes(plugin):
+            for name, given, wanted in _odd_ones(pod, version):
+                document = {**plugin.config(version), "prevResult": given}
+                outcome = plugin.add(pod, document, prev_result=None)
+                rule = f"a prevResult {name} for {version} is converted or refused"
+                with check:
+                    _converted(plugin, pod, outcome, wanted, rule)
+                plugin.delete(pod, plugin.config(version))
 
 
 def _converted(
@@ -148,18 +163,21 @@ def test_only_the_interface_of_the_call_is_touched(plugin: PluginUnderTest) -> N
     """A result tells of the bridge and the other end, too, and a namespace may have more
     interfaces; they belong to others. Tried with a MAC and an MTU, for a plugin that changes them.
     """
-    for name, config in _adjusting(plugin):
-        pod = plugin.pod()
-        given = _beside_others(plugin, pod)
-        others = _others(plugin, pod)
-        got = _answer(plugin, pod, name, config, given)
-        if got is None:
-            continue
-        rule = f"ADD {name} touches only {pod.ifname}"
-        passed_on(plugin, pod, given, got, rule)
-        now = _others(plugin, pod)
-        touched = [link for place, link in now.items() if others[place] != link]
-        expect(not touched, rule, wanted=list(others.values()), got=touched)
+    with together() as check:
+        for name, config in _adjusting(plugin):
+            pod = plugin.pod()
+            given = _beside_others(plugin, pod)
+            others = _others(plugin, pod)
+            got = _answer(plugin, pod, name, config, given)
+            if got is None:
+                continue
+            rule = f"ADD {name} touches only {pod.ifname}"
+            with check:
+                passed_on(plugin, pod, given, got, rule)
+            with check:
+                now = _others(plugin, pod)
+                touched = [link for place, link in now.items() if others[place] != link]
+                expect(not touched, rule, wanted=list(others.values()), got=touched)
 
 
 @case("CNI-PLG-065", "CNI 1.1 ADD", needs=[CHAINED, NETNS])
@@ -168,20 +186,24 @@ def test_a_changed_mac_or_mtu_is_in_the_result(plugin: PluginUnderTest) -> None:
     since 1.1.0.
     """
     changed = False
-    for name, config in _adjusting(plugin):
-        pod = plugin.pod()
-        before = plugin.host.links(pod.netns)[pod.ifname]
-        got = _answer(plugin, pod, name, config, prev_result_of(pod, plugin.newest))
-        if got is None:
-            continue
-        link = plugin.host.links(pod.netns)[pod.ifname]
-        changed = changed or _hardware(link, plugin) != _hardware(before, plugin)
-        entry = own_entry(decoded(got, plugin.newest), pod)
-        rule = f"after ADD {name} the result tells mac and mtu as they are"
-        seen = entry and _hardware(entry, plugin)
-        expect(seen == _hardware(link, plugin), rule, wanted=_hardware(link, plugin), got=seen)
-    if not changed:
-        pytest.skip(f"{plugin.name} changes neither mac nor mtu")
+    with together() as check:
+        for name, config in _adjusting(plugin):
+            pod = plugin.pod()
+            before = plugin.host.links(pod.netns)[pod.ifname]
+            got = _answer(plugin, pod, name, config, prev_result_of(pod, plugin.newest))
+            if got is None:
+                continue
+            link = plugin.host.links(pod.netns)[pod.ifname]
+            changed = changed or _hardware(link, plugin) != _hardware(before, plugin)
+            entry = own_entry(decoded(got, plugin.newest), pod)
+            rule = f"after ADD {name} the result tells mac and mtu as they are"
+            with check:
+                seen = entry and _hardware(entry, plugin)
+                expect(
+                    seen == _hardware(link, plugin), rule, wanted=_hardware(link, plugin), got=seen
+                )
+        if not changed:
+            pytest.skip(f"{plugin.name} changes neither mac nor mtu")
 
 
 def _hardware(of: Link | Interface, plugin: PluginUnderTest) -> dict[str, Any]:

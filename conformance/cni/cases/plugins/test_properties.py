@@ -13,7 +13,7 @@ from conformance.cni.plugins.outcomes import result_of
 from conformance.cni.plugins.plugin import PluginUnderTest
 from conformance.cni.plugins.results import shapes
 from conformance.engine.case import case
-from conformance.engine.verdict import expect
+from conformance.engine.verdict import expect, together
 from refimpl.cni import contract
 from refimpl.cni.contract import ConversionError, Result, Verb
 from refimpl.cni.execute import Outcome, Request
@@ -64,19 +64,24 @@ def test_results_of_all_versions_tell_the_same(plugin: PluginUnderTest) -> None:
     """
     results = {version: _result(plugin, version) for version in shapes(plugin)}
     newest = results[plugin.newest]
-    for version, result in results.items():
-        try:
-            wanted = contract.convert(newest, version)
-        except ConversionError:
-            continue  # no address, which the oldest versions cannot say
-        rule = f"a result of {version} tells what one of {plugin.newest} does"
-        expect(_told(result) == _told(wanted), rule, wanted=_told(wanted), got=_told(result))
-        for other in contract.VERSIONS:
-            if result.ips and contract.lossless(version, other):
-                there = contract.convert(result, other)
-                back = contract.convert(there, version)
-                rule = f"a result of {version} comes back from {other} as it was"
-                expect(back == result, rule, wanted=result, got=back)
+    with together() as check:
+        for version, result in results.items():
+            try:
+                wanted = contract.convert(newest, version)
+            except ConversionError:
+                continue  # no address, which the oldest versions cannot say
+            rule = f"a result of {version} tells what one of {plugin.newest} does"
+            with check:
+                expect(
+                    _told(result) == _told(wanted), rule, wanted=_told(wanted), got=_told(result)
+                )
+            for other in contract.VERSIONS:
+                if result.ips and contract.lossless(version, other):
+                    there = contract.convert(result, other)
+                    back = contract.convert(there, version)
+                    rule = f"a result of {version} comes back from {other} as it was"
+                    with check:
+                        expect(back == result, rule, wanted=result, got=back)
 
 
 def _result(plugin: PluginUnderTest, version: str) -> Result:
@@ -107,12 +112,14 @@ def _network(address: str) -> str:
 def test_the_form_of_a_document_makes_no_difference(plugin: PluginUnderTest) -> None:
     """Runtimes write the same configuration in their own way, and no two alike."""
     good, bad = plugin.config(), plugin.config(name="no name")
-    for name, document in (("a good document", good), ("a bad document", bad)):
-        plain = _ending(plugin, document, lambda each: json.dumps(each).encode())
-        for form, write in _FORMS.items():
-            rule = f"{name} with {form} is answered like the plain one"
-            got = _ending(plugin, document, write)
-            expect(got == plain, rule, wanted=plain, got=got)
+    with together() as check:
+        for name, document in (("a good document", good), ("a bad document", bad)):
+            plain = _ending(plugin, document, lambda each: json.dumps(each).encode())
+            for form, write in _FORMS.items():
+                rule = f"{name} with {form} is answered like the plain one"
+                with check:
+                    got = _ending(plugin, document, write)
+                    expect(got == plain, rule, wanted=plain, got=got)
 
 
 def _ending(plugin: PluginUnderTest, document: Mapping[str, Any], write: Writer) -> tuple[str, Any]:

@@ -11,7 +11,7 @@ from conformance.cni.plugins.outcomes import result_of
 from conformance.cni.plugins.plugin import PluginUnderTest
 from conformance.cni.plugins.results import nulls, sentences, shapes
 from conformance.engine.case import case
-from conformance.engine.verdict import expect
+from conformance.engine.verdict import expect, together
 from refimpl.cni.contract import Kind, Problem
 
 _SOURCE = "CNI 1.1 ADD success"
@@ -38,11 +38,13 @@ def _result(
 def test_gateways_are_addresses_of_the_right_family(plugin: PluginUnderTest) -> None:
     """A next hop with a prefix, or of the other family, cannot be set by whoever reads it."""
     pod = _pod(plugin)
-    for version in shapes(plugin):
-        result = _result(plugin, pod, plugin.config(version), f"in version {version}")
-        wrong = sentences(result, version, (Kind.FORMAT, Kind.FAMILY, Kind.TYPE), _next_hop)
-        rule = f"gateways of a result of {version} are bare addresses of the family beside them"
-        expect(not wrong, rule, wanted="such as 10.1.0.1", got=wrong)
+    with together() as check:
+        for version in shapes(plugin):
+            with check:
+                result = _result(plugin, pod, plugin.config(version), f"in version {version}")
+                wrong = sentences(result, version, (Kind.FORMAT, Kind.FAMILY, Kind.TYPE), _next_hop)
+                rule = f"gateways of a result of {version} are bare addresses of the right family"
+                expect(not wrong, rule, wanted="such as 10.1.0.1", got=wrong)
 
 
 def _next_hop(problem: Problem) -> bool:
@@ -53,12 +55,14 @@ def _next_hop(problem: Problem) -> bool:
 def test_a_result_has_no_members_of_other_versions(plugin: PluginUnderTest) -> None:
     """A runtime of that version refuses what it does not know, or reads it as something else."""
     pod = _pod(plugin)
-    for version in shapes(plugin):
-        for name, config in _configurations(plugin, version):
-            result = _result(plugin, pod, config, name)
-            foreign = sentences(result, version, (Kind.FOREIGN,))
-            rule = f"a result of {version} {name} has the members of {version} only"
-            expect(not foreign, rule, wanted="no other members", got=foreign)
+    with together() as check:
+        for version in shapes(plugin):
+            for name, config in _configurations(plugin, version):
+                with check:
+                    result = _result(plugin, pod, config, name)
+                    foreign = sentences(result, version, (Kind.FOREIGN,))
+                    rule = f"a result of {version} {name} has the members of {version} only"
+                    expect(not foreign, rule, wanted="no other members", got=foreign)
 
 
 def _configurations(plugin: PluginUnderTest, version: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -75,15 +79,18 @@ def test_a_result_has_no_null(plugin: PluginUnderTest) -> None:
     left out, or empty. A network without addresses has the most of it.
     """
     pod = _pod(plugin)
-    for version in shapes(plugin):
-        result = _result(plugin, pod, plugin.config(version), f"in version {version}")
-        _no_null(result, f"a result of {version}")
-        if plugin.subject.delegates:
-            outcome = plugin.add(pod, plugin.config(version, ipam=None))
-            plugin.delete(pod)
-            if outcome.ok:  # not every plugin can do without addresses
-                result = result_of(outcome, "ADD prints its result")
-                _no_null(result, f"a result of {version} without addresses")
+    with together() as check:
+        for version in shapes(plugin):
+            with check:
+                result = _result(plugin, pod, plugin.config(version), f"in version {version}")
+                _no_null(result, f"a result of {version}")
+            if plugin.subject.delegates:
+                outcome = plugin.add(pod, plugin.config(version, ipam=None))
+                plugin.delete(pod)
+                if outcome.ok:  # not every plugin can do without addresses
+                    with check:
+                        result = result_of(outcome, "ADD prints its result")
+                        _no_null(result, f"a result of {version} without addresses")
 
 
 def _no_null(result: dict[str, Any], what: str) -> None:

@@ -13,7 +13,7 @@ from conformance.cni.plugins.outcomes import result_of
 from conformance.cni.plugins.passed_on import passed_on, prev_result_of
 from conformance.cni.plugins.plugin import PluginUnderTest
 from conformance.engine.case import case
-from conformance.engine.verdict import expect
+from conformance.engine.verdict import expect, together
 from refimpl.cni.contract import ErrorCode
 
 Document = dict[str, Any]
@@ -31,12 +31,14 @@ _REFUSALS = {ErrorCode.UNSUPPORTED_FIELD, ErrorCode.INVALID_CONFIG}
 def test_capabilities_need_not_be_used(plugin: PluginUnderTest) -> None:
     """Most pods publish no port and have no limit; the plugin is in their list all the same."""
     pod = plugin.pod()
-    for name, value in (("no runtimeConfig", None), ("an empty runtimeConfig", {})):
-        outcome = plugin.add(pod, plugin.config(runtimeConfig=value))
-        rule = f"ADD with {name} passes the result on"
-        got = result_of(outcome, rule)
-        passed_on(plugin, pod, prev_result_of(pod, plugin.newest), got, rule)
-        plugin.delete(pod)
+    with together() as check:
+        for name, value in (("no runtimeConfig", None), ("an empty runtimeConfig", {})):
+            outcome = plugin.add(pod, plugin.config(runtimeConfig=value))
+            rule = f"ADD with {name} passes the result on"
+            with check:
+                got = result_of(outcome, rule)
+                passed_on(plugin, pod, prev_result_of(pod, plugin.newest), got, rule)
+            plugin.delete(pod)
 
 
 @case("CNI-PLG-067", "CNI 1.1 Error", needs=[CHAINED, NETNS])
@@ -46,17 +48,20 @@ def test_a_wrong_value_of_a_capability_is_refused_before_any_work(plugin: Plugin
     wrong = {name: value for name, value in _WRONG.items() if name in declared}
     if not wrong:
         pytest.skip(f"{plugin.name} gets no value that could be wrong by its configuration")
-    pod, outcomes = used(plugin).pod, {}
-    before = plugin.state()
-    for name, value in wrong.items():
-        config = plugin.config(runtimeConfig={**declared, name: value})
-        outcomes[name] = plugin.add(pod, config)
-        rule = f"ADD with a wrong {name} is refused before any work"
-        expect(not outcomes[name].ok, rule, wanted="a failure", got=outcomes[name].brief())
-        left = before.difference(plugin.state())
-        expect(not left, rule, wanted="all as it was", got="; ".join(left))
-    for name, outcome in outcomes.items():
-        refused(outcome, _REFUSALS, f"a wrong {name} is refused as an invalid configuration")
+    pod = used(plugin).pod
+    with together() as check:
+        for name, value in wrong.items():
+            before = plugin.state()
+            outcome = plugin.add(pod, plugin.config(runtimeConfig={**declared, name: value}))
+            left = before.difference(plugin.state())
+            plugin.delete(pod)
+            with check:
+                refused(
+                    outcome, _REFUSALS, f"a wrong {name} is refused as an invalid configuration"
+                )
+            with check:
+                rule = f"an ADD that is refused for a wrong {name} has done no work"
+                expect(outcome.ok or not left, rule, wanted="all as it was", got="; ".join(left))
 
 
 @case("CNI-PLG-069", "practice: containerd's go-cni", needs=[CHAINED, NETNS])

@@ -9,7 +9,7 @@ from conformance.cni.plugins.outcomes import succeeded
 from conformance.cni.plugins.plugin import PluginUnderTest
 from conformance.cni.plugins.reservations import pool, ranged
 from conformance.engine.case import case
-from conformance.engine.verdict import expect, should
+from conformance.engine.verdict import expect, should, together
 from refimpl.cni.contract import Verb
 from refimpl.cni.execute import Outcome
 
@@ -23,10 +23,19 @@ def test_status_of_a_healthy_plugin_is_success(plugin: PluginUnderTest) -> None:
     before = plugin.state()
     outcome = plugin.run(plugin.request(Verb.STATUS), deadline_s=_SOON_S)
     rule = "STATUS without an attachment's variables succeeds at once"
-    succeeded(outcome, rule)
-    expect(not outcome.stdout.strip(), f"{rule} and prints nothing", wanted="", got=outcome.brief())
-    changed = before.difference(plugin.state())
-    expect(not changed, f"{rule} and changes nothing", wanted="no difference", got=changed)
+    with together() as check:
+        with check:
+            succeeded(outcome, rule)
+        with check:
+            expect(
+                not outcome.stdout.strip(),
+                f"{rule} and prints nothing",
+                wanted="",
+                got=outcome.brief(),
+            )
+        with check:
+            changed = before.difference(plugin.state())
+            expect(not changed, f"{rule} and changes nothing", wanted="no difference", got=changed)
 
 
 @case("CNI-PLG-104", "CNI 1.1 STATUS", needs=[DEPENDENT, V1_1])
@@ -42,10 +51,13 @@ def test_status_fails_where_what_the_plugin_depends_on_is_down(plugin: PluginUnd
         expect(_tells(outcome), rule, wanted="a failure with its error", got=outcome.brief())
         _coded(outcome, rule)
         return
-    for rule, config in _down(plugin).items():
-        outcome = plugin.status(config)
-        should(_tells(outcome), rule, wanted="a failure with its error", got=outcome.brief())
-        _coded(outcome, rule)
+    with together() as check:
+        for rule, config in _down(plugin).items():
+            outcome = plugin.status(config)
+            with check:
+                told = _tells(outcome)
+                should(told, rule, wanted="a failure with its error", got=outcome.brief())
+                _coded(outcome, rule)
 
 
 def _down(plugin: PluginUnderTest) -> dict[str, dict[str, Any]]:
