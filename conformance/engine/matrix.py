@@ -61,10 +61,15 @@ def judge(interface: str, target: str, only: Sequence[str] = ()) -> Verdicts:
     run.run(options, plugins=[Listener(listen)])
     return Verdicts(
         {case.id: case.outcome for case in done},
-        {case.id: case.message for case in done if case.message},
+        {case.id: _told(case) for case in done if case.message},
         status[0] if status else -1,
         time.monotonic() - began,
     )
+
+
+def _told(case: CaseDone) -> str:
+    """All rules that a case found broken."""
+    return "; ".join([case.message, *(each.rule for each in case.also)])
 
 
 def judge_all(jobs: Sequence[Job], workers: int) -> Iterator[Verdicts]:
@@ -166,7 +171,13 @@ def _row(name: str, kind: type[mutants.Mutant], result: Verdicts) -> list[str]:
     reasons = {
         id: f"{result.outcomes.get(id, 'not run')} {result.messages.get(id, '')}" for id in missed
     }
-    return [f"{name} survives {id} ({reason.strip()})" for id, reason in reasons.items()]
+    survives = [f"{name} survives {id} ({reason.strip()})" for id, reason in reasons.items()]
+    return survives + [
+        f"{name}: the finding of {id} does not tell of {words!r}"
+        for id in sorted(set(kind.tells) & result.killers)
+        for words in kind.tells[id]
+        if words not in result.messages.get(id, "")
+    ]
 
 
 def _also(ids: list[str]) -> str:

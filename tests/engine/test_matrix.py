@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 from conformance.engine import matrix, mutants
+from conformance.engine.events import Breach, CaseDone
 from conformance.engine.matrix import Verdicts
 from conformance.engine.mutants import Mutant
 
@@ -72,6 +73,26 @@ def test_whatever_notices_is_a_killer(capsys: pytest.CaptureFixture[str], outcom
     more = {f"CSI_LV_00{number}": outcome for number in range(1, 8)}
     assert matrix._row("Harmless", Harmless, verdicts(1, **more)) == []
     assert "(+ 6: CSI-LV-002 CSI-LV-003 CSI-LV-004 CSI-LV-005 …)" in capsys.readouterr().out
+
+
+def test_a_breach_that_hides_another_is_reported() -> None:
+    """A mutant with two breaches of one case dies of the first; both have to be told."""
+
+    class Twice(Harmless):
+        tells: ClassVar = {"CSI-LV-001": ("why CSI-LV", "why not")}
+
+    assert matrix._row("Twice", Twice, verdicts(1, CSI_LV_001="fail")) == [
+        "Twice: the finding of CSI-LV-001 does not tell of 'why not'"
+    ]
+
+
+def test_all_that_a_case_found_is_told() -> None:
+    """Its message is that of the first breach."""
+    also = [Breach(rule="the second"), Breach(rule="the third")]
+    case = CaseDone(
+        id="X-001", level="MUST", outcome="fail", duration_s=0, message="the first", also=also
+    )
+    assert matrix._told(case) == "the first; the second; the third"
 
 
 @pytest.mark.parametrize(

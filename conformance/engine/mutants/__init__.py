@@ -10,7 +10,8 @@ class ForgetsReadOnly(DriverMutant):
     NodePublishVolume = clears("readonly")
 ```
 
-`kills` are the cases that have to notice. The rest is choices of the fake, and bends: methods that
+`kills` are the cases that have to notice, `tells` the words of their findings where a case has to
+tell more than one breach. The rest is choices of the fake, and bends: methods that
 stand before the RPC or verb that they are named after, or before a seam of the fake that decorates
 them. Most are made by a combinator; what none says is written out as (self, proceed, *arguments).
 

@@ -21,6 +21,9 @@ class Mutant:
     """
 
     kills: ClassVar[Collection[str]] = ()
+    tells: ClassVar[Mapping[str, Collection[str]]] = {}
+    """Words that the finding of a case has to have: of each breach that must not hide another."""
+
     shaped_by: ClassVar[tuple[str, ...]] = ()
     """Which attributes are choices of the fake rather than the breach."""
 

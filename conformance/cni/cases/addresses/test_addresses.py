@@ -61,7 +61,7 @@ def test_an_exhausted_range_refuses_until_an_address_returns(plugin: PluginUnder
         plugin.delete(third, config)
         with check:
             plugin.deleted(first, config)
-            succeeded(plugin.add(third, config), "an address that was released is given again")
+            given(plugin.add(third, config), "an address that was released is given again")
 
 
 @case("CNI-PLG-113", "CNI 1.1 ADD, Error", needs=[IPAM, RANGES])
