@@ -21,7 +21,9 @@ from refimpl.wire.status import Code, Refused
         (errno.ENOENT, Code.FAILED_PRECONDITION),
         (errno.ENAMETOOLONG, Code.INVALID_ARGUMENT),
         (errno.EBUSY, Code.ABORTED),
-        (errno.EIO, Code.INTERNAL),
+        (errno.ENOTCONN, Code.FAILED_PRECONDITION),
+        (errno.EIO, Code.FAILED_PRECONDITION),
+        (errno.EDOM, Code.INTERNAL),
     ],
 )
 def test_an_error_of_the_machine_gets_a_code_and_names_the_path(number: int, code: Code) -> None:
