@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -10,7 +11,8 @@ from conformance.cni.needs import PODS
 from conformance.cni.runtimes.runtime import RuntimeUnderTest
 from conformance.cni.runtimes.subject import Readiness, RuntimeRefusal
 from conformance.engine.case import case
-from conformance.engine.verdict import eventually, expect, soon
+from conformance.engine.verdict import eventually, expect, soon, timeout, together
+from refimpl.documents import json as documents
 
 SPEC = "CNI 1.1 STATUS"
 
@@ -64,3 +66,41 @@ def test_a_status_that_hangs_ends_with_the_patience_of_who_asked(runtime: Runtim
         wanted="a plugin that was ended",
         got=f"{answer} within {runtime.subject.patience_s} s, and the plugin goes on",
     )
+
+
+@case("CNI-RT-061", "robustness: a plugin that hangs", needs=[PODS], alone=True)
+def test_status_is_answered_while_an_add_hangs(runtime: RuntimeUnderTest) -> None:
+    """One pod whose plugin hangs must not make kubelet take the whole node for dead, not even when
+    somebody changes the folder of networks meanwhile.
+    """
+    patience_s = timeout(runtime.subject.patience_s)
+    runtime.tell("a", {"verb": "ADD", "do": "hang", "seconds": 10 * patience_s})
+    document = runtime.use("a", version="1.1.0")
+    pod = runtime.pod()
+    with ThreadPoolExecutor(1) as pool, together() as check:
+        attempt = pool.submit(runtime.attempt, pod, 4 * runtime.subject.patience_s)
+        eventually(lambda: runtime.calls("ADD"), 5.0, "a pod that starts is attached")
+        for what, change in (
+            ("hangs", lambda: None),
+            (
+                "hangs and its network has changed",
+                lambda: runtime.files.write(documents.dump({**document, "disableCheck": True})),
+            ),
+        ):
+            change()
+            with check:
+                _expect_status(runtime, patience_s, what)
+        attempt.result()
+    runtime.scope.callback(lambda: soon(lambda: not runtime.unended(), 8.0))
+
+
+def _expect_status(runtime: RuntimeUnderTest, patience_s: float, what: str) -> None:
+    refusal = ""
+    try:
+        runtime.subject.readiness(patience_s)
+    except RuntimeRefusal as error:
+        refusal = str(error)
+    if not any(runtime.running(call) for call in runtime.calls("ADD")):
+        pytest.skip(f"{runtime.subject.name} has ended the ADD")
+    rule = f"Status is answered while an ADD {what}"
+    expect(not refusal, rule, wanted=f"an answer within {patience_s:g} s", got=refusal)
