@@ -70,6 +70,7 @@ Examples:
   refimpl serve csi /tmp/csi.sock --profile topology --nodes 3
   refimpl serve csi /tmp/controller.sock --split     node at controller-0.sock
   refimpl serve csi /tmp/csi.sock --register /var/lib/kubelet/plugins_registry
+  refimpl serve csi /tmp/csi.sock --targets-below /var/lib/kubelet
   refimpl serve csi /tmp/csi.sock --without EXPAND_VOLUME --set attach_limit=2
   refimpl serve csi /tmp/csi.sock --faults faults.yaml --journal calls.jsonl
 """
@@ -85,6 +86,11 @@ Examples:
     help="plugins_registry of the kubelet that is to find it.  [default: nowhere]",
 )
 @click.option("--state-dir", metavar="DIR", help="Remember over a restart.  [default: forget]")
+@click.option(
+    "--targets-below",
+    metavar="DIR",
+    help="Refuse targets and staging paths elsewhere.  [default: anywhere]",
+)
 @click.option(
     "--without", metavar="CAP", multiple=True, help="Leave a capability out (repeatable)."
 )

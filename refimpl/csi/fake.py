@@ -27,7 +27,15 @@ from refimpl.csi.state.capabilities import Revision
 from refimpl.csi.state.node import NodeState
 from refimpl.csi.state.ports import ChangeKind, Clock
 from refimpl.csi.state.settings import DriverSettings
-from refimpl.csi.storage import Mode, OpenStorage, open_storage, remove, temporary_root
+from refimpl.csi.storage import (
+    ANYWHERE,
+    Bounds,
+    Mode,
+    OpenStorage,
+    open_storage,
+    remove,
+    temporary_root,
+)
 from refimpl.registration.plugin import RegistrationService
 from refimpl.wire.endpoint import Endpoint
 from refimpl.wire.fake import Fake, Where
@@ -51,8 +59,10 @@ class FakeDriver(Breakable, Fake):
     `profile`, `without` (capabilities) and `settings` choose what it does, see `csi.profiles`.
     `register` is the plugins_registry of a kubelet that is to find the first node, without a
     registrar beside the driver.
-    `state_dir` is remembered over a restart; without it nothing is left behind. `mode` of storage:
-    see `csi.storage`. Raises ValueError for choices that do not exist or contradict each other.
+    `state_dir` is remembered over a restart; without it nothing is left behind. `storage`: a mode
+    of `csi.storage`. `targets_below`: the directory that staging paths and targets have to lie in,
+    without a link on the way. Raises ValueError for choices that do not exist or contradict each
+    other.
     """
 
     socket_name: ClassVar[str] = "csi.sock"
@@ -68,6 +78,7 @@ class FakeDriver(Breakable, Fake):
         register: str | os.PathLike[str] | None = None,
         state_dir: str | os.PathLike[str] | None = None,
         storage: Mode = "auto",
+        targets_below: str | os.PathLike[str] | None = None,
         without: Iterable[str] = (),
         settings: Mapping[str, object] | None = None,
         clock: Clock = time.time,
@@ -92,6 +103,7 @@ class FakeDriver(Breakable, Fake):
         self._registry = None if register is None else Path(register).absolute()
         self._state_dir = None if state_dir is None else Path(state_dir)
         self._mode: Mode = storage
+        self._bounds = Bounds(os.fspath(targets_below)) if targets_below else ANYWHERE
         self._clock = clock
         self._running: _Running | None = None
 
@@ -185,7 +197,7 @@ class FakeDriver(Breakable, Fake):
                 log = StateLog(self._state_dir)
                 stack.callback(log.close)
                 root = str(self._state_dir / STORAGE)
-            opened = open_storage(self._mode, root)
+            opened = open_storage(self._mode, root, self._bounds)
             state = DriverState(
                 self.settings,
                 clock=self._clock,

@@ -200,6 +200,7 @@ def test_a_crash_leaves_the_journal_complete(tmp_path: Path) -> None:
         (["csi", "x.sock", "--control", "wrong.yaml"], "the path exists and is no socket"),
         (["csi", "wrong.yaml"], "the path exists and is no socket"),
         (["csi", "x.sock", "--state-dir", "wrong.yaml"], "wrong.yaml"),
+        (["csi", "x.sock", "--targets-below", "none"], "none: there is no such directory"),
         (["csi", "x.sock", "--register", "/dev/null"], "File exists: '/dev/null'"),
         (["csi", "tcp://127.0.0.1:0", "--register", "d"], "only unix:"),
         (["csi", "x.sock", "--fault", "x"], "No such option"),

@@ -29,6 +29,7 @@ from collections.abc import Container, Iterable
 from typing import Literal, Protocol
 
 from refimpl.csi.state.ports import Storage, VolumePath
+from refimpl.csi.storage.bounds import ANYWHERE, Bounds
 from refimpl.csi.storage.directory import DirectoryStorage
 from refimpl.csi.storage.machine import machine
 from refimpl.csi.storage.memory import MemoryStorage
@@ -36,6 +37,8 @@ from refimpl.csi.storage.roots import MARK, abandoned, remembered, remove, tempo
 from refimpl.wire.status import Refused
 
 __all__ = [
+    "ANYWHERE",
+    "Bounds",
     "Mode",
     "OpenStorage",
     "best_mode",
@@ -59,13 +62,22 @@ class OpenStorage(Storage, Protocol):
         """Take every place away, unless a later run is to find it."""
 
 
-def open_storage(mode: Mode, root: str) -> OpenStorage:
+def open_storage(mode: Mode, root: str, bounds: Bounds = ANYWHERE) -> OpenStorage:
     """Storage of that mode below `root`, a directory for it alone ("memory" uses none).
 
+    bounds: where the paths of its callers may lie; it refuses any other with INVALID_ARGUMENT.
     "auto" is the mode in which the root was used before, else the most faithful one this machine
     allows. Raises ValueError for another word and Refused (FAILED_PRECONDITION) for a mode that the
     machine does not allow.
     """
+    if mode == "memory":
+        return MemoryStorage()
+    storage = _storage(mode, root)
+    storage.bounds = bounds
+    return storage
+
+
+def _storage(mode: Mode, root: str) -> DirectoryStorage:
     if mode == "auto":
         with machine("read the mark of the driver's directory", root):
             known = remembered(root)
@@ -74,8 +86,6 @@ def open_storage(mode: Mode, root: str) -> OpenStorage:
 
             return privileged.opened_again(known, root)
         mode = "directory" if known == "directory" else best_mode()
-    if mode == "memory":
-        return MemoryStorage()
     if mode == "directory":
         return DirectoryStorage(root)
     from refimpl.csi.storage import privileged  # mount(2) and loop(4): Linux only

@@ -66,16 +66,19 @@ class BindStorage(DirectoryStorage):
         if capability.access == "block":
             return
         options = mounts.options(capability.mount_flags)
+        self.bounds.check(path)
         source = self._source(key, capability, readonly=False)
         self._set_group(source, capability.mount_group)
         with machine("stage", path):
             if not self.holds(key, path):
-                mounts.bind(source, path, options)
+                mounts.bind(source, path, options, self.bounds)
         self._staged[path] = key
         self._paths.setdefault(key, set()).add(path)
 
     def unstage(self, key: str, path: str) -> None:
         """Unmount every layer of the volume at `path`; whatever else is mounted there stays."""
+        if path not in self._staged:
+            self.bounds.check(path)
         with machine("unstage", path):
             self._uncover(key, path)
             if path in self._staged:
@@ -97,7 +100,7 @@ class BindStorage(DirectoryStorage):
             with machine("publish", target):
                 if not self._in_place(key, target, readonly):
                     self._uncover(key, target)
-                    points.cover(source, target, capability.access, options)
+                    points.cover(source, target, capability.access, options, self.bounds)
         except BaseException:
             self._forget(key, target)
             raise

@@ -18,6 +18,7 @@ from typing import ClassVar
 from refimpl.csi.state.models import Access, VolumeCapability
 from refimpl.csi.state.ports import SpaceUsage, VolumePath
 from refimpl.csi.storage import group, mounts, points, sparse
+from refimpl.csi.storage.bounds import ANYWHERE, Bounds
 from refimpl.csi.storage.layout import StorageLayout
 from refimpl.csi.storage.machine import machine
 from refimpl.wire.status import Code, Refused
@@ -30,6 +31,8 @@ class DirectoryStorage:
 
     capabilities: frozenset[str] = frozenset({"data"})
     mode: ClassVar[str] = "directory"
+    bounds: Bounds = ANYWHERE
+    """Where a caller's paths may lie."""
 
     def __init__(self, root: str) -> None:
         self.layout = StorageLayout(root, self.mode)
@@ -90,6 +93,7 @@ class DirectoryStorage:
 
     def stage(self, key: str, path: str, capability: VolumeCapability) -> None:
         """Nothing appears at the path; the group of the volume is set here."""
+        self.bounds.check(path)
         mounts.options(capability.mount_flags)
         self._set_group(self.layout.content(key, capability.access), capability.mount_group)
 
@@ -112,7 +116,8 @@ class DirectoryStorage:
 
     def unpublish(self, key: str, target: str) -> None:
         """Take our link away; anything else at the target stays, unless it is empty."""
-        self._outside(target)
+        if target not in self._shown:
+            self._outside(target)
         with machine("unpublish", target):
             if self.holds(key, target):
                 os.unlink(target)
@@ -200,6 +205,7 @@ class DirectoryStorage:
                 os.close(descriptor)
 
     def _outside(self, target: str) -> None:
+        self.bounds.check(target)
         if self._inside(target):
             raise Refused(
                 Code.INVALID_ARGUMENT,

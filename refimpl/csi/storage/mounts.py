@@ -15,6 +15,7 @@ from pathlib import Path
 
 import attrs
 
+from refimpl.csi.storage.bounds import ANYWHERE, Bounds
 from refimpl.wire.status import Code, Refused
 
 __all__ = [
@@ -141,16 +142,23 @@ def mount(source: str | None, target: str, fs_type: str | None, bits: int, words
     )
 
 
-def bind(source: str, target: str, options: MountOptions = MountOptions()) -> None:
+def bind(
+    source: str,
+    target: str,
+    options: MountOptions = MountOptions(),
+    bounds: Bounds = ANYWHERE,
+) -> None:
     """Makes `source` visible at `target`; read-only and the like hold from the second step on.
 
-    Raises OSError, and then leaves no mount behind.
+    Raises OSError, and INVALID_ARGUMENT for a target out of bounds; leaves no mount behind then.
     """
-    mount(source, target, None, MS_BIND)
+    with bounds.pinned(target) as point:
+        mount(source, point, None, MS_BIND)
     if not (options.set | options.clear) & _OF_A_BIND:
         return
     try:
-        remount(target, options)
+        with bounds.pinned(target) as point:
+            remount(point, options)
     except OSError:
         unmount(target)
         raise

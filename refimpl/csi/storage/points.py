@@ -9,18 +9,25 @@ import stat
 
 from refimpl.csi.state.models import Access
 from refimpl.csi.storage import mounts
+from refimpl.csi.storage.bounds import ANYWHERE, Bounds
 from refimpl.wire.status import Code, Refused
 
 __all__ = ["clear", "cover", "force", "look"]
 
 
-def cover(source: str, target: str, access: Access, options: mounts.MountOptions) -> None:
+def cover(
+    source: str,
+    target: str,
+    access: Access,
+    options: mounts.MountOptions,
+    bounds: Bounds = ANYWHERE,
+) -> None:
     """Makes the target and binds the source on it. Raises OSError, or FAILED_PRECONDITION for a
     target that is there and not empty; either way nothing of it stays."""
     created = _make(target, access)
     try:
-        mounts.bind(source, target, options)
-    except OSError:
+        mounts.bind(source, target, options, bounds)
+    except (OSError, Refused):
         if created:
             (os.rmdir if access == "mount" else os.unlink)(target)
         raise

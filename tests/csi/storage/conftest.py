@@ -8,10 +8,18 @@ from pathlib import Path
 import pytest
 
 from refimpl.csi.state.models import Access, AccessMode, VolumeCapability
-from refimpl.csi.storage import Mode, OpenStorage, loops, mounts, open_storage
+from refimpl.csi.storage import (
+    ANYWHERE,
+    Bounds,
+    Mode,
+    OpenStorage,
+    loops,
+    mounts,
+    open_storage,
+)
 from refimpl.wire.status import Refused
 
-Open = Callable[[Mode], OpenStorage]
+Open = Callable[..., OpenStorage]
 
 
 @pytest.fixture
@@ -20,9 +28,9 @@ def opened(tmp_path: Path) -> Iterator[Open]:
     fails the test that leaves a mount or a loop device."""
     storages: list[OpenStorage] = []
 
-    def storage(mode: Mode) -> OpenStorage:
+    def storage(mode: Mode, bounds: Bounds = ANYWHERE) -> OpenStorage:
         try:
-            storages.append(open_storage(mode, str(tmp_path / "root")))
+            storages.append(open_storage(mode, str(tmp_path / "root"), bounds))
         except Refused as refused:
             pytest.skip(refused.message)
         return storages[-1]
