@@ -6,10 +6,11 @@ import contextlib
 from collections.abc import Iterator
 from functools import partial
 
-from conformance.csi.undo import REQUESTS, TABLE, Call, undo
+from conformance.csi.undo import REQUESTS, TABLE, Call, methods_of, undo
 from conformance.engine.ledger.calls import CallLedger, Made
 from conformance.engine.ledger.entries import Ledger
 from conformance.engine.scope import CaseScope
+from conformance.engine.targets.life import Life
 from conformance.engine.verdict import Broken
 
 __all__ = ["CleanUp", "quietly"]
@@ -17,11 +18,13 @@ __all__ = ["CleanUp", "quietly"]
 
 class CleanUp:
     """Undoes calls, newest first; one that the driver will not undo is a finding about its case,
-    and is tried once more at the end of the run.
+    and is tried once more at the end of the run. What the driver would die of is not tried.
 
     call: one by its full method name, with the user's secrets. scope: what is made now goes with
-    it: that of the case that runs, unless a trial is going on.
+    it: that of the case that runs, unless a trial is going on. life: that of the driver.
     """
+
+    life: Life | None = None
 
     def __init__(self, ledger: Ledger, call: Call) -> None:
         self.calls = CallLedger(ledger, TABLE, REQUESTS, self._begun)
@@ -34,13 +37,25 @@ class CleanUp:
     def _undo(self, call: Made, scope: CaseScope) -> None:
         if not self.calls.is_open(call):
             return
+        if self._in_vain(call):
+            scope.kept = True
+            return
         try:
             with self.within(CaseScope()):  # a create that is repeated is no further thing to undo
                 undo(call, self._call)
         except Broken:
             scope.failed = True  # what was lent to the case may not be as it was
+            if scope.kept:
+                return  # it may be in use by what stays
             raise
         self.calls.forget(call)
+
+    def _in_vain(self, call: Made) -> bool:
+        """Whether the driver answers nothing, or died when it was last asked for the like."""
+        if not self.life:
+            return False
+        methods = methods_of(call)
+        return bool(self.life.silence) or any(self.life.deadly(each) for each in methods)
 
     @contextlib.contextmanager
     def within(self, scope: CaseScope) -> Iterator[None]:

@@ -2,41 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from google.protobuf.message import Message
 
 from conformance.engine.ledger.calls import CallLedger, LedgerChannel
+from conformance.engine.targets.life import Guarded, Life
+from conformance.engine.targets.supervise import Supervised
+from refimpl.csi.api import csi_pb2 as pb
 from refimpl.csi.kubelet import Driver
-from refimpl.wire.client import Channel
+from refimpl.wire.client import Channel, Unreachable
 from refimpl.wire.endpoint import Endpoint
 from refimpl.wire.journal import Journal
+from refimpl.wire.status import Code, Refused
 
 __all__ = ["Connections"]
 
 # A run makes some thousands of calls; the journal has to reach back over one case only.
 _KEEP = 20_000
 _READY_S = 10.0
+_SIGN_S = 5.0
 
 
 class Connections:
     """controller, nodes: the endpoints. driver: the stubs at the controller's; at_nodes: those at
-    each node's. journal: every call made here."""
+    each node's. journal: every call made here. life: that of what serves there, with its process
+    where we started one. ours: it is a fake in this process, which is alive.
+    """
 
-    def __init__(self, controller: Endpoint, nodes: Sequence[Endpoint], calls: CallLedger) -> None:
+    def __init__(
+        self,
+        controller: Endpoint,
+        nodes: Sequence[Endpoint],
+        calls: CallLedger,
+        *,
+        process: Supervised | None = None,
+        ours: bool = False,
+    ) -> None:
         self.controller, self.nodes = controller, list(nodes)
         self.journal = Journal(keep=_KEEP)
-        self._channels: dict[str, Channel] = {}
-        for endpoint in {str(each): each for each in (controller, *nodes)}.values():
-            channel = Channel(endpoint, journal=self.journal)
-            channel.wait_ready(_READY_S)
-            self._channels[str(endpoint)] = channel
+        endpoints = {str(each): each for each in (controller, *nodes)}
+        sign = str if ours else lambda: _no_sign(endpoints.values())
+        self.life = Life([*endpoints.values()], self.journal, sign, process)
+        self._channels = {
+            name: Channel(endpoint, journal=self.journal, observers=[self.life.observe])
+            for name, endpoint in endpoints.items()
+        }
+        self.ready()
         self.driver = self._stubs(controller, calls)
         self.at_nodes = [self._stubs(endpoint, calls) for endpoint in nodes]
 
     def _stubs(self, endpoint: Endpoint, calls: CallLedger) -> Driver:
-        return Driver.over(LedgerChannel(self._channels[str(endpoint)], calls))
+        channel = LedgerChannel(self._channels[str(endpoint)], calls)
+        return Driver.over(Guarded(channel, self.life))
+
+    def ready(self) -> None:
+        """Waits until each stands, also after a restart of the driver; raises Unreachable."""
+        for channel in self._channels.values():
+            channel.wait_ready(_READY_S)
 
     def channel(self, endpoint: Endpoint) -> Channel:
         """The connection to one of the endpoints, for calls that no stub makes."""
@@ -58,3 +82,19 @@ class Connections:
         """Ends all connections."""
         for channel in self._channels.values():
             channel.close()
+
+
+def _no_sign(endpoints: Iterable[Endpoint]) -> str:
+    """At which endpoint even the simplest question has no answer, and why; empty where all do."""
+    for endpoint in endpoints:
+        with Channel(endpoint) as channel:
+            try:
+                channel.wait_ready(_SIGN_S)
+                identity = Driver.over(channel).identity
+                identity.GetPluginInfo(pb.GetPluginInfoRequest(), timeout=_SIGN_S)
+            except Unreachable as error:
+                return str(error)
+            except Refused as refusal:
+                if refusal.code in (Code.DEADLINE_EXCEEDED, Code.UNAVAILABLE):
+                    return f"{endpoint}: {refusal.message}"
+    return ""

@@ -29,9 +29,8 @@ from conformance.engine.targets.resolve import ResolvedTarget
 from conformance.engine.targets.supervise import Supervised
 from conformance.engine.targets.target import Loss
 from refimpl.wire.client import Channel, Unreachable
-from refimpl.wire.endpoint import Endpoint, probe
+from refimpl.wire.endpoint import Endpoint
 from refimpl.wire.journal import Entry
-from refimpl.wire.status import Code
 
 if TYPE_CHECKING:
     from refimpl.csi.fake import FakeDriver
@@ -40,8 +39,6 @@ __all__ = ["CsiTarget", "supervised"]
 
 # As many characters as a secret has at least.
 _SECRET = 6
-# A driver that died is seen in one of the last calls of the case.
-_LATEST = 5
 
 
 class CsiTarget:
@@ -73,7 +70,8 @@ class CsiTarget:
         self.fake, self.process, self.command = fake, process, tuple(command)
         self.cleanup = CleanUp(Ledger(self._ledger_path(), resolved.text), self.call_with_secrets)
         calls, first = self.cleanup.calls, controller or endpoints[0]
-        self.connections = Connections(first, endpoints, calls)
+        self.connections = Connections(first, endpoints, calls, process=process, ours=bool(fake))
+        self.life = self.cleanup.life = self.connections.life
         self._name_stubs()
         self.capabilities = ask(self.driver, self.nodes[0])
         self.name = self.capabilities.name or "a CSI driver"
@@ -172,28 +170,16 @@ class CsiTarget:
         return reproduce.grpcurl(call, at, "refimpl/csi/api/csi.proto")
 
     def lost(self) -> Loss | None:
-        """Why the driver no longer answers, None where it does; one that we started is started
-        again."""
-        if self.process and self._hung_up():
-            self.process.wait_end(1.0)  # of one that dies its socket may outlive its connections
-        endpoints = [self.endpoint, *self.node_endpoints]
-        sockets = [endpoint for endpoint in endpoints if endpoint.kind == "unix"]
-        if all(probe(endpoint) == "live" for endpoint in sockets):
-            return None
-        if not self.process:
-            return Loss(f"nobody answers at {self.endpoint} any more")
-        self.process.wait_end(1.0)
-        status, last = self.process.status(), self.process.last_words()
-        try:
-            self.process.terminate()
-            self.process.start().ready()
-        except Unreachable as error:
-            return Loss(str(error))
-        self.shared.forget()
-        return Loss(f"its process ended with {status}{last}", revived=True)
-
-    def _hung_up(self) -> bool:
-        return any(call.code == Code.UNAVAILABLE for call in self.journal.entries[-_LATEST:])
+        """Why the driver no longer answered, None where it does; one that we started is started
+        again, and a connection to it stands."""
+        loss = self.life.lost()
+        if loss and loss.revived:
+            self.shared.forget()
+            try:
+                self.connections.ready()
+            except Unreachable as error:
+                return Loss(f"{loss.reason}\n{error}")
+        return loss
 
     def undo_recorded(self, entry: LedgerEntry) -> bool:
         """Undoes one call of a killed run; raises Broken when the driver does not let go of it."""

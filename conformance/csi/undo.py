@@ -73,6 +73,12 @@ Call = Callable[[str, Message], Any]
 _UNANSWERED = frozenset({Code.CANCELLED, Code.DEADLINE_EXCEEDED, Code.UNAVAILABLE, Code.ABORTED})
 
 
+def methods_of(done: Made) -> list[str]:
+    """The methods that are called to undo one call."""
+    how = TABLE[done.method]
+    return [done.method, how.inverse] if how.needs_reply and done.reply is None else [how.inverse]
+
+
 def undo(done: Made, call: Call) -> None:
     """Undoes one call; raises Broken when the target refuses to let go of it.
 

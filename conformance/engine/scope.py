@@ -14,11 +14,12 @@ T = TypeVar("T")
 class CaseScope:
     """One case on a target. What is registered here is undone when the case ends, newest first.
 
-    failed: set by the judge before the scope is closed.
+    failed: set by the judge before the scope is closed. kept: something of it could not be undone,
+    and was left.
     """
 
     def __init__(self) -> None:
-        self.failed = False
+        self.failed = self.kept = False
         self._undos: list[Callable[[], object]] = []
 
     def callback(self, undo: Callable[[], object]) -> None:

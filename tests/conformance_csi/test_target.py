@@ -6,7 +6,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from conformance.csi.needs import TWO_ENDPOINTS, TWO_NODE_ENDPOINTS
+from conformance.engine.targets import life
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.csi.fake import FakeDriver
 
@@ -51,8 +54,11 @@ def test_calls_reach_the_endpoint_that_serves_them(tmp_path: Path, opened: Any) 
         target.close()
 
 
-def test_a_driver_that_is_gone_is_lost(tmp_path: Path, opened: Any) -> None:
-    """One that we did not start does not come back."""
+def test_a_driver_that_is_gone_is_lost(
+    tmp_path: Path, opened: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that we did not start is waited for, and nothing else."""
+    monkeypatch.setattr(life, "BACK_S", 0.05)
     driver = FakeDriver(tmp_path / "c.sock", storage="memory")
     driver.start()
     target = opened(str(tmp_path / "c.sock"))

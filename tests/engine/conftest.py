@@ -201,7 +201,7 @@ _TARGET = '''
 
     class Target:
         interface, name, version = "toy", "toy driver", "1.5"
-        reason, revived, secrets = "", False, ()
+        reason, revived, cause, secrets = "", False, "", ()
 
         def __init__(self, resolved):
             self.made, self.closed = [], False
@@ -218,7 +218,7 @@ _TARGET = '''
             return f"play {calls[-1].rpc}"
 
         def lost(self):
-            return Loss(self.reason, self.revived) if self.reason else None
+            return Loss(self.reason, self.revived, self.cause) if self.reason else None
 
         def close(self):
             pass

@@ -170,7 +170,7 @@ class Judge:
         case = item_case(item)
         if case and case.interface in self._targets:
             verdict = self._verdict(case, call, report)
-            self._lost(item, case, verdict)
+            self._lost(item, case, verdict, report)
             hidden = self._targets[case.interface].secrets
             report.refimpl = narrate.masked(verdict, hidden) if hidden else verdict  # type: ignore[attr-defined]
         return report
@@ -208,17 +208,25 @@ class Judge:
         _tell_pytest(report, outcome, str(verdict.get("message", "")))
         return verdict
 
-    def _lost(self, item: pytest.Item, case: Case, verdict: dict[str, Any]) -> None:
-        if verdict["outcome"] not in ("fail", "warn", "xfail", "error"):
+    def _lost(
+        self, item: pytest.Item, case: Case, verdict: dict[str, Any], report: pytest.TestReport
+    ) -> None:
+        """A target that died or fell silent is a finding about the case, whatever it was about."""
+        failed = verdict["outcome"] in ("fail", "warn", "xfail", "error")
+        if not failed and report.when != "teardown":
             return
         loss = self._targets[case.interface].lost()
         if not loss:
             return
         fate = "died and was started again" if loss.revived else "was lost"
-        message = f"{verdict.get('message', '')}\nthe target {fate}: {loss.reason}"
-        verdict["message"] = message.strip()
-        if not (loss.revived and verdict["outcome"] == "xfail"):
+        death, rule = f"the target {fate}: {loss.reason}", str(verdict.get("message", ""))
+        lines = [rule, death] if verdict["known"] else [death, rule]
+        verdict |= {"message": "\n".join(filter(None, lines)), "cause": loss.cause}
+        if loss.revived and verdict["known"]:
+            verdict["outcome"] = "xfail"
+        else:
             verdict["outcome"] = "fail"  # dying is never a mere warning
+            report.outcome, report.longrepr = "failed", verdict["message"]
         if not loss.revived:
             verdict["lost"] = loss.reason
             item.session.shouldstop = loss.reason

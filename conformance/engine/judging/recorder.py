@@ -37,23 +37,36 @@ class Recorder:
         self._phases: dict[str, list[pytest.TestReport]] = {}
         self._begun = time.time()
         self._open = False
+        self._causes: dict[str, str] = {}
         self._lost = ""
         self._unused: set[str] = set()
         self._internal = ""
         self._stopped = ""
         self._halted = False
 
+    @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Collects a phase; the teardown completes a case."""
         if not hasattr(report, "refimpl"):
             if str(report.when) == "???":  # xdist, of a worker that died in the middle of a case
                 self._internal = f"{report.nodeid}: {report.longrepr}"
             return
+        self._tell_once(report)
         phases = self._phases.setdefault(report.nodeid, [])
         phases.append(report)
         if report.when == "teardown":
             del self._phases[report.nodeid]
             self._complete(phases)
+
+    def _tell_once(self, report: pytest.TestReport) -> None:
+        """A death of the target that another case has died already is no further finding."""
+        verdict: dict[str, Any] = report.refimpl
+        cause, id = verdict.get("cause", ""), verdict["case"]["id"]
+        first = self._causes.setdefault(cause, id)
+        if cause and first != id and verdict["outcome"] == "fail" and "lost" not in verdict:
+            reason = f"because {first} failed: the target was lost in the same way again"
+            verdict |= {"outcome": "skip", "message": reason}
+            report.outcome, report.longrepr = "skipped", ("", 0, f"Skipped: {reason}")
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """A suite that cannot even be imported is a fault of ours, never silence."""

@@ -70,16 +70,20 @@ def last_words(log: Path, lines: int = 3, *, since: int = 0) -> str:
     since: where in the file its present process began to write, in bytes; what those before it
     died of stands above.
     """
-    with log.open("rb") as file:
-        file.seek(since)
-        text = file.read().decode(errors="replace").strip()
+    text = _written(log, since).strip()
     shown = _death(text)[:lines] or text.splitlines()[-lines:]
     return "".join(f"\n  | {line[:_SHOWN]}" for line in shown)
 
 
-def crash(log: Path) -> str:
-    """The line in which a program says why it dies; empty for one that does not."""
-    return next(iter(_death(log.read_text(errors="replace"))), "")
+def crash(log: Path, *, since: int = 0) -> str:
+    """The line in which a program says why it dies; empty for none. since: as above."""
+    return next(iter(_death(_written(log, since))), "")
+
+
+def _written(log: Path, since: int) -> str:
+    with log.open("rb") as file:
+        file.seek(since)
+        return file.read().decode(errors="replace")
 
 
 def _death(text: str) -> list[str]:

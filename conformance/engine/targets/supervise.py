@@ -20,7 +20,7 @@ from conformance.engine.targets.tie import tie
 from conformance.engine.verdict import timeout
 from refimpl.wire import polling
 from refimpl.wire.client import Channel, Unreachable
-from refimpl.wire.endpoint import Endpoint
+from refimpl.wire.endpoint import Endpoint, probe
 
 
 class Supervised:
@@ -109,6 +109,28 @@ class Supervised:
     def last_words(self) -> str:
         """What it wrote last, for a message."""
         return process.last_words(self.log, since=self._began)
+
+    def crash(self) -> str:
+        """The line in which it says why it dies; empty where it says nothing."""
+        return process.crash(self.log, since=self._began)
+
+    def revive(self) -> str:
+        """Starts it again, and waits until it answers. A socket in the way of that is removed, as
+        whoever supervises it would have to; returns that as a phrase, else an empty text.
+
+        Raises Unreachable, BadOption.
+        """
+        self.terminate()
+        try:
+            self.start().ready()
+            return ""
+        except Unreachable:
+            if probe(self.endpoint) != "stale":
+                raise
+        self.terminate()
+        os.unlink(self.endpoint.path)
+        self.start().ready()
+        return "\nit did not start over the socket that it had left, which was removed"
 
     def kill(self) -> None:
         """SIGKILL, as the kernel's memory killer would."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from typing import Any, Protocol
 
@@ -10,12 +11,21 @@ import attrs
 from conformance.engine.targets.revision import Revision
 
 
+def _without_numbers(text: str) -> str:
+    """An index or an address is another one at the next death of the same."""
+    return re.sub(r"\d+", "#", text)
+
+
 @attrs.frozen
 class Loss:
-    """A target that died: why, and whether it serves again (started anew by us)."""
+    """A target that died, or answers nothing: why, and whether it serves again, started anew by us
+    or by somebody else. cause: what tells this death from others, a second of which is no further
+    finding; empty where nobody knows.
+    """
 
     reason: str
     revived: bool = False
+    cause: str = attrs.field(default="", converter=_without_numbers)
 
 
 class Record(Protocol):

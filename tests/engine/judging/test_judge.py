@@ -195,6 +195,62 @@ def test_a_target_that_is_started_again_fails_its_case_only(toy: Toy) -> None:
     assert "it fell down" in toy.cases["TOY-A-001"].message
 
 
+DYING = """
+    @pytest.fixture
+    def dies(toy):
+        def die(cause):
+            toy.reason, toy.revived, toy.cause = f"it fell over {cause}", True, cause
+        yield die
+        toy.reason = ""
+
+    @case("TOY-A-001", "toys")
+    def test_a_toy_that_dies(dies):
+        dies("a stone 1")
+        raise Refused(Code.UNAVAILABLE, "connection reset")
+
+    @case("TOY-A-002", "toys")
+    def test_a_toy_that_dies_of_the_same(dies):
+        dies("a stone 2")
+        raise Refused(Code.UNAVAILABLE, "connection reset")
+
+    @case("TOY-A-003", "toys")
+    def test_a_toy_that_dies_of_something_else(dies):
+        dies("a wire")
+        raise Refused(Code.UNAVAILABLE, "connection reset")
+"""
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_a_second_death_of_the_same_is_no_further_finding(toy: Toy, workers: str) -> None:
+    """Whichever worker it comes from; numbers, such as of an index, do not tell deaths apart."""
+    assert toy.run(DYING, workers=workers) == 1
+    assert toy.outcomes.pop("TOY-A-003") == "fail"
+    first, second = toy.cases["TOY-A-001"], toy.cases["TOY-A-002"]
+    if first.outcome == "skip":
+        first, second = second, first
+    assert (first.outcome, second.outcome) == ("fail", "skip")
+    assert f"because {first.id} failed" in second.message
+
+
+def test_a_known_death_is_known_the_second_time_too(toy: Toy, tmp_path: Path) -> None:
+    """An entry is for its case, whoever died first."""
+    expect = _known(tmp_path, "TOY-A-002")
+    assert toy.run(DYING, only=("TOY-A-001", "TOY-A-002"), expect=expect) == 1
+    assert toy.outcomes == {"TOY-A-001": "fail", "TOY-A-002": "xfail"}
+
+
+def test_a_death_that_no_check_saw_is_a_finding(toy: Toy) -> None:
+    """The case after it would be blamed."""
+    cases = """
+    @case("TOY-A-001", "toys")
+    def test_a_toy_that_dies_behind_its_answer(toy):
+        toy.reason, toy.revived = "it fell down", True
+    """
+    assert toy.run(cases) == 1
+    assert toy.outcomes == {"TOY-A-001": "fail"}
+    assert "it fell down" in toy.cases["TOY-A-001"].message
+
+
 def test_a_target_out_of_reach_is_said_before_the_run(toy: Toy) -> None:
     """Not 300 failures."""
     with pytest.raises(Unreachable, match="no such file"):

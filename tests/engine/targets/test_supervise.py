@@ -67,3 +67,41 @@ def test_an_interface_has_placeholders_of_its_own(tmp_path: Path) -> None:
     values = {"dir": "/elsewhere", "registry": "/r"}
     process = Supervised(["x", "{dir}", "{registry}", "{node}"], folder=tmp_path, values=values)
     assert process.command == ["x", "/elsewhere", "/r", "refimpl-node"]
+
+
+STUBBORN = """
+import os, sys, threading
+from refimpl.csi.fake import FakeDriver
+if os.path.exists(sys.argv[1].removeprefix("unix://")):
+    sys.exit("address already in use")
+with FakeDriver(sys.argv[1], storage="directory"):
+    threading.Event().wait()
+"""
+
+
+def test_a_socket_in_the_way_of_a_restart_is_removed_and_told(start: object) -> None:
+    """Many drivers do not bind over what a crash left, and who starts them removes it."""
+    process = start([sys.executable, "-c", STUBBORN, "{endpoint}"]).ready()  # type: ignore[operator]
+    process.kill()
+    assert Path(process.endpoint.path).is_socket()
+    assert "did not start over the socket that it had left" in process.revive()
+    assert process.running()
+
+
+def test_a_driver_that_starts_over_its_socket_needs_no_help(start: object) -> None:
+    """And nothing is told."""
+    process = start(FAKE).ready()  # type: ignore[operator]
+    process.kill()
+    assert process.revive() == ""
+    assert process.running()
+
+
+def test_a_driver_that_does_not_start_again_is_out_of_reach(start: object, tmp_path: Path) -> None:
+    """With its last words."""
+    flag = tmp_path / "flag"
+    once = f"import os, sys; os.path.exists({str(flag)!r}) and sys.exit('no more'); " + STUBBORN
+    process = start([sys.executable, "-c", once, "{endpoint}"]).ready()  # type: ignore[operator]
+    process.kill()
+    flag.touch()
+    with pytest.raises(Unreachable, match="no more"):
+        process.revive()
