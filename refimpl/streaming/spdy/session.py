@@ -166,6 +166,11 @@ class Session:
         self._outgoing.clear()
         return outgoing
 
+    @property
+    def pending(self) -> bool:
+        """Whether there are bytes to take."""
+        return bool(self._outgoing)
+
     def writable(self, stream: int) -> bool:
         """Whether this side may still send on it."""
         state = self._streams.get(stream)

@@ -1,0 +1,1 @@
+"""Streams over WebSocket: each message begins with the number of its channel."""
