@@ -9,12 +9,14 @@ from conformance.deviceplugin.plugins.needs import (
     PLUGGABLE,
     PUSHES,
     SOURCE,
+    TWO_DEVICES,
     UNPLUGGABLE,
 )
 from conformance.deviceplugin.plugins.plugin import DevicePluginUnderTest
 from conformance.deviceplugin.plugins.rest import at_rest
+from conformance.deviceplugin.plugins.watch import Watch, listed
 from conformance.engine.case import case
-from conformance.engine.verdict import expect, should
+from conformance.engine.verdict import expect
 
 NOTICE_S, RECOVER_S, AGAIN_S = 30.0, 60.0, 60.0
 """How soon a loss and a recovery are told, and a plugin registers again."""
@@ -57,6 +59,58 @@ def test_the_recovery_of_a_device_is_told(plugin: DevicePluginUnderTest) -> None
         RECOVER_S,
     )
     expect(not watch.ended, "by the same stream", wanted="an open stream", got=watch.ended)
+
+
+@case("DP-PLG-087", "device plugin v1beta1, ListAndWatch", needs=[BREAKABLE, TWO_DEVICES])
+def test_a_broken_device_stays_so_when_another_breaks(plugin: DevicePluginUnderTest) -> None:
+    """Health that is kept as the last event heals each device with the fault of the next, and pods
+    get one that is dead."""
+    watch = plugin.calls.watch()
+    first, second = plugin.ids()[:2]
+    with plugin.hooks.broken(first):
+        _await_loss(plugin, watch, first)
+        told = len(watch.lists)
+        with plugin.hooks.broken(second):
+            _await_loss(plugin, watch, second)
+        if plugin.hooks.has(MENDABLE.name):
+            plugin.until(
+                lambda: watch.newest.get(second) == "Healthy",
+                "the recovery of the second device is told",
+                RECOVER_S,
+            )
+
+        def healed() -> list[int]:
+            since = enumerate(watch.lists[told:], 1)
+            return [number for number, each in since if listed(each).get(first) == "Healthy"]
+
+        rule = f"{first} stays Unhealthy until it is mended, while {second} breaks and recovers"
+        plugin.stays(lambda: not healed(), rule)
+
+
+def _await_loss(plugin: DevicePluginUnderTest, watch: Watch, id: str) -> None:
+    rule = f"the loss of {id} is told"
+    plugin.until(lambda: watch.newest.get(id) != "Healthy", rule, NOTICE_S)
+
+
+@case("DP-PLG-088", "robustness: a device comes back", needs=[UNPLUGGABLE, PLUGGABLE])
+def test_a_device_that_comes_back_is_healthy(plugin: DevicePluginUnderTest) -> None:
+    """A cable that was pulled and put back. Else the device is lost to the node until somebody
+    restarts the plugin."""
+    watch = plugin.calls.watch()
+    id = plugin.ids()[0]
+    plugin.spoil()
+    plugin.hooks.run("remove_device", id)
+    plugin.until(
+        lambda: watch.newest.get(id) in (None, "Unhealthy"),
+        f"a list without {id}, or with it as Unhealthy",
+        NOTICE_S,
+    )
+    plugin.hooks.run("add_device", id)
+    plugin.until(
+        lambda: watch.newest.get(id) == "Healthy",
+        f"{id}, removed and added again, is listed as Healthy",
+        RECOVER_S,
+    )
 
 
 @case("DP-PLG-022", "device plugin v1beta1, ListAndWatch", needs=[UNPLUGGABLE])
@@ -159,6 +213,9 @@ def test_a_plugin_that_cannot_list_says_so(plugin: DevicePluginUnderTest) -> Non
     plugin.hooks.run_if_any("mend_source")
     if first.ended:
         plugin.link(after=first, what="a plugin whose stream ended registers again")
-    should(
-        shown, "devices of which nothing is known are Unhealthy", wanted="a list", got="no change"
+    expect(
+        shown,
+        "a plugin that cannot list its devices registers again or tells them as Unhealthy",
+        wanted="another registration, or a list",
+        got="no change",
     )
