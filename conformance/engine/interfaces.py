@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from conformance.cdi.interface import CDI
 from conformance.cni.interface import CNI
+from conformance.cri.interface import CRI
 from conformance.csi.interface import CSI
 from conformance.deviceplugin.interface import DEVICEPLUGIN
 from conformance.engine.interface import Interface
@@ -11,7 +12,7 @@ from conformance.engine.options import BadOption
 
 __all__ = ["ALL", "INTERFACES", "interface", "interface_of", "named", "side_of"]
 
-INTERFACES: dict[str, Interface] = {each.name: each for each in (CSI, CNI, CDI, DEVICEPLUGIN)}
+INTERFACES: dict[str, Interface] = {each.name: each for each in (CSI, CRI, CNI, CDI, DEVICEPLUGIN)}
 ALL = "all"
 """The word for every interface at once."""
 

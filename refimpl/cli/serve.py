@@ -22,8 +22,11 @@ from refimpl.cli.foreground import (
 if TYPE_CHECKING:
     from refimpl.wire.endpoint import Endpoint
 
-# As in refimpl.deviceplugin, which is imported when the command runs: a test holds them together.
+# As in refimpl.deviceplugin and refimpl.cri, which are imported when the command runs: a test holds
+# them together.
 WAYS = ("push", "pull", "both")
+CRI_PROFILES = ("strict", "containerd", "crio", "legacy-1.7")
+CRI_MODELS = ("virtual",)
 PERSONAS = (
     *("healthy", "flapping", "slow", "lying", "dying"),
     *("many", "topology", "cdi", "annotations", "mounts"),
@@ -49,6 +52,7 @@ Examples:
   refimpl serve csi unix:///tmp/csi.sock
   refimpl serve deviceplugin --resource example.com/gpu=8 --dir /var/lib/kubelet
   refimpl serve kubelet --dir /tmp/kubelet --control /tmp/ctl.sock
+  refimpl serve cri unix:///tmp/cri.sock
   refimpl serve csi /tmp/csi.sock --control /tmp/ctl.sock
   curl --unix-socket /tmp/ctl.sock http://refimpl/journal
 """
@@ -178,6 +182,55 @@ def kubelet(folder: str, **choices: Any) -> None:
     """
     # Directories that cannot be made, sockets whose path is too long.
     _serve("deviceplugin", "kubelet", folder, refused=(OSError,), **choices)
+
+
+@command.command(
+    epilog="""\b
+Examples:
+  refimpl serve cri unix:///tmp/cri.sock
+  refimpl serve cri /tmp/cri.sock --profile crio --handler kata
+  refimpl serve cri /tmp/cri.sock --set sandboxes.duplicate=existing
+  refimpl serve cri /tmp/cri.sock --control /tmp/ctl.sock
+  curl --unix-socket /tmp/ctl.sock http://refimpl/exit -d '{"container_id":"4f1","status":1}'
+  crictl -r unix:///tmp/cri.sock pull example.com/app:1
+"""
+)
+@click.argument("endpoint")
+@click.option(
+    "--profile", type=click.Choice(CRI_PROFILES), help="Whose ways it has.  [default: strict]"
+)
+@click.option("--model", type=click.Choice(CRI_MODELS), help="What runs.  [default: virtual]")
+@click.option(
+    "--handler",
+    "handlers",
+    metavar="NAME",
+    multiple=True,
+    help="A runtime handler besides the default one (repeatable).",
+)
+@click.option(
+    "--image",
+    "images",
+    metavar="NAME",
+    multiple=True,
+    help="An image that is there without a pull (repeatable).",
+)
+@click.option(
+    "--set",
+    "settings",
+    metavar="TOPIC.NAME=VALUE",
+    multiple=True,
+    help="Change one setting of the profile (repeatable).",
+)
+@shared_options
+def cri(endpoint: str, settings: tuple[str, ...], **choices: Any) -> None:
+    """Run a container runtime at ENDPOINT: unix:///path, a path, or tcp://127.0.0.1:port (0: any).
+
+    POST /exit, /reboot and /ready of --control say what happens to it by itself.
+    """
+    if settings:
+        choices["settings"] = dict(_setting(text) for text in settings)
+    refused = load("refimpl.wire.status:Refused")  # of an image whose name is none
+    _serve("cri", "cri", endpoint, refused=(refused, OSError), **choices)
 
 
 def _serve(

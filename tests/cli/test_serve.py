@@ -20,7 +20,11 @@ from click.testing import CliRunner
 
 from refimpl.cli.foreground import interruption
 from refimpl.cli.main import command as group
-from refimpl.cli.serve import PERSONAS, WAYS, command
+from refimpl.cli.serve import CRI_MODELS, CRI_PROFILES, PERSONAS, WAYS, command
+from refimpl.cri import models
+from refimpl.cri.api import cri_pb2 as cri
+from refimpl.cri.kubelet import connect
+from refimpl.cri.state import settings as profiles
 from refimpl.csi.api import csi_pb2 as csi
 from refimpl.csi.api import csi_pb2_grpc as stubs
 from refimpl.deviceplugin.api.deviceplugin_pb2 import Empty
@@ -31,6 +35,7 @@ from refimpl.registration.api.registration_pb2 import InfoRequest
 from refimpl.registration.api.registration_pb2_grpc import RegistrationStub
 from refimpl.wire.client import Channel
 from refimpl.wire.endpoint import Endpoint
+from refimpl.wire.status import Refused
 
 DEADLINE_S = 30.0
 
@@ -131,6 +136,27 @@ def test_a_driver_is_found_by_a_kubelet(short: Path) -> None:
     assert list(registry.iterdir()) == []
 
 
+def test_a_runtime_is_served_and_steered(tmp_path: Path) -> None:
+    """Profile and images are as chosen, and what happens to it comes over the control socket."""
+    control = tmp_path / "ctl.sock"
+    words = ["--profile", "crio", "--handler", "kata", "--image", "example.com/a:1"]
+    words += ["--set", "runtime.name=mine", "--control", str(control)]
+    with served(str(tmp_path / "cri.sock"), *words, interface="cri") as (process, endpoint):
+        with connect(endpoint) as runtime:
+            assert runtime.runtime_name == "mine"
+            assert [each.name for each in runtime.status().runtime_handlers] == ["", "kata"]
+            assert runtime.image_status("example.com/a:1")
+            body = json.dumps({"condition": "NetworkReady", "reason": "CniGone"})
+            assert ask(control, "POST", "/ready", body)[0] == 200
+            (network,) = (each for each in runtime.status().status.conditions if each.reason)
+            assert (network.type, network.status) == ("NetworkReady", False)
+            assert ask(control, "POST", "/exit", json.dumps({"container_id": "x"}))[0] == 400
+            with pytest.raises(Refused, match="CheckpointPod"):
+                runtime.runtime.CheckpointPod(cri.CheckpointPodRequest())
+        process.terminate()
+        assert process.wait(DEADLINE_S) == 0
+
+
 def test_faults_journal_and_control_work_together(tmp_path: Path) -> None:
     """What a client in another language needs: break it, look at it, mend it."""
     rules, journal, control = (tmp_path / n for n in ("rules.yaml", "calls.jsonl", "ctl.sock"))
@@ -180,7 +206,12 @@ def test_a_crash_leaves_the_journal_complete(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["cri", "x.sock"], "No such command 'cri'"),
+        (["dra", "x.sock"], "No such command 'dra'"),
+        (["cri"], "Missing argument 'ENDPOINT'"),
+        (["cri", "x.sock", "--profile", "docker"], "'docker' is not one"),
+        (["cri", "x.sock", "--model", "vm"], "'vm' is not 'virtual'"),
+        (["cri", "x.sock", "--set", "sandboxes.x=1"], "there is no setting 'sandboxes.x'"),
+        (["cri", "x.sock", "--image", "A B"], "'A B' is no reference"),
         (["csi"], "Missing argument 'ENDPOINT'"),
         (["csi", "unix://host/x"], "write unix:/// with three slashes"),
         (["csi", "x" * 200], "a unix socket's path has at most 107"),
@@ -234,7 +265,7 @@ def test_a_wrong_word_is_exit_code_4_and_one_sentence(
 
 def test_a_wrong_word_has_exit_code_4_in_the_program(tmp_path: Path) -> None:
     """What click calls 2 is 4 here, for its own findings and for ours."""
-    for words in (["cri", "x"], ["csi", str(tmp_path), "--nodes", "x"], ["csi", str(tmp_path)]):
+    for words in (["dra", "x"], ["csi", str(tmp_path), "--nodes", "x"], ["csi", str(tmp_path)]):
         program = [sys.executable, "-m", "refimpl", "serve", *words]
         ended = subprocess.run(program, capture_output=True, text=True)
         assert ended.returncode == 4
@@ -244,7 +275,7 @@ def test_a_wrong_word_has_exit_code_4_in_the_program(tmp_path: Path) -> None:
 
 def test_the_help_has_examples() -> None:
     """One can begin by copying."""
-    for words in ([], ["csi"], ["deviceplugin"]):
+    for words in ([], ["csi"], ["cri"], ["deviceplugin"]):
         result = CliRunner().invoke(command, [*words, "--help"])
         assert result.exit_code == 0
         assert f"refimpl serve {(words or ['csi'])[0]} " in result.stdout.partition("Examples:")[2]
@@ -272,6 +303,8 @@ def test_a_device_plugin_is_served_and_steered(short: Path) -> None:
 def test_the_choices_of_the_command_are_those_there_are() -> None:
     """They stand twice so that `--help` need not load the fakes."""
     assert set(PERSONAS) == set(personas.PERSONAS)
+    assert CRI_PROFILES == profiles.PROFILES
+    assert set(CRI_MODELS) == set(models.MODELS)
     assert set(get_args(Register)) == set(WAYS)
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from conformance.engine.ledger.leftovers import Leftovers
 from conformance.engine.options import BadOption
 from refimpl.cri import kubelet
 from refimpl.wire.endpoint import EndpointError
+from refimpl.wire.journal import Entry
 
 __all__ = ["POD", "connect", "leftovers"]
 
@@ -14,11 +17,16 @@ _REQUEST_S = 30.0
 """A quarter of kubelet's: whoever waits for a verdict has less patience."""
 
 
-def connect(endpoint: str, *, ready_s: float = 10.0) -> kubelet.RemoteRuntime:
-    """The runtime that a user has named; raises BadOption for an endpoint that is none,
-    Unreachable."""
+def connect(
+    endpoint: str,
+    *,
+    ready_s: float = 10.0,
+    observers: Sequence[Callable[[Entry], object]] = (),
+) -> kubelet.RemoteRuntime:
+    """The runtime that a user has named; each observer is handed every call. Raises BadOption for
+    an endpoint that is none, Unreachable."""
     try:
-        return kubelet.connect(endpoint, ready_s=ready_s, request_s=_REQUEST_S)
+        return kubelet.connect(endpoint, ready_s=ready_s, request_s=_REQUEST_S, observers=observers)
     except EndpointError as error:
         raise BadOption(str(error)) from error
 

@@ -1,0 +1,1 @@
+"""The suite of container runtimes and of clients that call them."""

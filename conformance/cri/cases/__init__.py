@@ -1,0 +1,1 @@
+"""Cases, a folder a topic."""

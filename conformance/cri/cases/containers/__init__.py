@@ -1,0 +1,1 @@
+"""Cases about containers: create, start, stop, remove, status, list."""

@@ -1,0 +1,1 @@
+"""Cases about the runtime itself: version, conditions, configuration, protocol."""

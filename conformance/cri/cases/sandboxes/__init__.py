@@ -1,0 +1,1 @@
+"""Cases about sandboxes: run, status, list, stop, remove."""

@@ -1,0 +1,93 @@
+"""What a runtime lacks, found out when a case asks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from google.protobuf.message_factory import GetMessageClass
+
+from conformance.engine.needs import Lacks
+from refimpl.cri.api import cri_pb2 as pb
+from refimpl.cri.kubelet import RemoteRuntime
+from refimpl.wire.client import Unreachable
+from refimpl.wire.status import Code, Refused
+
+__all__ = ["image_of", "lacks"]
+
+_RPC = "rpc "
+_TRY_S = 5.0
+
+
+def lacks(runtime: RemoteRuntime, image: str, *, ours: bool) -> Lacks:
+    """The reasons by feature; each is found out once."""
+    known: dict[str, str] = {}
+
+    def once(name: str, find: Callable[[], str]) -> Callable[[], str]:
+        def reason() -> str:
+            if name not in known:
+                known[name] = find()
+            return known[name]
+
+        return reason
+
+    return Lacks(
+        {
+            "image": once("image", lambda: _image(runtime, image)),
+            "handler": once("handler", lambda: _handler(runtime)),
+            "pod network": once("pod network", lambda: _network(runtime)),
+            "ours": "" if ours else "only our own fake can be steered so",
+        },
+        lambda name: once(name, lambda: _rpc(runtime, name.removeprefix(_RPC)))(),
+    )
+
+
+def image_of(runtime: RemoteRuntime, chosen: str) -> str:
+    """The image to make containers of: the one that the user names, else the first there is; empty
+    where there is none. Raises Refused."""
+    if chosen:
+        return chosen
+    tags = (tag for image in runtime.list_images() for tag in image.repo_tags)
+    return next(tags, "")
+
+
+def _image(runtime: RemoteRuntime, image: str) -> str:
+    if not image:
+        return f"{runtime.runtime_name} has no image; pull one, and name it by --cri-image"
+    if runtime.image_status(image) is None:
+        return f"{runtime.runtime_name} has no image {image}; pull it before"
+    return ""
+
+
+def _handler(runtime: RemoteRuntime) -> str:
+    handlers = runtime.status().runtime_handlers
+    return "" if any(each.name for each in handlers) else "Status lists no handler with a name"
+
+
+def _network(runtime: RemoteRuntime) -> str:
+    for condition in runtime.status().status.conditions:
+        if condition.type == "NetworkReady" and not condition.status:
+            return f"NetworkReady is false: {condition.reason} {condition.message}".strip()
+    return ""
+
+
+def _rpc(runtime: RemoteRuntime, name: str) -> str:
+    """Tried with an empty request, which no RPC does anything for."""
+    for service in pb.DESCRIPTOR.services_by_name.values():
+        for method in service.methods:
+            if method.name == name:
+                break
+        else:
+            continue
+        stub = runtime.runtime if service.name == "RuntimeService" else runtime.images
+        request = GetMessageClass(method.input_type)()
+        try:
+            reply = getattr(stub, name)(request, timeout=_TRY_S)
+            if method.server_streaming:
+                next(iter(reply), None)
+        except Refused as refusal:
+            if refusal.code == Code.UNIMPLEMENTED:
+                return f"{runtime.runtime_name} does not serve {name}"
+        except Unreachable as error:
+            return str(error)
+        return ""
+    raise KeyError(name)

@@ -1,0 +1,17 @@
+"""What cases need of a runtime."""
+
+from __future__ import annotations
+
+from conformance.engine.needs import Feature
+
+__all__ = ["HANDLER", "IMAGE", "OURS", "POD_NETWORK", "served"]
+
+IMAGE = Feature("image", "an image with a shell")
+HANDLER = Feature("handler", "a named runtime handler")
+POD_NETWORK = Feature("pod network", "a network for pods")
+OURS = Feature("ours", "our fake, which can be steered")
+
+
+def served(rpc: str) -> Feature:
+    """That the runtime has an RPC: an empty request is not answered UNIMPLEMENTED."""
+    return Feature(f"rpc {rpc}", rpc)

@@ -1,0 +1,61 @@
+"""Opens a runtime as the user names it: at its socket, or our fake."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import msgspec
+
+from conformance.cri.settings import CriSettings
+from conformance.cri.target import CriTarget
+from conformance.engine import mutants
+from conformance.engine.ledger import pods
+from conformance.engine.ledger.leftovers import Leftovers
+from conformance.engine.options import BadOption
+from conformance.engine.targets.resolve import ResolvedTarget
+
+if TYPE_CHECKING:
+    from refimpl.cri.fake import FakeRuntime
+
+__all__ = ["HANDLER", "IMAGE", "open_leftovers", "open_target"]
+
+IMAGE = "refimpl.example/shell:1"
+"""What our fake has of images when a run begins."""
+HANDLER = "other"
+
+
+def open_target(resolved: ResolvedTarget) -> CriTarget:
+    """Opens a runtime; raises BadOption or wire.client.Unreachable."""
+    if not resolved.ours:
+        return CriTarget(resolved.endpoint, resolved)
+    fake = _faked(resolved)
+    chosen: CriSettings = resolved.settings
+    settings = msgspec.structs.replace(chosen, image=chosen.image or IMAGE)
+    try:
+        endpoint = str(fake.start())
+        return CriTarget(endpoint, attrs.evolve(resolved, settings=settings), fake=fake)
+    except BaseException:
+        fake.stop()
+        raise
+
+
+def open_leftovers(resolved: ResolvedTarget) -> Leftovers:
+    """What a sweep works with; raises as `open_target`."""
+    return pods.leftovers(resolved.endpoint)
+
+
+def _faked(resolved: ResolvedTarget) -> FakeRuntime:
+    """`fake`, `fake:PROFILE`, `mutant:NAME`, `unbroken:NAME`; not started yet."""
+    from refimpl.cri.fake import FakeRuntime  # a real runtime does not pay for it
+
+    choices: dict[str, Any] = {"handlers": ("", HANDLER), "images": (IMAGE,)}
+    if resolved.scheme == "fake":
+        profile = resolved.address or "strict"
+        try:
+            return FakeRuntime(profile=profile, **choices)
+        except ValueError as error:
+            raise BadOption(f"fake:{profile}: {error}") from error
+    mutant, broken = mutants.load("cri", resolved.address), resolved.scheme == "mutant"
+    fake: FakeRuntime = mutants.fake(FakeRuntime, mutant, broken=broken, **choices)
+    return fake
