@@ -191,7 +191,9 @@ def _ipam(value: dict[str, Any], pointer: Pointer) -> Iterator[Problem]:
         text = f'"ipam" is {describe(ipam)}, not an object'
         yield Problem("CNI-CFG-022", (*pointer, "ipam"), text, 'write {"type": "...", ...}')
         return
-    yield from _type("CNI-CFG-022", ipam, (*pointer, "ipam"), "ipam")
+    # Without a type it may be the plugin's own affair: not every plugin runs another for addresses.
+    if "type" in ipam:
+        yield from _type("CNI-CFG-022", ipam, (*pointer, "ipam"), "ipam")
 
 
 def dns_problems(dns: Any, pointer: Pointer) -> Iterator[Problem]:

@@ -142,7 +142,7 @@ def test_a_list_without_plugins_waits_for_its_folder() -> None:
         (b'{"name": "n", "type": "t", "capabilities": []}', "1:44", "CNI-CFG-019"),
         (b'{"name": "n", "type": "t", "capabilities": {"mac": 1}}', "1:52", "CNI-CFG-019"),
         (b'{"name": "n", "type": "t", "ipam": "x"}', "1:36", "CNI-CFG-022"),
-        (b'{"name": "n", "type": "t", "ipam": {"x": 1}}', "1:36", "CNI-CFG-022"),
+        (b'{"name": "n", "type": "t", "ipam": {"type": ""}}', "1:45", "CNI-CFG-022"),
         (b'{"name": "n", "type": "t", "dns": {"search": "x"}}', "1:46", "CNI-CFG-027"),
     ],
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from conformance.cni.needs import DELEGATES, INTERFACE, NETNS, V1_1
 from conformance.cni.plugins.attachments import CniAttachment
 from conformance.cni.plugins.delegates import Delegate
@@ -47,7 +49,7 @@ def test_status_fails_when_the_delegates_does(plugin: PluginUnderTest) -> None:
             expect(calls, "STATUS asks the delegate", wanted="a call with STATUS", got=ipam.calls())
         rule = "STATUS fails when that of the delegate does"
         with check:
-            expect(not outcome.ok, rule, wanted="a failure", got=outcome.brief())
+            should(not outcome.ok, rule, wanted="a failure", got=outcome.brief())
         code = outcome.error.code if outcome.error else None
         rule = "STATUS fails with the code of the delegate"
         with check:
@@ -62,11 +64,12 @@ def test_status_succeeds_without_ipam(plugin: PluginUnderTest) -> None:
     """
     config = plugin.config(ipam=None)
     pod = plugin.pod()
-    able = plugin.add(pod, config).ok
+    able = plugin.add(pod, config)
     plugin.delete(pod)
-    outcome = plugin.status(config)
-    if able:
-        succeeded(outcome, "STATUS succeeds without ipam in the configuration, as ADD does")
+    if not able.ok:
+        pytest.skip(f"{plugin.name} makes no interface without ipam: {able.brief()}")
+    rule = "STATUS succeeds without ipam in the configuration, as ADD does"
+    succeeded(plugin.status(config), rule)
 
 
 @case("CNI-PLG-108", "CNI 1.1 STATUS", needs=[INTERFACE, NETNS, DELEGATES, V1_1])

@@ -67,8 +67,11 @@ def _losses(result: dict[str, Any]) -> Iterator[tuple[str, Change]]:
 def test_check_compares_with_prev_result(plugin: PluginUnderTest) -> None:
     """The result is what the runtime tells the cluster; CHECK has to stand for just that."""
     pod = plugin.attached()
+    edited = list(_edited(pod))
+    if not edited:
+        pytest.skip(f"the result of {plugin.name} tells of no address and no interface")
     with together() as check:
-        for what, result in _edited(pod):
+        for what, result in edited:
             outcome = plugin.check(pod, prev_result=result)
             with check:
                 _failed(outcome, f"CHECK fails when prevResult has {what}")
@@ -105,7 +108,7 @@ def test_check_accepts_what_a_later_plugin_changed(plugin: PluginUnderTest) -> N
             try:
                 change(plugin.host, pod, result)
             except HostError:
-                continue  # a loopback's MAC stays what it is
+                continue  # a loopback's MAC stays what it is, and not every network has routes
             with check:
                 succeeded(
                     plugin.check(pod, prev_result=result),
@@ -120,9 +123,11 @@ def _give_mac(host: Host, pod: CniAttachment, result: dict[str, Any]) -> None:
 
 
 def _take_route(host: Host, pod: CniAttachment, result: dict[str, Any]) -> None:
-    if routes := result.pop("routes", None):
-        host.delete_route(pod.netns, routes[0]["dst"])
-        result["routes"] = routes[1:]
+    routes = result.pop("routes", None)
+    if not routes:
+        raise HostError("there is no route that could be taken away")
+    host.delete_route(pod.netns, routes[0]["dst"])
+    result["routes"] = routes[1:]
 
 
 def _add_interface(host: Host, pod: CniAttachment, result: dict[str, Any]) -> None:

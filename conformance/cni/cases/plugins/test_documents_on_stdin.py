@@ -59,7 +59,7 @@ def test_an_illegal_network_name_is_refused(plugin: PluginUnderTest) -> None:
                 refused(outcome, codes, f"a configuration with {named} is refused")
 
 
-@case("CNI-PLG-021", "CNI 1.1 Error, code 6 and 7")
+@case("CNI-PLG-021", "CNI 1.1 Error, code 6 and 7", needs=[SERVED])
 def test_a_member_of_a_wrong_type_is_refused_as_such(plugin: PluginUnderTest) -> None:
     """Codes are all a runtime can act on: this one says that no repetition helps.
 
@@ -146,7 +146,7 @@ def test_what_args_holds_for_others_is_ignored(plugin: PluginUnderTest) -> None:
     succeeded(outcome, "args that mean nothing to the plugin are ignored")
 
 
-@case("CNI-PLG-028", "CNI 1.1 Section 2, Overview: JSON")
+@case("CNI-PLG-028", "CNI 1.1 Section 2, Overview: JSON", needs=[SERVED])
 def test_members_are_known_by_their_exact_name(plugin: PluginUnderTest) -> None:
     """A configuration that works with one plugin for its letter case fails with the next."""
     with together() as check:

@@ -62,12 +62,11 @@ def test_the_command_is_judged_before_the_container_id(plugin: PluginUnderTest) 
         rule = "an unknown CNI_COMMAND without container id is refused for the command"
         with check:
             refused(plugin.run(commanded(request, "BOGUS")), {4}, rule, naming=["CNI_COMMAND"])
+        if not at_least(plugin.newest, SINCE[Verb.GC]):
+            return  # to it GC is an unknown verb as well
         outcome = plugin.run(plugin.request(Verb.GC, valid=[]))
         rule = "GC needs no CNI_CONTAINERID"
         with check:
-            if not at_least(plugin.newest, SINCE[Verb.GC]):
-                refused(outcome, {1, 4}, f"{rule}; a plugin that does not know GC says just that")
-                return
             error = None if outcome.ok else outcome.error
             about_id = error and (error.code == 3 or "CNI_CONTAINERID" in error.msg)
             expect(not about_id, rule, wanted="no word about the container id", got=outcome.brief())

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from conformance.cni.needs import DEPENDENT, IPAM, RANGES, V1_1
 from conformance.cni.plugins.outcomes import succeeded
 from conformance.cni.plugins.plugin import PluginUnderTest
@@ -51,8 +53,13 @@ def test_status_fails_where_what_the_plugin_depends_on_is_down(plugin: PluginUnd
         expect(_tells(outcome), rule, wanted="a failure with its error", got=outcome.brief())
         _coded(outcome, rule)
         return
+    down = _down(plugin)
+    if not down:
+        pytest.skip(
+            f"nothing that {plugin.name} depends on can be taken down: its store is its own"
+        )
     with together() as check:
-        for rule, config in _down(plugin).items():
+        for rule, config in down.items():
             outcome = plugin.status(config)
             with check:
                 told = _tells(outcome)

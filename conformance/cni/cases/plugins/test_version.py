@@ -142,14 +142,19 @@ def test_add_answers_in_the_shape_of_the_version_asked_for(plugin: PluginUnderTe
                 wrong = [str(each) for each in problems if _shapes(each)]
                 rule = f"the result of an ADD in version {version} has the shape of that version"
                 expect(not wrong, rule, wanted=f"a result of {version}", got=wrong)
+                more = [str(each) for each in problems if _beside(each)]
+                should(not more, f"{rule}, and no more", wanted=f"a result of {version}", got=more)
             plugin.delete(pod)
 
 
 def _shapes(problem: Problem) -> bool:
-    """Whether it is about types, what must be there, or members of the result itself."""
-    if problem.kind is Kind.FOREIGN:
-        return problem.pointer.count("/") == 1
+    """Whether it is about types, or what must be there."""
     return problem.kind in (Kind.TYPE, Kind.MISSING, Kind.VERSION, Kind.SPELLING)
+
+
+def _beside(problem: Problem) -> bool:
+    """Whether it is about a member of the result itself that another version has."""
+    return problem.kind is Kind.FOREIGN and problem.pointer.count("/") == 1
 
 
 @case("CNI-PLG-007", "CNI 1.1 Error, code 1")

@@ -10,6 +10,7 @@ from refimpl.cni.config.shape import dns_problems
 from refimpl.cni.contract.problem import describe
 from refimpl.cni.lint.finding import Hit, Severity
 from refimpl.cni.lint.rule import about_networks
+from refimpl.cni.lint.rules.chain import INTERFACES
 from refimpl.cni.lint.subject import Network, Plugin
 from refimpl.documents import Pointer
 
@@ -44,14 +45,23 @@ def reserved(network: Network) -> Iterator[Hit]:
 
 
 @about_networks("CNI-CFG-022", "CNI 1.1, plugin configuration objects: ipam")
-def empty_ipam(network: Network) -> Iterator[Hit]:
-    """An empty object is what no ipam is: an interface without addresses."""
+def ipam_without_type(network: Network) -> Iterator[Hit]:
+    """An empty object is what no ipam is: an interface without addresses. Other members are in
+    vain where the plugin runs an IPAM plugin, and a matter of its own where it does not.
+    """
     for plugin in network.plugins:
-        if plugin.value.get("ipam") == {} and "ipam" in plugin.value:
-            message = '"ipam" is empty: it has no type, so nobody is asked for addresses'
-            fix = 'name a "type", or remove it'
-            pointer = (*plugin.pointer, "ipam")
-            yield Hit(pointer, message, fix, Severity.INFO, plugin.source)
+        ipam = plugin.value.get("ipam")
+        if not isinstance(ipam, dict) or "type" in ipam:
+            continue
+        message, severity = '"ipam" is empty: it has no type', Severity.INFO
+        if ipam:
+            message = 'the ipam has no "type"'
+            severity = Severity.ERROR if plugin.type in INTERFACES else Severity.WARNING
+        message += ", so nobody is asked for addresses"
+        if severity is Severity.WARNING:
+            message += f", unless {plugin.type} has a way of its own"
+        fix = 'name a "type", or remove it'
+        yield Hit((*plugin.pointer, "ipam"), message, fix, severity, plugin.source)
 
 
 @about_networks("CNI-CFG-027", "CNI 1.1, DNS: nameservers are addresses")

@@ -55,6 +55,17 @@ def test_an_empty_ipam_is_only_worth_knowing(judged: Judged) -> None:
     assert (finding.id, finding.severity) == ("CNI-CFG-022", "info")
 
 
+@pytest.mark.parametrize(
+    ("type", "severity"), [("bridge", "error"), ("macvlan", "error"), ("cilium-cni", "warning")]
+)
+def test_an_ipam_without_type_is_wrong_where_the_plugin_runs_another(
+    judged: Judged, type: str, severity: str
+) -> None:
+    """Others have settings there for addresses that they give themselves."""
+    (finding,) = judged(one(type=type, ipam={"pre-allocate": 1}))
+    assert (finding.id, finding.severity) == ("CNI-CFG-022", severity)
+
+
 @pytest.mark.parametrize("value", ["true", 1, None])
 def test_ip_masq_is_a_boolean(judged: Judged, value: Any) -> None:
     """Go plugins refuse the whole document otherwise."""
