@@ -30,15 +30,13 @@ from conformance.engine.targets.supervise import Supervised
 from conformance.engine.targets.target import Loss
 from refimpl.wire.client import Channel, Unreachable
 from refimpl.wire.endpoint import Endpoint
+from refimpl.wire.hiding import SHORTEST
 from refimpl.wire.journal import Entry
 
 if TYPE_CHECKING:
     from refimpl.csi.fake import FakeDriver
 
 __all__ = ["CsiTarget", "supervised"]
-
-# As many characters as a secret has at least.
-_SECRET = 6
 
 
 class CsiTarget:
@@ -144,10 +142,10 @@ class CsiTarget:
 
     @property
     def secrets(self) -> Collection[str]:
-        """What no report may show. Shorter words would blot out half of it, and guard nothing."""
+        """What no report may show, but for words too short to be one."""
         own = self.settings
         values = {text for each in own.secrets.values() for text in each.values()}
-        long = [text for text in values.union(own.wrong_secrets.values()) if len(text) >= _SECRET]
+        long = [text for text in values.union(own.wrong_secrets.values()) if len(text) >= SHORTEST]
         return sorted(long, key=len, reverse=True)
 
     def mark(self) -> int:

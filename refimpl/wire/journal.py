@@ -18,7 +18,8 @@ from google.protobuf.message import DecodeError, Message
 
 from refimpl import files
 from refimpl.wire.call_log import CallLog
-from refimpl.wire.secrets import MASK, holds_secrets, to_dict
+from refimpl.wire.hiding import SHORTEST, hidden
+from refimpl.wire.secrets import MASK, holds_secrets, secret_texts, to_dict
 from refimpl.wire.status import Code
 
 __all__ = ["STREAM_KEEP", "Entry", "Journal"]
@@ -95,7 +96,9 @@ class Entry:
         return size
 
     def to_dict(self, *, reveal: bool = False) -> dict[str, Any]:
-        """The call as a line of the journal file has it; secrets are replaced unless `reveal`."""
+        """The call as a line of the journal file has it. Unless `reveal`, secrets are replaced,
+        also where the server quotes those that it was sent."""
+        sent = () if reveal else self._secrets()
         return {
             "seq": self.seq,
             "time": self.time,
@@ -104,12 +107,19 @@ class Entry:
             "peer": self.peer,
             "deadline_s": self.deadline_s,
             "requests": [_shown(f, self.request_type, reveal) for f in self._requests],
-            "replies": [_shown(f, self.reply_type, reveal) for f in self._replies],
+            "replies": hidden([_shown(f, self.reply_type, reveal) for f in self._replies], sent),
             "code": self.code.name,
-            "message": self.message,
+            "message": hidden(self.message, sent),
             "fault": self.fault,
             "duration_s": self.duration_s,
         }
+
+    def _secrets(self) -> tuple[str, ...]:
+        if self.request_type is None or not holds_secrets(self.request_type):
+            return ()
+        sent = (each for each in self.requests if isinstance(each, Message))
+        texts = (text for message in sent for text in secret_texts(message))
+        return tuple(text for text in texts if len(text) >= SHORTEST)
 
 
 class Journal(CallLog[Entry]):

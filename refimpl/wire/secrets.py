@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import base64
+import functools
 import keyword
 import math
-from collections.abc import Callable, Iterable, Sized
+from collections.abc import Callable, Iterable, Iterator, Sized
 from typing import Any, cast
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
 
-__all__ = ["MASK", "holds_secrets", "is_secret", "to_dict"]
+__all__ = ["MASK", "holds_secrets", "is_secret", "secret_texts", "to_dict"]
 
 MASK = "***"
 """Stands for a secret's value; the keys of a map of secrets stay readable."""
@@ -48,7 +49,24 @@ def is_secret(field: FieldDescriptor) -> bool:
 
 def holds_secrets(kind: type[Message]) -> bool:
     """Whether a message of this type can carry a secret, at whatever depth."""
-    return _holds_secrets(cast(Descriptor, kind.DESCRIPTOR), set())
+    return _holds_any(cast(Descriptor, kind.DESCRIPTOR))
+
+
+@functools.cache
+def _holds_any(descriptor: Descriptor) -> bool:
+    return _holds_secrets(descriptor, set())
+
+
+def secret_texts(message: Message) -> Iterator[str]:
+    """The values of all secret fields of a message, at whatever depth, that are text."""
+    for field, value in message.ListFields():
+        values = value.values() if _is_map(field) else value if field.is_repeated else [value]
+        if is_secret(field):
+            yield from (text for text in values if isinstance(text, str))
+        elif field.message_type is not None:
+            for each in values:
+                if isinstance(each, Message):
+                    yield from secret_texts(each)
 
 
 def _holds_secrets(descriptor: Descriptor, seen: set[str]) -> bool:

@@ -20,6 +20,7 @@ from conformance.engine.targets.resolve import ResolvedTarget, resolve
 from conformance.engine.targets.target import Target
 from conformance.engine.verdict import AT_FAULT, Unjudged, is_soft
 from refimpl.wire.client import Unreachable
+from refimpl.wire.hiding import hidden
 
 
 class Judge:
@@ -171,8 +172,9 @@ class Judge:
         if case and case.interface in self._targets:
             verdict = self._verdict(case, call, report)
             self._lost(item, case, verdict, report)
-            hidden = self._targets[case.interface].secrets
-            report.refimpl = narrate.masked(verdict, hidden) if hidden else verdict  # type: ignore[attr-defined]
+            # The target itself may have said what must not be told.
+            secrets = self._targets[case.interface].secrets
+            report.refimpl = hidden(verdict, secrets)  # type: ignore[attr-defined]
         return report
 
     def _verdict(

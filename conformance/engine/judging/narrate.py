@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,6 @@ from conformance.engine.case import Case
 from conformance.engine.targets.target import Record, Target
 from conformance.engine.verdict import Broken, Several, is_soft
 from refimpl.wire.client import Unreachable
-from refimpl.wire.secrets import MASK
 from refimpl.wire.status import Refused
 
 # All that a script has to play; a property that fails after more is not one to read either.
@@ -51,17 +50,6 @@ def _refused(error: BaseException, calls: Sequence[Record]) -> str:
     failed = [call for call in reversed(calls) if call.code]
     alike = [call for call in failed if call.code == getattr(error, "code", None)]
     return next((call.rpc for call in alike or failed), "a call")
-
-
-def masked(value: Any, secrets: Collection[str]) -> Any:
-    """A finding without what must not be told, though the target itself may have said it."""
-    if isinstance(value, str):
-        for secret in secrets:
-            value = value.replace(secret, MASK)
-        return value
-    if isinstance(value, dict):
-        return {key: masked(each, secrets) for key, each in value.items()}
-    return [masked(each, secrets) for each in value] if isinstance(value, list) else value
 
 
 def _sentence(error: BaseException, refused: str) -> str:
