@@ -78,6 +78,7 @@ class Options(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, frozen=T
 
     def check(self) -> None:
         """Raises BadOption for what only shows when it is used: levels and patterns."""
+        encode(self)
         if self.level.upper() not in Level.__members__:
             raise BadOption(f"--level {self.level}: use must, should or may")
         for name, pattern in (("--focus", self.focus), ("--skip-re", self.skip_re)):
@@ -92,8 +93,11 @@ def _any_glob(id: str, patterns: tuple[str, ...]) -> bool:
 
 
 def encode(options: Options) -> str:
-    """One JSON text, as the hidden pytest option carries it."""
-    return msgspec.json.encode(options).decode()
+    """One JSON text, as the hidden pytest option carries it; raises BadOption."""
+    try:
+        return msgspec.json.encode(options).decode()
+    except UnicodeEncodeError as error:
+        raise BadOption(f"an option is {error.object!a}, which is no text in UTF-8") from error
 
 
 def decode(text: str) -> Options:

@@ -52,6 +52,15 @@ class SubcommandGroup(click.Group):
         assert isinstance(subcommand, click.Command)
         return subcommand
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click does; a word that is no text could go into no request and no report."""
+        for word in args:
+            try:
+                word.encode()
+            except UnicodeEncodeError:
+                raise _unreadable(word, ctx) from None
+        return super().parse_args(ctx, args)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -66,6 +75,13 @@ class SubcommandGroup(click.Group):
         """The list of subcommands without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
+
+
+def _unreadable(word: str, ctx: click.Context) -> click.UsageError:
+    shown = word.encode(errors="backslashreplace").decode()
+    error = click.UsageError(f"'{shown}' is no text in UTF-8; write it, or name the file, so", ctx)
+    error.exit_code = 4  # type: ignore[misc]
+    return error
 
 
 @click.group(

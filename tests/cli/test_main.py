@@ -100,3 +100,20 @@ def test_a_reader_that_has_enough_is_no_error() -> None:
         process.stdout.close()
         assert process.stderr.read() == b""
     assert process.returncode == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(["test", "csi", "--only", "\udcff"], ["test", "csi", "--", "./driver", "\udcff"]),
+        *(["test", "\udcff"], ["serve", "csi", "/tmp/\udcff.sock"], ["list", "\udcff"]),
+        *(["report", "\udcff"], ["cni", "lint", "\udcff"], ["sweep", "csi", "\udcff"], ["\udcff"]),
+    ],
+    ids=" ".join,
+)
+def test_a_word_that_is_no_text_is_a_usage_error(words: list[str], refimpl: Command) -> None:
+    """Bytes of the command line that are no UTF-8 arrive as halves of surrogate pairs."""
+    result = refimpl(*words)
+    assert result.returncode == 4
+    assert "\\udcff" in result.message
+    assert "is no text in UTF-8" in result.message

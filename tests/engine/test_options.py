@@ -63,3 +63,10 @@ def test_garbage_is_refused() -> None:
     """--refimpl-options is hidden, not unguarded."""
     with pytest.raises(BadOption):
         choices.decode('{"nonsense": 1}')
+
+
+def test_what_is_no_text_is_refused() -> None:
+    """A byte of the command line or of a variable that is no UTF-8 could go into no report."""
+    options = Options(report_dir="out-\udcff")
+    with pytest.raises(BadOption, match=r"'out-\\udcff', which is no text"):
+        options.check()
