@@ -1,0 +1,1 @@
+"""Container images that are made here, byte for byte the same each time, and a registry of them."""
