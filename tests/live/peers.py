@@ -24,6 +24,7 @@ __all__ = [
     "CNI_PLUGINS",
     "USED",
     "Containerd",
+    "built_cni_plugins",
     "busybox",
     "cdi_library",
     "cni_plugins",
@@ -150,6 +151,11 @@ def cdi_library(request: pytest.FixtureRequest) -> Path:
 @pytest.fixture(scope="session")
 def cni_plugins() -> Path:
     """The folder of the reference plugins, the current release."""
+    return built_cni_plugins()
+
+
+def built_cni_plugins() -> Path:
+    """See `cni_plugins`."""
     names = [source.partition("/")[2] for source in _PLUGIN_SOURCES]
 
     def build(folder: Path) -> None:

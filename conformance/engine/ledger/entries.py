@@ -93,9 +93,10 @@ class Ledger:
         same = (each.number for each in self._open.values() if (each.kind, each.name) == wanted)
         return next(same, None)
 
-    def folder(self, prefix: str) -> Path:
-        """A new temporary folder for us alone. Raises OSError."""
-        path = Path(tempfile.gettempdir(), f"{prefix}{secrets.token_hex(6)}")
+    def folder(self, prefix: str, length: int = 12) -> Path:
+        """A new temporary folder for us alone; length: of the random part of its name. Raises
+        OSError."""
+        path = Path(tempfile.gettempdir(), f"{prefix}{secrets.token_hex(length // 2)}")
         self.making(FOLDER, path)
         path.mkdir(mode=0o700)
         return path

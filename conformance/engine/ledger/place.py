@@ -31,7 +31,8 @@ def run_place(options: Options) -> Iterator[Path]:
     ledger = Ledger(path, options.named_target)
     try:
         ledger.making(processes.PROCESSES, options.run_id)
-        folder = ledger.folder("refimpl-")
+        # Short, as sockets lie deep below it whose paths have 107 bytes at most (unix(7)).
+        folder = ledger.folder("refimpl-", 6)
     except OSError as error:
         for entry in ledger.entries():
             ledger.remove(entry)

@@ -21,10 +21,10 @@ MARK = "REFIMPL_RUN"
 _ZOMBIE = "Z"
 
 
-def marked(run_id: str) -> list[int]:
+def marked(run_id: str, variable: str = MARK) -> list[int]:
     """The processes of a run that are alive and may be looked at; this one and its parents are
     none of them."""
-    mark, own = f"{MARK}={run_id}".encode(), set(_ancestors())
+    mark, own = f"{variable}={run_id}".encode(), set(_ancestors())
     pids = (int(name) for name in os.listdir("/proc") if name.isdigit())
     return [pid for pid in pids if pid not in own and mark in _environment(pid) and _alive(pid)]
 

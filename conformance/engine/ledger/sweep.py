@@ -87,7 +87,7 @@ def sweep(options: Options, *, dry_run: bool = False) -> tuple[list[str], bool]:
     Raises BadOption, or wire.client.Unreachable. A ledger goes when all of it is undone. Without an
     interface or a target, what only a target can undo is left, and told.
     """
-    target = options.named_target if options.target else ""
+    target = options.named_target
     # What is repeated to learn what it made is on record, too, in a ledger that nobody sweeps now.
     options = msgspec.structs.replace(options, run_id=new_run_id())
     resolved = resolve(options, options.interface) if target else None

@@ -8,9 +8,11 @@ import sys
 import tempfile
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from conformance.engine.ledger import processes, sweep
+from conformance.engine.ledger.entries import CALL, Ledger
 from conformance.engine.ledger.place import run_place
 from conformance.engine.options import BadOption, Options
 from refimpl.cni.host import syscalls
@@ -98,6 +100,19 @@ def test_what_a_killed_run_had_is_swept_without_its_target(tmp: Path) -> None:
     assert processes.marked("one") == []
     assert list(tmp.iterdir()) == []
     assert sweep.ledgers() == []
+
+
+def test_what_only_a_target_can_undo_is_told_without_one() -> None:
+    """By the command that does it; a target that has to be started is named by that."""
+    chosen = options()
+    ledger = Ledger(sweep.ledger_path("csi", chosen.named_target, "1"), chosen.named_target)
+    ledger.add(CALL, "/csi.v1.Controller/CreateVolume", {"request": ""})
+    ledger.close()
+    lines, failed = sweep.sweep(Options(target=""))
+    assert failed
+    assert lines[0].endswith("refimpl sweep csi -- ./driver '{endpoint}'")
+    with pytest.raises(BadOption, match=r"\./driver: No such file"):
+        sweep.sweep(msgspec.structs.replace(chosen, target=""))
 
 
 def test_a_run_that_is_going_on_keeps_what_it_has() -> None:
