@@ -57,7 +57,7 @@ def _environment(pid: int) -> list[bytes]:
 
 
 def _alive(pid: int) -> bool:
-    return _stat(pid)[:1] != [_ZOMBIE]
+    return _stat(pid)[:1] not in ([], [_ZOMBIE])
 
 
 def _stat(pid: int) -> list[str]:

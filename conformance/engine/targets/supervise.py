@@ -20,13 +20,14 @@ from conformance.engine.targets.tie import tie
 from conformance.engine.verdict import timeout
 from refimpl.wire import polling
 from refimpl.wire.client import Channel, Unreachable
-from refimpl.wire.endpoint import Endpoint, probe
+from refimpl.wire.endpoint import Endpoint, EndpointError, probe
 
 
 class Supervised:
     """One process of the target, in a folder of its own. It leads a process group of its own, so
     that ending it ends what it has started. `values` are placeholders of the command besides
-    {endpoint}, {dir} and {node}, or instead of them; `env`: variables, in which they are filled in.
+    {endpoint}, {dir} and {node}, or instead of them; `env`: variables, in which they are filled in. Raises
+    BadOption where the path of its socket would be too long.
     """
 
     def __init__(
@@ -41,7 +42,10 @@ class Supervised:
     ) -> None:
         self.folder = folder or Path(tempfile.mkdtemp(prefix="refimpl-"))
         self._own = folder is None
-        self.endpoint = Endpoint.parse(f"unix://{self.folder}/run/driver.sock")
+        try:
+            self.endpoint = Endpoint.parse(f"unix://{self.folder}/run/driver.sock")
+        except EndpointError as error:
+            raise BadOption(f"{error}; TMPDIR says where") from error
         self.state = self.folder / "dir"
         self.log = self.folder / "log"
         for path in (self.state, self.folder / "run"):

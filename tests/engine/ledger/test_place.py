@@ -102,7 +102,7 @@ def test_what_a_killed_run_had_is_swept_without_its_target(tmp: Path) -> None:
     assert sweep.ledgers() == []
 
 
-def test_what_only_a_target_can_undo_is_told_without_one() -> None:
+def test_calls_need_their_target() -> None:
     """By the command that does it; a target that has to be started is named by that."""
     chosen = options()
     ledger = Ledger(sweep.ledger_path("csi", chosen.named_target, "1"), chosen.named_target)

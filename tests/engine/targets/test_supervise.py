@@ -62,6 +62,12 @@ def test_a_command_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:
         Supervised(["./no-such-driver"], folder=tmp_path).start()
 
 
+def test_a_folder_too_deep_for_a_socket_is_a_usage_error(tmp_path: Path) -> None:
+    """The variable that chooses it is named."""
+    with pytest.raises(BadOption, match="at most 107 .*TMPDIR"):
+        Supervised(["x"], folder=tmp_path / ("d" * 90))
+
+
 def test_an_interface_has_placeholders_of_its_own(tmp_path: Path) -> None:
     """They stand above those that every command has."""
     values = {"dir": "/elsewhere", "registry": "/r"}
