@@ -1,4 +1,4 @@
-"""Runs of every suite are killed at random moments; nothing is left that a sweep does not remove."""
+"""Runs of every suite, killed at random moments, leave nothing that a sweep does not remove."""
 
 from __future__ import annotations
 

@@ -26,8 +26,8 @@ from refimpl.wire.endpoint import Endpoint, EndpointError, probe
 class Supervised:
     """One process of the target, in a folder of its own. It leads a process group of its own, so
     that ending it ends what it has started. `values` are placeholders of the command besides
-    {endpoint}, {dir} and {node}, or instead of them; `env`: variables, in which they are filled in. Raises
-    BadOption where the path of its socket would be too long.
+    {endpoint}, {dir} and {node}, or instead of them; `env`: variables, in which they are filled in.
+    Raises BadOption where the path of its socket would be too long.
     """
 
     def __init__(

@@ -64,7 +64,7 @@ def test_a_command_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:
 
 def test_a_folder_too_deep_for_a_socket_is_a_usage_error(tmp_path: Path) -> None:
     """The variable that chooses it is named."""
-    with pytest.raises(BadOption, match="at most 107 .*TMPDIR"):
+    with pytest.raises(BadOption, match=r"at most 107 .*TMPDIR"):
         Supervised(["x"], folder=tmp_path / ("d" * 90))
 
 
