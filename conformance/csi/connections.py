@@ -7,6 +7,7 @@ from typing import Any
 
 from google.protobuf.message import Message
 
+from conformance.csi.watched import Watch, WatchedChannel
 from conformance.engine.ledger.calls import CallLedger, LedgerChannel
 from conformance.engine.targets.life import Guarded, Life
 from conformance.engine.targets.supervise import Supervised
@@ -27,8 +28,10 @@ _SIGN_S = 5.0
 
 class Connections:
     """controller, nodes: the endpoints. driver: the stubs at the controller's; at_nodes: those at
-    each node's. journal: every call made here. life: that of what serves there, with its process
-    where we started one. ours: it is a fake in this process, which is alive.
+    each node's. plain: those at the controller's and at the first node's, for trials, whose calls
+    are not watched. watch: what happens around the others. journal: every call made here. life:
+    that of what serves there, with its process where we started one. ours: it is a fake in this
+    process, which is alive.
     """
 
     def __init__(
@@ -50,12 +53,16 @@ class Connections:
             for name, endpoint in endpoints.items()
         }
         self.ready()
-        self.driver = self._stubs(controller, calls)
-        self.at_nodes = [self._stubs(endpoint, calls) for endpoint in nodes]
+        self.watch, self._calls = Watch(), calls
+        self.plain = Driver.over(self._guarded(controller)), Driver.over(self._guarded(nodes[0]))
+        self.driver = self._stubs(controller)
+        self.at_nodes = [self._stubs(endpoint) for endpoint in nodes]
 
-    def _stubs(self, endpoint: Endpoint, calls: CallLedger) -> Driver:
-        channel = LedgerChannel(self._channels[str(endpoint)], calls)
-        return Driver.over(Guarded(channel, self.life))
+    def _stubs(self, endpoint: Endpoint) -> Driver:
+        return Driver.over(WatchedChannel(self._guarded(endpoint), self.watch))
+
+    def _guarded(self, endpoint: Endpoint) -> Guarded:
+        return Guarded(LedgerChannel(self._channels[str(endpoint)], self._calls), self.life)
 
     def ready(self) -> None:
         """Waits until each stands, also after a restart of the driver; raises Unreachable."""

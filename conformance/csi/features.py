@@ -88,8 +88,9 @@ def _near_node(given: Preconditions, lacks: Reasons) -> str:
 
 def _attach_limit(given: Preconditions, _: Reasons) -> str:
     """Whether the node tells a limit and the user wants it reached."""
-    if not given.capabilities.max_volumes:
-        return "the node tells no limit (max_volumes_per_node)"
+    most = given.capabilities.max_volumes
+    if most <= 0:
+        return f"the node tells no limit (max_volumes_per_node is {most})"
     if not given.settings.attach_limit:
         return "attaching up to the limit is asked for by --csi.testnodevolumeattachlimit"
     return ""

@@ -54,13 +54,13 @@ CSI = Interface(
         Option(
             flag="csi.testvolumesize",
             field="volume_size",
-            text="Size in bytes of the volumes made.  [10 GiB]",
+            text="Size in bytes of the volumes made.  [the smallest that the driver makes]",
             kind=int,
         ),
         Option(
             flag="csi.testvolumeexpandsize",
             field="expand_size",
-            text="Size in bytes to expand to.  [volume size + 1 GiB]",
+            text="Size in bytes to expand to.  [twice the size]",
             kind=int,
         ),
         Option(

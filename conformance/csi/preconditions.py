@@ -15,6 +15,7 @@ from conformance.csi.common.mounts import mount_points
 from conformance.csi.connections import Connections
 from conformance.csi.paths import Paths
 from conformance.csi.requests import Mode
+from conformance.csi.sizes import Sizes
 from conformance.csi.steps import Steps
 from conformance.engine.targets.hooks import Hooks
 from conformance.engine.verdict import Broken
@@ -32,7 +33,7 @@ _SHARED = (Mode.MULTI_NODE_MULTI_WRITER, Mode.MULTI_NODE_SINGLE_WRITER)
 
 class Preconditions:
     """hooks: what breaks and repairs the driver. command: what starts another process of it, empty
-    where nobody knows. fake: the driver where it is ours."""
+    where nobody knows. fake: the driver where it is ours. sizes: how large volumes may be."""
 
     def __init__(
         self,
@@ -49,7 +50,8 @@ class Preconditions:
         self.hooks, self.command, self.fake = hooks, command, fake
         self.settings, self.capabilities = steps.requests.settings, steps.requests.capabilities
         self._steps, self._requests, self._cleanup = steps, steps.requests, cleanup
-        self._controller = connections.driver.controller
+        self._controller = connections.plain[0].controller
+        self.sizes = Sizes(self.settings, lambda: self.capacity, self._makes_size)
 
     @functools.cached_property
     def published(self) -> tuple[Published, bool]:
@@ -79,7 +81,7 @@ class Preconditions:
             usual = modes == (requests.usual_mode,)
             return usual and (self.settings.access_type == "block") == block
         wanted = [requests.capability(mode, block=block) for mode in modes]
-        request = requests.volume(capabilities=wanted, required=self.data_size)
+        request = requests.volume(capabilities=wanted)
         try:
             self._tried(request)
         except Refused as refusal:
@@ -107,15 +109,14 @@ class Preconditions:
         except Refused:
             return pb.GetCapacityResponse()
 
-    @property
-    def small_size(self) -> int:
-        """Bytes of a volume that only has to exist."""
-        return max(1 << 20, self.capacity.minimum_volume_size.value)
-
-    @property
-    def data_size(self) -> int:
-        """Bytes of a volume that is written to: little, and enough for any file system of size."""
-        return max(64 << 20, self.capacity.minimum_volume_size.value)
+    def _makes_size(self, size: int) -> bool:
+        if "controller:CREATE_DELETE_VOLUME" not in self.capabilities:
+            return True
+        try:
+            self._tried(self._requests.volume(required=size))
+        except Refused as refusal:
+            return refusal.code not in (Code.OUT_OF_RANGE, Code.INVALID_ARGUMENT)
+        return True
 
     @functools.cached_property
     def place(self) -> Mapping[str, str]:

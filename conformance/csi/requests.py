@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from conformance.csi.capabilities import Capabilities
 from conformance.csi.settings import CsiSettings
@@ -15,11 +15,25 @@ _numbers = itertools.count(1)
 
 
 class Requests:
-    """Builds requests for one target with its parameters, secrets and sizes filled in."""
+    """Builds requests for one target with its parameters, secrets and sizes filled in.
 
-    def __init__(self, settings: CsiSettings, capabilities: Capabilities, run_id: str) -> None:
+    size: tells the bytes of a volume whose case is not about sizes, once a volume is asked for.
+    """
+
+    def __init__(
+        self,
+        settings: CsiSettings,
+        capabilities: Capabilities,
+        run_id: str,
+        size: Callable[[], int],
+    ) -> None:
         self.settings, self.capabilities = settings, capabilities
-        self._run_id = run_id
+        self._run_id, self._size = run_id, size
+
+    @property
+    def size(self) -> int:
+        """Bytes of a volume whose case is not about sizes."""
+        return self._size()
 
     def fresh_name(self, hint: str = "v") -> str:
         """A name nobody else uses: it carries the run's id, so that leftovers can be told."""
@@ -62,8 +76,8 @@ class Requests:
         parameters: Mapping[str, str] | None = None,
         source: pb.VolumeContentSource | None = None,
     ) -> pb.CreateVolumeRequest:
-        """A CreateVolume of the configured size; `required` and `limit` in bytes, 0 is unset."""
-        size = required if required is not None else 0 if limit else self.settings.volume_size
+        """A CreateVolume of the usual size; `required` and `limit` in bytes, 0 is unset."""
+        size = required if required is not None else 0 if limit else self.size
         request = pb.CreateVolumeRequest(
             name=self.fresh_name() if name is None else name,
             volume_capabilities=[self.capability()] if capabilities is None else capabilities,

@@ -7,8 +7,6 @@ from typing import Literal
 
 import msgspec
 
-GIB = 1 << 30
-
 AccessMode = Literal[
     "SINGLE_NODE_WRITER",
     "SINGLE_NODE_READER_ONLY",
@@ -66,8 +64,10 @@ class CsiSettings(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
     controller_endpoint: str = ""
     node_endpoints: list[str] = []
-    volume_size: int = 10 * GIB
-    expand_size: int = 0
+    volume_size: int = 0  # bytes, 0: the smallest of some usual sizes that the driver makes
+    expand_size: int = 0  # bytes, 0: twice the size
+    most_bytes: int = 0  # held at once, 0: 4 GiB, or `most_volumes` of the size where that is more
+    most_volumes: int = 16  # held at once
     access_type: Literal["mount", "block"] = "mount"
     access_mode: AccessMode = "SINGLE_NODE_WRITER"  # of the volumes made, unless a case is about it
     parameters: dict[str, str] = {}
@@ -98,9 +98,6 @@ class CsiSettings(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     check_path: str = ""
     check_timeout_s: float = 10.0
     hooks: dict[Hook, list[str]] = {}
-
-    def __post_init__(self) -> None:
-        self.expand_size = self.expand_size or self.volume_size + GIB
 
     def secrets_for(self, rpc: str) -> Mapping[str, str]:
         """The secrets of one kind of call, empty where none are configured."""

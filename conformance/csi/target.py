@@ -12,6 +12,8 @@ from conformance.csi import features, known
 from conformance.csi.capabilities import ask
 from conformance.csi.cleanup import CleanUp
 from conformance.csi.connections import Connections
+from conformance.csi.excuses import Excuses
+from conformance.csi.holdings import Holdings
 from conformance.csi.paths import paths_for
 from conformance.csi.preconditions import Preconditions
 from conformance.csi.requests import Requests
@@ -45,8 +47,8 @@ class CsiTarget:
     identity, controller, group, metadata: its stubs at the controller's endpoint; node: at the
     first node's; nodes: all stubs at each node's endpoint. requests: well-formed ones. steps: what
     brings a volume somewhere. shared: volumes that outlast a case. preconditions: what was tried
-    out. lacks: feature -> why it is not there. hooks: what breaks the driver. scope: undone when
-    the case ends.
+    out. sizes: how large volumes may be. holdings: the volumes there are now. lacks: feature -> why
+    it is not there. hooks: what breaks the driver. scope: undone when the case ends.
     """
 
     interface = "csi"
@@ -93,7 +95,9 @@ class CsiTarget:
     def _compose(self) -> None:
         self.paths = paths_for(self.settings, local=self.endpoint.kind == "unix")
         self.hooks = known.hooks(self.fake) if self.fake else Hooks(self.settings.hooks)
-        self.requests = Requests(self.settings, self.capabilities, self.run_id)
+        self.requests = Requests(
+            self.settings, self.capabilities, self.run_id, lambda: self.preconditions.sizes.usual
+        )
         self.steps = Steps(self.driver, self.nodes[0], self.requests, self.paths, self.cleanup)
         self.shared = SharedObjects(self.steps, self.cleanup, self.journal)
         self.preconditions = Preconditions(
@@ -105,7 +109,16 @@ class CsiTarget:
             command=self.command,
             fake=self.fake,
         )
+        self.sizes = self.preconditions.sizes
         self.lacks = features.lacks(self.preconditions)
+        self._watch_calls()
+
+    def _watch_calls(self) -> None:
+        self.holdings = Holdings(self.settings, self.sizes)
+        self.connections.watch.holdings = self.holdings
+        self.connections.watch.excuses = Excuses(
+            *self.connections.plain, self.requests, self.cleanup
+        )
 
     def has(self, *wanted: Feature) -> bool:
         """Whether all of these are there: of the driver, or around it."""
@@ -120,6 +133,7 @@ class CsiTarget:
         """A case begins: what is made from now on goes with its scope."""
         self.cleanup.scope = scope
         self.shared.begin()
+        self.holdings.lifted = scope.heavy
 
     def channel(self, endpoint: Endpoint) -> Channel:
         """The connection to one of the endpoints, for calls that no stub makes."""

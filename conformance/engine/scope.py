@@ -14,12 +14,13 @@ T = TypeVar("T")
 class CaseScope:
     """One case on a target. What is registered here is undone when the case ends, newest first.
 
-    failed: set by the judge before the scope is closed. kept: something of it could not be undone,
-    and was left.
+    failed: set by the judge before the scope is closed. heavy: the case may make thousands. kept:
+    something of it could not be undone, and was left.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, heavy: bool = False) -> None:
         self.failed = self.kept = False
+        self.heavy = heavy
         self._undos: list[Callable[[], object]] = []
 
     def callback(self, undo: Callable[[], object]) -> None:

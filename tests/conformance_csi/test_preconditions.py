@@ -13,8 +13,9 @@ def _calls(csi: Any, rpc: str) -> int:
     return sum(entry.rpc == rpc for entry in csi.journal.entries)
 
 
-def test_a_mode_is_tried_once_and_leaves_no_volume(csi: Any) -> None:
+def test_a_mode_is_tried_once_and_leaves_no_volume(opened: Any) -> None:
     """A trial costs two calls on a real back end."""
+    csi = opened(csi__testvolumesize=1 << 26)
     for _ in range(3):
         assert csi.preconditions.makes(Mode.MULTI_NODE_MULTI_WRITER)
     assert (_calls(csi, "CreateVolume"), _calls(csi, "DeleteVolume")) == (1, 1)
@@ -42,14 +43,12 @@ def test_how_a_volume_is_published_is_seen_on_one_of_its_own(csi: Any) -> None:
     assert _calls(csi, "NodePublishVolume") == 1
 
 
-def test_sizes_are_no_smaller_than_the_driver_can_make(opened: Any) -> None:
-    """Without GetCapacity nobody tells."""
+def test_the_usual_size_is_the_smallest_that_the_driver_makes(opened: Any) -> None:
+    """Tried out, as no RPC has to tell; once, and nothing is left of it."""
     csi = opened()
-    csi.preconditions.capacity = csi.preconditions.capacity.__class__()
-    assert csi.preconditions.small_size == 1 << 20
-    assert csi.preconditions.data_size == 64 << 20
-    csi.preconditions.capacity.minimum_volume_size.value = 1 << 30
-    assert csi.preconditions.small_size == csi.preconditions.data_size == 1 << 30
+    assert csi.sizes.usual == csi.requests.size == 64 << 20
+    assert csi.requests.volume().capacity_range.required_bytes == 64 << 20
+    assert _calls(csi, "CreateVolume") == _calls(csi, "DeleteVolume") == 1
 
 
 def test_two_nodes_of_our_fake_share_volumes(csi: Any) -> None:

@@ -19,7 +19,7 @@ SECRETS = {
 def requests(*capabilities: str, place: dict[str, str] | None = None, **chosen: object) -> Requests:
     """A builder for a driver that was never asked anything."""
     advertised = Capabilities(names=frozenset(capabilities), node_id="n", topology=place)
-    return Requests(CsiSettings(**chosen), advertised, "run1")  # type: ignore[arg-type]
+    return Requests(CsiSettings(**chosen), advertised, "run1", lambda: 7)  # type: ignore[arg-type]
 
 
 def test_names_are_fresh_and_carry_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,11 +49,11 @@ def test_a_capability_is_of_the_kind_the_user_chose(
     ("required", "limit", "sizes"),
     [(None, 0, (7, 0)), (5, 0, (5, 0)), (None, 9, (0, 9)), (5, 9, (5, 9)), (0, 0, None)],
 )
-def test_a_volume_has_the_configured_size_unless_told(
+def test_a_volume_has_the_usual_size_unless_told(
     required: int | None, limit: int, sizes: tuple[int, int] | None
 ) -> None:
     """A limit alone must not be below the usual size; nothing at all is no range."""
-    request = requests(volume_size=7).volume(required=required, limit=limit)
+    request = requests().volume(required=required, limit=limit)
     if sizes is None:
         assert not request.HasField("capacity_range")
     else:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.csi.interface import CSI
-from conformance.csi.settings import GIB, SECRET_KEYS, CsiSettings
+from conformance.csi.settings import SECRET_KEYS
 from conformance.engine.targets.settings import read
 
 
@@ -18,12 +18,6 @@ def test_every_option_of_the_command_line_is_understood(tmp_path: Path) -> None:
     for option in CSI.options:
         value: Any = texts.get(option.reads) or [option.kind(1), *option.choices][-1]
         assert getattr(read(CSI, {}, {option.flag: value}), option.field) is not None
-
-
-def test_a_volume_grows_by_a_gib_unless_told() -> None:
-    """From whatever size it has."""
-    assert CsiSettings(volume_size=5).expand_size == 5 + GIB
-    assert CsiSettings(volume_size=5, expand_size=6).expand_size == 6
 
 
 def test_secrets_are_one_map_a_kind_of_call(tmp_path: Path) -> None:

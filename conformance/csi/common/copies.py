@@ -47,13 +47,13 @@ def expect_grown(csi: CsiTarget, source: Source, *, block: bool) -> None:
     """A copy larger than its source is refused, or has both the content and the size."""
     what = "block device" if block else "file system"
     capability = csi.requests.capability(block=block)
-    first = csi.requests.volume(required=csi.preconditions.data_size, capabilities=[capability])
+    first = csi.requests.volume(capabilities=[capability])
     original = csi.steps.volume(first)
     written = content.fresh()
     mounted = csi.steps.mount(original, capability=capability)
     content.write(mounted, written)
     csi.steps.withdraw(mounted)
-    size = 2 * max(original.capacity_bytes, csi.preconditions.data_size)
+    size = csi.sizes.at_least(2 * original.capacity_bytes or csi.sizes.larger)
     request = csi.requests.volume(required=size, capabilities=[capability], source=source(original))
     reply = expect_status(
         lambda: csi.controller.CreateVolume(request),

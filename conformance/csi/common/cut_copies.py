@@ -40,7 +40,7 @@ class Original:
 
 def original(csi: CsiTarget) -> Original:
     """A new volume with content, where the suite can write to it, and a snapshot of it."""
-    request, written = csi.requests.volume(required=csi.preconditions.data_size), b""
+    request, written = csi.requests.volume(), b""
     volume = csi.steps.volume(request)
     if csi.has(DATA):
         written = content.fresh()
@@ -59,7 +59,7 @@ def copy_request(
     csi: CsiTarget, first: Original, source: pb.VolumeContentSource
 ) -> pb.CreateVolumeRequest:
     """A CreateVolume of a copy under a fresh name."""
-    size = first.volume.capacity_bytes or csi.preconditions.data_size
+    size = first.volume.capacity_bytes or csi.requests.size
     return csi.requests.volume(required=size, source=source)
 
 

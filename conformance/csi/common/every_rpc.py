@@ -52,7 +52,7 @@ _UNKNOWN: dict[str, Callable[[CsiTarget], Any]] = {
     "node_id": lambda csi: csi.capabilities.node_id or "refimpl-node",
     "volume_capability": lambda csi: csi.requests.capability(),
     "volume_capabilities": lambda csi: [csi.requests.capability()],
-    "capacity_range": lambda csi: pb.CapacityRange(required_bytes=csi.settings.volume_size),
+    "capacity_range": lambda csi: pb.CapacityRange(required_bytes=csi.requests.size),
     "mutable_parameters": lambda csi: csi.settings.mutable_parameters,
     "volume_path": lambda _: _NOWHERE,
     "volume_publish_path": lambda _: _NOWHERE,
@@ -149,8 +149,8 @@ def _at_the_controller(csi: CsiTarget, volume_id: str) -> None:
     _ask(csi, "ControllerGetVolume", volume_id=volume_id)
     _ask(csi, "ControllerListVolumeHealth", max_entries=100)
     _ask(csi, "ControllerGetVolumeHealth", volume_id=volume_id)
-    larger = pb.CapacityRange(required_bytes=csi.settings.expand_size)
-    _ask(csi, "ControllerExpandVolume", volume_id=volume_id, capacity_range=larger)
+    size = pb.CapacityRange(required_bytes=csi.requests.size)
+    _ask(csi, "ControllerExpandVolume", volume_id=volume_id, capacity_range=size)
     changed = csi.settings.mutable_parameters
     if changed:
         _ask(csi, "ControllerModifyVolume", volume_id=volume_id, mutable_parameters=changed)

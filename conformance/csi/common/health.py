@@ -122,7 +122,7 @@ def several_sick(csi: CsiTarget, count: int) -> Iterator[list[str]]:
     with contextlib.ExitStack() as stack:
         ids = []
         for _ in range(count):
-            volume = csi.steps.volume(csi.requests.volume(required=csi.preconditions.small_size))
+            volume = csi.steps.volume(csi.requests.volume())
             stack.enter_context(sick(csi, volume.volume_id))
             ids.append(volume.volume_id)
         rule = "ControllerListVolumeHealth lists every volume that is broken"

@@ -38,7 +38,7 @@ def at_another_target(csi: CsiTarget, mounted: Mounted, **fields: Any) -> Mounte
 def block_volume(csi: CsiTarget) -> Mounted:
     """A small block volume, all but published: some drivers give each block its space at once."""
     capability = csi.requests.capability(block=True)
-    request = csi.requests.volume(capabilities=[capability], required=csi.preconditions.data_size)
+    request = csi.requests.volume(capabilities=[capability])
     return csi.steps.ready(csi.steps.volume(request), capability=capability)
 
 

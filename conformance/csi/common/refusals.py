@@ -30,6 +30,13 @@ def code_of(call: Callable[[], object]) -> Code:
     return Code.OK
 
 
+def expect_room(call: Callable[[], object], rule: str) -> None:
+    """Makes the call on a target that was full and has room for it: that it is full still is a
+    breach here."""
+    code = code_of(call)
+    expect(code == Code.OK, rule, wanted="OK", got=code.name)
+
+
 @contextlib.contextmanager
 def makes_no_volume(csi: CsiTarget, what: str) -> Iterator[None]:
     """Nothing that happens inside leaves a volume behind; only LIST_VOLUMES lets that be seen.

@@ -122,7 +122,7 @@ class Judge:
             if case:
                 target = self.target(case.interface)
                 self._mark = target.mark()
-                self.scope = CaseScope()
+                self.scope = CaseScope(heavy=case.heavy)
                 reason = case.unmet(target)
                 if reason:
                     pytest.skip(reason)

@@ -169,7 +169,7 @@ def test_an_unpublish_cancels_a_publish_of_unknown_outcome(csi: CsiTarget) -> No
 def test_an_unpublish_of_a_staged_volume_does_no_harm(csi: CsiTarget) -> None:
     """Callers must unstage first, but a force-detach does not. Refused or done, the node can be
     cleaned up afterwards, and the volume serves again."""
-    volume = csi.steps.volume(csi.requests.volume(required=csi.preconditions.data_size))
+    volume = csi.steps.volume(csi.requests.volume())
     path = csi.steps.stage(volume, publish_context=csi.steps.attach(volume))
     expect_status(
         lambda: csi.controller.ControllerUnpublishVolume(csi.requests.unpublish(volume.volume_id)),

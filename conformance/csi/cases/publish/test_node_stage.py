@@ -218,5 +218,5 @@ def _expect_clear(code: Code, what: str) -> None:
 def _of_type(csi: CsiTarget, block: bool) -> pb.NodeStageVolumeRequest:
     # Small: some drivers give a block volume all of its space at once.
     capability = csi.requests.capability(block=block)
-    request = csi.requests.volume(capabilities=[capability], required=csi.preconditions.data_size)
+    request = csi.requests.volume(capabilities=[capability])
     return staged.ready(csi, csi.steps.volume(request), capability=capability)

@@ -54,7 +54,7 @@ def test_the_file_system_is_the_one_asked_for(csi: CsiTarget) -> None:
 
 def _mounted_as(csi: CsiTarget, fs_type: str) -> str | Refused:
     capability = csi.requests.capability(block=False, fs_type=fs_type)
-    size = max(_ROOM, csi.preconditions.data_size)
+    size = csi.sizes.at_least(_ROOM)
     request = csi.requests.volume(capabilities=[capability], required=size)
     try:
         mounted = csi.steps.mount(csi.steps.volume(request), capability=capability)

@@ -6,6 +6,7 @@ from functools import partial
 
 import pytest
 
+from conformance.csi.common.refusals import expect_room
 from conformance.csi.common.repeats import expect_same, expect_taken
 from conformance.csi.needs import (
     CREATE_DELETE_SNAPSHOT,
@@ -21,7 +22,7 @@ from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code
 
 LARGEST = 2**63 - 1
-ODD = 1_136_234_735  # bytes that no allocation unit divides
+ODD = 1_136_735  # bytes, so many that no allocation unit divides a size with them
 _MOST = 64  # volumes made to fill a pool
 
 
@@ -41,7 +42,7 @@ def test_a_size_can_be_left_to_the_driver(csi: CsiTarget) -> None:
 @case("CSI-CTRL-010", "CSI 1.13 CapacityRange", needs=[CREATE_DELETE_VOLUME])
 def test_a_volume_is_at_least_as_large_as_required(csi: CsiTarget) -> None:
     """A claim that binds to a smaller volume runs full earlier than anybody planned."""
-    size = csi.settings.volume_size
+    size = csi.requests.size
     volume = csi.steps.volume(csi.requests.volume(required=size))
     _expect_size(volume, "a volume with required_bytes", required=size)
 
@@ -49,28 +50,28 @@ def test_a_volume_is_at_least_as_large_as_required(csi: CsiTarget) -> None:
 @case("CSI-CTRL-011", "CSI 1.13 CapacityRange", needs=[CREATE_DELETE_VOLUME])
 def test_a_volume_is_not_larger_than_its_limit(csi: CsiTarget) -> None:
     """A limit is a quota: what a driver adds on top is paid for by somebody."""
-    limit = csi.settings.volume_size
+    limit = csi.requests.size
     _create_sized(csi, "a volume with limit_bytes", required=0, limit=limit)
 
 
 @case("CSI-CTRL-012", "CSI 1.13 CapacityRange", needs=[CREATE_DELETE_VOLUME])
 def test_an_exact_size_is_met_exactly(csi: CsiTarget) -> None:
     """Copies of a disk and pre-made images are planned byte by byte."""
-    size = csi.settings.volume_size
+    size = csi.requests.size
     _create_sized(csi, "a volume with required_bytes = limit_bytes", required=size, limit=size)
 
 
 @case("CSI-CTRL-013", "CSI 1.13 CapacityRange", needs=[CREATE_DELETE_VOLUME])
 def test_a_size_between_two_units_is_not_rounded_past_its_limit(csi: CsiTarget) -> None:
     """Back ends have units of MiB or GiB; rounding up must not break the limit unseen."""
-    size = csi.settings.volume_size + 1
+    size = csi.sizes.at_least(csi.requests.size + 1)
     _create_sized(csi, "a volume of an odd number of bytes", required=size, limit=size)
 
 
 @case("CSI-CTRL-014", "CSI 1.13 CapacityRange", needs=[CREATE_DELETE_VOLUME])
 def test_an_empty_range_of_sizes_is_refused(csi: CsiTarget) -> None:
     """No volume can be that large and that small; one that is made breaks one of the bounds."""
-    size = csi.settings.volume_size
+    size = csi.requests.size
     request = csi.requests.volume(required=size, limit=size // 2)
     expect_status(
         lambda: csi.controller.CreateVolume(request),
@@ -111,7 +112,7 @@ def test_the_largest_number_of_bytes_is_refused(csi: CsiTarget) -> None:
 )
 def test_a_volume_above_the_maximum_is_refused(csi: CsiTarget) -> None:
     """The scheduler trusts maximum_volume_size when it chooses where a claim can be served."""
-    maximum = csi.preconditions.capacity.maximum_volume_size.value
+    maximum = csi.sizes.maximum
     if maximum == LARGEST:
         pytest.skip("maximum_volume_size is the largest number there is")
     request = csi.requests.volume(required=maximum + 1)
@@ -129,7 +130,7 @@ def test_a_volume_above_the_maximum_is_refused(csi: CsiTarget) -> None:
 )
 def test_a_limit_below_the_minimum_is_refused(csi: CsiTarget) -> None:
     """A volume of the minimum would be larger than the caller allows."""
-    minimum = csi.preconditions.capacity.minimum_volume_size.value
+    minimum = csi.sizes.minimum
     request = csi.requests.volume(limit=minimum - 1)
     expect_status(
         lambda: csi.controller.CreateVolume(request),
@@ -155,7 +156,7 @@ def test_a_repeated_create_of_another_size_is_refused(csi: CsiTarget) -> None:
 def test_a_repeated_create_takes_any_range_that_fits(csi: CsiTarget) -> None:
     """A claim may have been edited between two tries; what exists already still serves it."""
     first, volume = csi.shared.request(), csi.shared.volume()
-    size = csi.settings.volume_size
+    size = csi.requests.size
     request = csi.requests.volume(
         first.name, required=size // 2, limit=max(size, volume.capacity_bytes) * 2
     )
@@ -188,7 +189,9 @@ def test_a_full_pool_says_so_and_recovers(csi: CsiTarget) -> None:
         "a pool that is full makes no further volume",
     )
     csi.controller.DeleteVolume(csi.requests.delete(volume.volume_id))
-    csi.steps.volume(request)
+    expect_room(
+        lambda: csi.steps.volume(request), "a volume is made where a deleted one has left its room"
+    )
 
 
 @case(
@@ -199,13 +202,14 @@ def test_a_full_pool_says_so_and_recovers(csi: CsiTarget) -> None:
 def test_a_volume_of_an_odd_size_can_be_cut(csi: CsiTarget) -> None:
     """A driver that tells the size asked for, not the one it made, finds its own volume too large
     for a snapshot of it."""
-    volume = csi.steps.volume(csi.requests.volume(required=ODD))
-    _expect_size(volume, f"a volume of {ODD} bytes", required=ODD)
+    size = csi.sizes.at_least(csi.requests.size + ODD)
+    volume = csi.steps.volume(csi.requests.volume(required=size))
+    _expect_size(volume, f"a volume of {size} bytes", required=size)
     request = csi.requests.snapshot(volume.volume_id)
     reply = expect_status(
         lambda: csi.controller.CreateSnapshot(request),
         {Code.OK},
-        f"a snapshot of a volume of {ODD} bytes can be taken",
+        f"a snapshot of a volume of {size} bytes can be taken",
     )
     cut = reply.snapshot.size_bytes if reply else 0
     expect(

@@ -175,10 +175,7 @@ def test_every_volume_has_an_id_of_its_own(csi: CsiTarget) -> None:
 
     Ten volumes stand for the hundred of the catalogue.
     """
-    ids = [
-        csi.steps.volume(csi.requests.volume(required=csi.preconditions.small_size)).volume_id
-        for _ in range(10)
-    ]
+    ids = [csi.steps.volume(csi.requests.volume()).volume_id for _ in range(10)]
     long = [id for id in ids if len(id.encode()) > 128]
     expect(not long, "a volume_id is not longer than 128 bytes", wanted="<= 128", got=long)
     expect(

@@ -75,9 +75,7 @@ def test_a_volume_attached_to_a_node_is_not_deleted(csi: CsiTarget) -> None:
 def test_a_volume_in_use_by_a_pod_keeps_its_data(csi: CsiTarget) -> None:
     """The last line of defence when everything above it has lost track of who uses what."""
     written = content.fresh()
-    mounted = csi.steps.mount(
-        csi.steps.volume(csi.requests.volume(required=csi.preconditions.data_size))
-    )
+    mounted = csi.steps.mount(csi.steps.volume(csi.requests.volume()))
     if csi.has(ROOT):  # a driver that has deleted the volume may no longer unmount it
         csi.scope.callback(partial(mounts.uncover, mounted.target_path))
     content.write(mounted, written)
@@ -121,9 +119,7 @@ def test_a_clone_and_its_source_are_deleted_apart(csi: CsiTarget) -> None:
 def test_nothing_is_left_of_a_deleted_volume(csi: CsiTarget) -> None:
     """Files and images that stay fill the back end up, and hold data somebody wanted gone."""
     before = _backing(csi)
-    mounted = csi.steps.mount(
-        csi.steps.volume(csi.requests.volume(required=csi.preconditions.data_size))
-    )
+    mounted = csi.steps.mount(csi.steps.volume(csi.requests.volume()))
     content.write(mounted, content.fresh())
     files = _backing(csi) - before
     if not files:

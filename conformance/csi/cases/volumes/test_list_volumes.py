@@ -193,10 +193,7 @@ def _make(csi: CsiTarget, count: int) -> list[pb.Volume]:
     """That many volumes, small ones; where the driver makes none, the user's own."""
     if not csi.has(CREATE_DELETE_VOLUME):
         return [csi.steps.volume()]
-    return [
-        csi.steps.volume(csi.requests.volume(required=csi.preconditions.small_size))
-        for _ in range(count)
-    ]
+    return [csi.steps.volume(csi.requests.volume()) for _ in range(count)]
 
 
 def _walk_to(csi: CsiTarget, own: set[str]) -> tuple[set[str], str]:

@@ -102,7 +102,7 @@ def test_an_expanded_volume_is_listed_with_its_new_size(csi: CsiTarget) -> None:
     volume = csi.steps.volume()
     request = pb.ControllerExpandVolumeRequest(
         volume_id=volume.volume_id,
-        capacity_range=pb.CapacityRange(required_bytes=csi.settings.expand_size),
+        capacity_range=pb.CapacityRange(required_bytes=csi.sizes.larger),
         secrets=csi.settings.secrets_for("ControllerExpandVolume"),
         volume_capability=csi.requests.capability(),
     )
@@ -151,7 +151,7 @@ def test_every_entry_tells_the_condition_of_its_volume(csi: CsiTarget) -> None:
 
 
 def _small(csi: CsiTarget) -> pb.Volume:
-    return csi.steps.volume(csi.requests.volume(required=csi.preconditions.small_size))
+    return csi.steps.volume(csi.requests.volume())
 
 
 def _entry(csi: CsiTarget, volume: pb.Volume) -> pb.ListVolumesResponse.Entry:

@@ -26,7 +26,7 @@ from refimpl.wire.status import Code
 @case("CSI-CTRL-022", "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME, BLOCK, MOUNT])
 def test_a_repeated_create_with_another_access_type_is_refused(csi: CsiTarget) -> None:
     """A pod that wants a device would get a directory, and learn of it only when it starts."""
-    size = csi.preconditions.data_size
+    size = csi.requests.size
     mount, block = (csi.requests.capability(block=block) for block in (False, True))
     first = csi.requests.volume(required=size, capabilities=[mount])
     csi.steps.volume(first)

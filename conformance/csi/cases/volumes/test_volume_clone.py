@@ -54,13 +54,13 @@ def test_a_clone_of_another_size_holds_its_source_or_is_refused(csi: CsiTarget) 
     """A smaller one cannot hold the data; a larger one has to show its size, if it is made."""
     original = csi.shared.volume()
     source = from_volume(original.volume_id)
-    size = original.capacity_bytes or csi.settings.volume_size
+    size = original.capacity_bytes or csi.requests.size
     expect_not_smaller(csi, size, source)
     if csi.has(ROOT, MOUNTS, DATA):
         for block in access_types(csi):
             expect_grown(csi, lambda volume: from_volume(volume.volume_id), block=block)
         return
-    larger = csi.requests.volume(required=2 * size, source=source)
+    larger = csi.requests.volume(required=csi.sizes.at_least(2 * size), source=source)
     reply = expect_status(
         lambda: csi.controller.CreateVolume(larger),
         {Code.OK, Code.OUT_OF_RANGE},
@@ -73,21 +73,19 @@ def test_a_clone_of_another_size_holds_its_source_or_is_refused(csi: CsiTarget) 
 @case("CSI-CTRL-049", "CSI 1.13 CreateVolume", needs=NEEDS)
 def test_a_clone_stands_for_itself(csi: CsiTarget) -> None:
     """Test environments are cloned from clones; the first of them is long gone by then."""
-    request = csi.requests.volume(required=csi.preconditions.data_size)
+    request = csi.requests.volume()
     first = csi.steps.volume(request)
     written = content.fresh()
     if csi.has(DATA):
         _write(csi, first, written)
     itself = csi.requests.volume(
-        request.name, required=csi.preconditions.data_size, source=from_volume(first.volume_id)
+        request.name, required=csi.requests.size, source=from_volume(first.volume_id)
     )
     expect_taken(csi, itself, "a volume is no clone of itself: its name is taken")
     last = first
     for _ in range(5):
         source = from_volume(last.volume_id)
-        last = csi.steps.volume(
-            csi.requests.volume(required=csi.preconditions.data_size, source=source)
-        )
+        last = csi.steps.volume(csi.requests.volume(source=source))
         expect_copied(last, source, first.capacity_bytes)
     expect_status(
         lambda: csi.controller.DeleteVolume(csi.requests.delete(first.volume_id)),
@@ -104,11 +102,11 @@ def test_a_clone_stands_for_itself(csi: CsiTarget) -> None:
 @case("CSI-CTRL-050", "CSI 1.13 VolumeContentSource", needs=[*NEEDS, DATA])
 def test_a_clone_and_its_source_change_apart(csi: CsiTarget) -> None:
     """A clone is made to try something out; what is tried must not reach the original."""
-    original = csi.steps.volume(csi.requests.volume(required=csi.preconditions.data_size))
+    original = csi.steps.volume(csi.requests.volume())
     before, on_source, on_clone = content.fresh(), content.fresh(), content.fresh()
     _write(csi, original, before)
     request = csi.requests.volume(
-        required=csi.preconditions.data_size, source=from_volume(original.volume_id)
+        required=csi.requests.size, source=from_volume(original.volume_id)
     )
     copied = csi.steps.volume(request)
     source = csi.steps.mount(original)

@@ -36,7 +36,7 @@ BANNED = ("\x00", "\x08", "\x0b", "\x0c", "\x0e", "\x1f", "\x7f", "\x9f")
 def test_a_name_of_128_bytes_is_taken(csi: CsiTarget) -> None:
     """Orchestrators build names of prefixes and ids; a shorter limit shows only on some."""
     name = _long(csi.requests.fresh_name(), "x", LIMIT)
-    csi.steps.volume(csi.requests.volume(name, required=csi.preconditions.small_size))
+    csi.steps.volume(csi.requests.volume(name))
 
 
 @case("CSI-CTRL-028", "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
@@ -47,7 +47,7 @@ def test_a_name_of_128_bytes_of_any_script_is_taken(csi: CsiTarget) -> None:
         expect_status(
             partial(
                 csi.controller.CreateVolume,
-                csi.requests.volume(name, required=csi.preconditions.small_size),
+                csi.requests.volume(name),
             ),
             {Code.OK},
             f"a name of {LIMIT} bytes with {what} is taken",
@@ -122,7 +122,7 @@ def _create_all(csi: CsiTarget, names: Mapping[str, str], accepted: set[Code]) -
     """The id of each volume that was made, by what is special about its name."""
     ids = {}
     for what, name in names.items():
-        request = csi.requests.volume(name, required=csi.preconditions.small_size)
+        request = csi.requests.volume(name)
         reply = expect_status(
             partial(csi.controller.CreateVolume, request),
             accepted,

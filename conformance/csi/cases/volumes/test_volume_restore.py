@@ -54,7 +54,7 @@ def test_a_restore_smaller_than_its_snapshot_is_refused(csi: CsiTarget) -> None:
     """Part of the data would be missing, and with it the file system's last blocks."""
     volume = csi.shared.volume()
     snapshot = csi.steps.snapshot(volume)
-    size = snapshot.size_bytes or volume.capacity_bytes or csi.settings.volume_size
+    size = snapshot.size_bytes or volume.capacity_bytes or csi.requests.size
     expect_not_smaller(csi, size, from_snapshot(snapshot.snapshot_id))
 
 
@@ -115,7 +115,7 @@ def test_a_snapshot_that_is_not_ready_is_refused_for_now(csi: CsiTarget) -> None
 @case("CSI-CTRL-053", "CSI 1.13 CreateVolume", needs=[*NEEDS, BLOCK, MOUNT])
 def test_a_restore_as_another_access_type_is_taken_or_refused(csi: CsiTarget) -> None:
     """A file system on what was a raw device is rarely meant; the answer has to stay the same."""
-    size = csi.preconditions.data_size
+    size = csi.requests.size
     source = csi.steps.volume(
         csi.requests.volume(required=size, capabilities=[csi.requests.capability(block=True)])
     )
