@@ -93,8 +93,15 @@ class Checks:
         return noted
 
     def note(self, error: BaseException) -> None:
-        """One more breach, or those that were told together elsewhere."""
-        self.breaches += error.breaches if isinstance(error, Several) else [error]
+        """One more breach, or those that were told together elsewhere; the same is told once."""
+        known = set(map(str, self.breaches))
+        more = error.breaches if isinstance(error, Several) else [error]
+        self.breaches += [each for each in more if str(each) not in known]
+
+    def found(self, rule: str, wanted: object, *got: str) -> None:
+        """A breach for each text of what is wrong; empty texts are none."""
+        for each in filter(None, got):
+            self.note(Broken(rule, _brief(wanted), _brief(each)))
 
 
 @contextlib.contextmanager
@@ -229,6 +236,6 @@ def stays(
 
 def _brief(value: object) -> str:
     if isinstance(value, list | tuple) and value and all(isinstance(each, str) for each in value):
-        value = "; ".join(value)  # sentences
+        value = "; ".join(each or '""' for each in value)  # sentences, or names
     text = " ".join(str(value).split()) or "an empty answer"
     return text if len(text) <= 300 else f"{text[:297]}..."

@@ -84,6 +84,13 @@ def test_a_long_answer_is_shortened() -> None:
     assert len(broken.value.got) == 300
 
 
+def test_an_empty_name_is_seen() -> None:
+    """Between two others it would be a blank."""
+    with pytest.raises(Broken) as broken:
+        expect(False, "rule", wanted=["a", "b"], got=["a", "", "b"])
+    assert (broken.value.wanted, broken.value.got) == ("a; b", 'a; ""; b')
+
+
 def test_the_softer_half_is_doubtful() -> None:
     """It warns in a MUST case."""
     with pytest.raises(Doubtful):
@@ -198,6 +205,21 @@ def test_what_the_rest_needs_stops_it_and_is_told_with_it(end: Exception) -> Non
     """A dependent step fails between the checks."""
     several = _told(lambda: _breach("the first"), then=lambda: _raise(end))
     assert several.breaches[1] is end
+
+
+def test_the_same_is_told_once() -> None:
+    """Five equal answers to five equal questions are one thing to mend."""
+    with pytest.raises(Broken) as broken:
+        _checked(*[lambda: _breach("the rule")] * 5)
+    assert type(broken.value) is Broken
+
+
+def test_each_text_of_what_is_wrong_is_a_breach() -> None:
+    """Oracles that tell in words need no condition."""
+    with pytest.raises(Broken, match="it is red"), together() as check:
+        check.found("rule", "green", "", "it is red", "")
+    with together() as check:
+        check.found("rule", "green", "", "")
 
 
 def test_a_skip_hides_no_breach() -> None:

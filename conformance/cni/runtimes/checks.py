@@ -8,26 +8,10 @@ from typing import Any
 from conformance.cni.runtimes.calls import RecordedCall
 from conformance.cni.runtimes.runtime import RuntimeUnderTest
 from conformance.cni.runtimes.subject import RequestedPod
-from conformance.engine.verdict import expect, soon
+from conformance.engine.verdict import soon
 from refimpl.documents import json as documents
 
-__all__ = ["Wrong", "differences", "names", "undone", "without"]
-
-
-class Wrong:
-    """Findings about several stimuli, told together: each under the name of its stimulus."""
-
-    def __init__(self, rule: str, wanted: str) -> None:
-        self._rule, self._wanted = rule, wanted
-        self._found: list[str] = []
-
-    def about(self, stimulus: str, *what: str) -> None:
-        """Something is wrong; empty texts are nothing."""
-        self._found += [f"{stimulus}: {each}" for each in what if each]
-
-    def settle(self) -> None:
-        """Raises Broken where something was wrong."""
-        expect(not self._found, self._rule, wanted=self._wanted, got="; ".join(self._found))
+__all__ = ["differences", "names", "undone", "without"]
 
 
 def names(steps: Iterable[RecordedCall]) -> str:

@@ -90,7 +90,7 @@ def test_every_interface_of_a_result_is_where_it_says(plugin: PluginUnderTest) -
                     expect(
                         link_of(plugin, pod, each),
                         "an interface without sandbox is on the host, one with it in the container",
-                        wanted=f"a link {each.name} {place}",
+                        wanted=f"a link {each.name!r} {place}",
                         got="no such link",
                     )
 
@@ -105,7 +105,7 @@ def test_mac_and_mtu_of_a_result_are_those_of_the_link(plugin: PluginUnderTest) 
             link = link_of(plugin, pod, each)
             if link is None:
                 continue
-            rule = f"{each.name} of the result is described as it is"
+            rule = f"{each.name!r} of the result is described as it is"
             mac = each.mac.lower()
             with check:
                 expect(mac in ("", link.mac), rule, wanted=f"mac {link.mac}", got=f"mac {mac}")
@@ -134,9 +134,9 @@ def test_every_address_of_a_result_is_on_its_interface(plugin: PluginUnderTest) 
             with check:
                 expect(
                     virtual(entry) or has_address(link, each.address),
-                    f"an address of the result is on the interface that it points to, {entry.name}",
+                    f"an address of the result is on the interface it points to, {entry.name!r}",
                     wanted=each.address,
-                    got=link.addresses if link else f"no link {entry.name}",
+                    got=link.addresses if link else f"no link {entry.name!r}",
                 )
         for each in loose:
             rule = "an address that points to no interface is on that of the container"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.cni.runtimes.checks import Wrong, names
+from conformance.cni.runtimes.checks import names
 from conformance.cni.runtimes.runtime import RuntimeUnderTest
 from conformance.cni.runtimes.session import PORTS
 from conformance.engine.case import case
-from conformance.engine.verdict import expect, soon
+from conformance.engine.verdict import expect, soon, together
 
 SPEC = "CNI 1.1 CHECK"
 
@@ -18,19 +18,19 @@ def test_check_is_not_asked_where_it_must_not_be(runtime: RuntimeUnderTest) -> N
     """A plugin of before 0.4.0 does not know the verb; disableCheck is there because a plugin of
     the list has it wrong.
     """
-    wrong = Wrong("CHECK is not called before 0.4.0 and not with disableCheck", "no CHECK")
-    for name, document in (
-        ("version 0.3.1", runtime.network("a", version="0.3.1")),
-        ("disableCheck", runtime.network("a", disableCheck=True)),
-    ):
-        place = runtime.seen()
-        expect(runtime.offer(document, 10), f"{name} is taken", wanted="taken", got="not")
-        pod = runtime.started()
-        runtime.check(pod)
-        checks = [call.step for call in runtime.since(place) if call.verb == "CHECK"]
-        wrong.about(name, *checks[:1])
-        runtime.ended(pod)
-    wrong.settle()
+    rule, wanted = "CHECK is not called before 0.4.0 and not with disableCheck", "no CHECK"
+    with together() as check:
+        for name, document in (
+            ("version 0.3.1", runtime.network("a", version="0.3.1")),
+            ("disableCheck", runtime.network("a", disableCheck=True)),
+        ):
+            place = runtime.seen()
+            expect(runtime.offer(document, 10), f"{name} is taken", wanted="taken", got="not")
+            pod = runtime.started()
+            runtime.check(pod)
+            checks = [call.step for call in runtime.since(place) if call.verb == "CHECK"]
+            check.found(f"{rule}: {name}", wanted, *checks[:1])
+            runtime.ended(pod)
 
 
 @case("CNI-RT-035", SPEC, alone=True)

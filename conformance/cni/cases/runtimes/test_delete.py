@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from conformance.cni.needs import PODS, RUNTIME_NETNS
-from conformance.cni.runtimes.checks import Wrong, differences, names, undone
+from conformance.cni.runtimes.checks import differences, names, undone
 from conformance.cni.runtimes.runtime import RuntimeUnderTest
 from conformance.cni.runtimes.session import pod_session
 from conformance.engine.case import case
-from conformance.engine.verdict import expect, soon
+from conformance.engine.verdict import expect, soon, together
 
 ORDER = "CNI 1.1 Lifecycle and ordering"
 DEL = "CNI 1.1 DEL"
@@ -61,24 +63,26 @@ def test_a_failed_delete_is_repeated_until_it_succeeds(runtime: RuntimeUnderTest
     """What a plugin could not give back today it can tomorrow; a runtime that forgets the pod
     leaves addresses taken for ever (seen in the field: containerd#12130).
     """
-    wrong = Wrong(
-        "a DEL that failed is repeated, by the runtime or when a client asks", "DEL of all"
+    rule, wanted = (
+        "a DEL that failed is repeated, by the runtime or when a client asks",
+        "DEL of all",
     )
-    for name, answers in (
-        ("DEL fails after a good ADD", {"DEL": _FAILS}),
-        ("ADD and the DEL after it fail", {"ADD": _FAILS, "DEL": _FAILS}),
-    ):
-        runtime.tell("b", **answers)
-        runtime.use("a", "b", "c")
-        pod, place = runtime.pod(), runtime.seen()
-        if not runtime.attempt(pod):
-            runtime.stop(pod)
-        steps = [call.step for call in runtime.since(place) if call.verb == "DEL"]
-        if "b DEL" in steps and "a DEL" in steps:
-            wrong.about(name, f"DEL goes on behind the plugin that failed ({', '.join(steps)})")
-        wrong.about(name, undone(runtime, pod, place))
-        runtime.recorders.reset()
-    wrong.settle()
+    with together() as check:
+        for name, answers in (
+            ("DEL fails after a good ADD", {"DEL": _FAILS}),
+            ("ADD and the DEL after it fail", {"ADD": _FAILS, "DEL": _FAILS}),
+        ):
+            found = partial(check.found, f"{rule}: {name}", wanted)
+            runtime.tell("b", **answers)
+            runtime.use("a", "b", "c")
+            pod, place = runtime.pod(), runtime.seen()
+            if not runtime.attempt(pod):
+                runtime.stop(pod)
+            steps = [call.step for call in runtime.since(place) if call.verb == "DEL"]
+            if "b DEL" in steps and "a DEL" in steps:
+                found(f"DEL goes on behind the plugin that failed ({', '.join(steps)})")
+            found(undone(runtime, pod, place))
+            runtime.recorders.reset()
 
 
 @case("CNI-RT-024", DEL, alone=True)
@@ -139,18 +143,19 @@ def test_a_pod_whose_namespace_is_lost_is_deleted_all_the_same(runtime: RuntimeU
     """After a crash there may be nothing, or an empty file in its place; what the plugins hold
     outside of it stays until they are asked.
     """
-    wrong = Wrong("a pod whose namespace is gone can be stopped, and its plugins get DEL", "DEL")
-    for leave in ("nothing", "file"):
-        name = f"{leave} where the namespace was"
-        runtime.use("a", "b")
-        pod, place = runtime.pod(), runtime.seen()
-        runtime.started(pod)
-        path = runtime.since(place)[0].env.get("CNI_NETNS", "")
-        runtime.subject.lose_netns(path, leave=leave)
-        refusal = runtime.ended(pod)
-        wrong.about(name, f"the pod cannot be removed: {refusal}" if refusal else "")
-        wrong.about(name, undone(runtime, pod, place))
-        deletes = [call for call in runtime.since(place) if call.verb == "DEL"]
-        odd = {call.env.get("CNI_NETNS", "") for call in deletes} - {path, ""}
-        wrong.about(name, f"CNI_NETNS is {odd}" if odd else "")
-    wrong.settle()
+    rule, wanted = "a pod whose namespace is gone can be stopped, and its plugins get DEL", "DEL"
+    with together() as check:
+        for leave in ("nothing", "file"):
+            name = f"{leave} where the namespace was"
+            found = partial(check.found, f"{rule}: {name}", wanted)
+            runtime.use("a", "b")
+            pod, place = runtime.pod(), runtime.seen()
+            runtime.started(pod)
+            path = runtime.since(place)[0].env.get("CNI_NETNS", "")
+            runtime.subject.lose_netns(path, leave=leave)
+            refusal = runtime.ended(pod)
+            found(f"the pod cannot be removed: {refusal}" if refusal else "")
+            found(undone(runtime, pod, place))
+            deletes = [call for call in runtime.since(place) if call.verb == "DEL"]
+            odd = {call.env.get("CNI_NETNS", "") for call in deletes} - {path, ""}
+            found(f"CNI_NETNS is {odd}" if odd else "")

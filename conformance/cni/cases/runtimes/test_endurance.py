@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from functools import partial
 
-from conformance.cni.runtimes.checks import Wrong, undone
+from conformance.cni.runtimes.checks import undone
 from conformance.cni.runtimes.runtime import RuntimeUnderTest
 from conformance.engine.case import case
-from conformance.engine.verdict import expect, soon
+from conformance.engine.verdict import expect, soon, together
 
 ROBUST = "robustness: a plugin that hangs"
 
@@ -17,14 +19,14 @@ def test_a_plugin_that_hangs_costs_one_pod_until_the_deadline(runtime: RuntimeUn
     """kubelet gives up after some minutes; whatever still runs then, for a pod that is none, can
     only do harm.
     """
-    wrong = Wrong("a plugin that does not end is ended with the call, and DEL follows", "DEL")
-    _hanging(runtime, wrong, "a plugin that hangs")
-    _holding(runtime, wrong, "a child that keeps stdout")
-    runtime.scope.callback(lambda: soon(lambda: not runtime.unended(), 8.0))
-    wrong.settle()
+    rule, wanted = "a plugin that does not end is ended with the call, and DEL follows", "DEL"
+    with together() as check:
+        _hanging(runtime, partial(check.found, f"{rule}: a plugin that hangs", wanted))
+        _holding(runtime, partial(check.found, f"{rule}: a child that keeps stdout", wanted))
+        runtime.scope.callback(lambda: soon(lambda: not runtime.unended(), 8.0))
 
 
-def _hanging(runtime: RuntimeUnderTest, wrong: Wrong, name: str) -> None:
+def _hanging(runtime: RuntimeUnderTest, found: Callable[[str], None]) -> None:
     runtime.tell("b", {"verb": "ADD", "do": "hang", "seconds": 3, "times": 1})
     runtime.use("a", "b")
     pod, place = runtime.pod(), runtime.seen()
@@ -35,17 +37,17 @@ def _hanging(runtime: RuntimeUnderTest, wrong: Wrong, name: str) -> None:
     running.start()
     soon(lambda: [call for call in runtime.since(place) if call.step == "b ADD"], 5.0)
     other = runtime.attempt()
-    wrong.about(name, f"another pod fails meanwhile: {other}" if other else "")
+    found(f"another pod fails meanwhile: {other}" if other else "")
     running.join()
-    wrong.about(name, "" if refusals[0] else "the pod runs")
+    found("" if refusals[0] else "the pod runs")
     hung = [call for call in runtime.since(place) if call.step == "b ADD"][:1]
     if not soon(lambda: not any(runtime.running(call) for call in hung)):
-        wrong.about(name, "it still runs when the call has ended")
-    wrong.about(name, undone(runtime, pod, place))
+        found("it still runs when the call has ended")
+    found(undone(runtime, pod, place))
     runtime.recorders.reset()
 
 
-def _holding(runtime: RuntimeUnderTest, wrong: Wrong, name: str) -> None:
+def _holding(runtime: RuntimeUnderTest, found: Callable[[str], None]) -> None:
     """Not a failure of the plugin: it ended, and its result may count. But not later."""
     runtime.tell("b", {"verb": "ADD", "do": "hold-stdout", "seconds": 4, "times": 1})
     runtime.use("a", "b")
@@ -56,7 +58,7 @@ def _holding(runtime: RuntimeUnderTest, wrong: Wrong, name: str) -> None:
         return any(call.step == "a DEL" for call in runtime.since(place))
 
     if refusal and not soon(deleted):
-        wrong.about(name, f"when the call has ended there is neither a pod nor DEL ({refusal})")
+        found(f"when the call has ended there is neither a pod nor DEL ({refusal})")
     soon(lambda: not refusal or deleted(), 8.0)
     runtime.recorders.reset()
 

@@ -7,12 +7,11 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from conformance.cni.runtimes.checks import Wrong
 from conformance.cni.runtimes.killed import ASIDE, MOVED
 from conformance.cni.runtimes.runtime import RuntimeUnderTest
 from conformance.cni.runtimes.subject import RESTART
 from conformance.engine.case import case
-from conformance.engine.verdict import expect, soon
+from conformance.engine.verdict import expect, soon, together
 from refimpl.documents import json as documents
 
 _NOTICED_S = 2.0
@@ -23,15 +22,15 @@ def test_a_configuration_is_noticed_however_it_comes(runtime: RuntimeUnderTest) 
     """Installers write, move, link; a node whose runtime missed it has no network until somebody
     touches the file.
     """
-    wrong = Wrong("a change in the folder is noticed within 2 s", "noticed")
-    for number, (name, place) in enumerate(_WAYS.items(), 1):
-        if not _noticed(runtime, place, number):
-            wrong.about(name, "not noticed")
-    if not _gone_noticed(runtime):
-        wrong.about("a file that is deleted", "not noticed")
-    if RESTART not in runtime.subject.lacks:
-        wrong.about("a folder that is replaced", _replaced(runtime))
-    wrong.settle()
+    rule, wanted = "a change in the folder is noticed within 2 s", "noticed"
+    with together() as check:
+        for number, (name, place) in enumerate(_WAYS.items(), 1):
+            if not _noticed(runtime, place, number):
+                check.found(f"{rule}: {name}", wanted, "not noticed")
+        if not _gone_noticed(runtime):
+            check.found(f"{rule}: a file that is deleted", wanted, "not noticed")
+        if RESTART not in runtime.subject.lacks:
+            check.found(f"{rule}: a folder that is replaced", wanted, _replaced(runtime))
 
 
 def _written(_source: Path, path: Path, data: bytes) -> None:

@@ -6,11 +6,11 @@ import os
 import threading
 
 from conformance.cni.needs import SEVERAL_BIN_DIRS
-from conformance.cni.runtimes.checks import Wrong, undone
+from conformance.cni.runtimes.checks import undone
 from conformance.cni.runtimes.runtime import RuntimeUnderTest
 from conformance.cni.runtimes.session import pod_session
 from conformance.engine.case import case
-from conformance.engine.verdict import expect
+from conformance.engine.verdict import expect, together
 from refimpl.cni.plugins import configure
 
 SPEC = "CNI 1.1 Execution protocol"
@@ -44,26 +44,26 @@ def test_a_plugin_that_cannot_be_run_fails_the_add_and_the_others_are_deleted(
     """The plugin before it holds an address by then; without DEL that is lost until somebody
     notices that none are left (seen in the field: containerd#12130).
     """
-    wrong = Wrong("ADD with a plugin that cannot be run fails, and DEL follows", "error and DEL")
-    path = runtime.recorders.note(runtime.recorders.path("x"))
-    for name, content, mode in (
-        ("a missing program", None, 0),
-        ("one that is not executable", b"#!/bin/sh\n", 0o644),
-        ("one of a wrong format", b"\x7fNOT", 0o755),
-    ):
-        runtime.recorders.install("x")  # some runtimes look at the programs when they load
-        runtime.use("a", "x")
-        path.unlink()
-        if content is not None:
-            path.write_bytes(content)
-            path.chmod(mode)
-        pod, place = runtime.pod(), runtime.seen()
-        if not runtime.attempt(pod):
-            wrong.about(name, "the pod runs")
-        path.unlink(missing_ok=True)
-        runtime.recorders.install("x")
-        wrong.about(name, undone(runtime, pod, place))
-    wrong.settle()
+    rule, wanted = "ADD with a plugin that cannot be run fails, and DEL follows", "error and DEL"
+    with together() as check:
+        path = runtime.recorders.note(runtime.recorders.path("x"))
+        for name, content, mode in (
+            ("a missing program", None, 0),
+            ("one that is not executable", b"#!/bin/sh\n", 0o644),
+            ("one of a wrong format", b"\x7fNOT", 0o755),
+        ):
+            runtime.recorders.install("x")  # some runtimes look at the programs when they load
+            runtime.use("a", "x")
+            path.unlink()
+            if content is not None:
+                path.write_bytes(content)
+                path.chmod(mode)
+            pod, place = runtime.pod(), runtime.seen()
+            if not runtime.attempt(pod):
+                check.found(f"{rule}: {name}", wanted, "the pod runs")
+            path.unlink(missing_ok=True)
+            runtime.recorders.install("x")
+            check.found(f"{rule}: {name}", wanted, undone(runtime, pod, place))
 
 
 @case("CNI-RT-004", SPEC, alone=True)

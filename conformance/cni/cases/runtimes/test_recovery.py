@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from conformance.cni.needs import CACHE, CHOSEN_IDS, KILLS, REBOOTS, RESTARTS
-from conformance.cni.runtimes.checks import Wrong, names
+from conformance.cni.runtimes.checks import names
 from conformance.cni.runtimes.runtime import RuntimeUnderTest
 from conformance.cni.runtimes.session import pod_session, result_of
 from conformance.cni.runtimes.subject import RequestedPod
 from conformance.engine.case import case
-from conformance.engine.verdict import expect, soon
+from conformance.engine.verdict import expect, soon, together
 
 ORDER = "CNI 1.1 Lifecycle and ordering"
 
@@ -65,23 +65,27 @@ def test_a_kept_result_that_cannot_be_read_keeps_no_pod_from_ending(
     runtime: RuntimeUnderTest,
 ) -> None:
     """A disk that was full leaves an empty file (seen in the field: cni#1055)."""
-    wrong = Wrong("DEL goes on without prevResult where the kept file is broken", "DEL of a and b")
-    for name, data in (("an empty file", b""), ("a file of junk", b"\x00\x01{")):
-        runtime.use("a", "b")
-        pod, place = runtime.started(), runtime.seen()
-        damaged = _files_of(runtime, pod)
-        for path in damaged:
-            path.write_bytes(data)
-        refusal = runtime.ended(pod)
-        if not damaged:
-            wrong.about(name, "nothing is kept of the pod")
-        calls = [call for call in runtime.since(place) if call.verb == "DEL"]
-        if refusal or {call.plugin for call in calls} != {"a", "b"}:
-            wrong.about(name, f"{names(calls)}; {refusal}")
-        wrong.about(name, *(f"{call.step} has prevResult" for call in calls if call.previous))
-        for path in damaged:  # so that the pod can go
-            path.unlink(missing_ok=True)
-    wrong.settle()
+    rule, wanted = "DEL goes on without prevResult where the kept file is broken", "DEL of a and b"
+    with together() as check:
+        for name, data in (("an empty file", b""), ("a file of junk", b"\x00\x01{")):
+            runtime.use("a", "b")
+            pod, place = runtime.started(), runtime.seen()
+            damaged = _files_of(runtime, pod)
+            for path in damaged:
+                path.write_bytes(data)
+            refusal = runtime.ended(pod)
+            if not damaged:
+                check.found(f"{rule}: {name}", wanted, "nothing is kept of the pod")
+            calls = [call for call in runtime.since(place) if call.verb == "DEL"]
+            if refusal or {call.plugin for call in calls} != {"a", "b"}:
+                check.found(f"{rule}: {name}", wanted, f"{names(calls)}; {refusal}")
+            check.found(
+                f"{rule}: {name}",
+                wanted,
+                *(f"{call.step} has prevResult" for call in calls if call.previous),
+            )
+            for path in damaged:  # so that the pod can go
+                path.unlink(missing_ok=True)
 
 
 def _files_of(runtime: RuntimeUnderTest, pod: RequestedPod) -> list[Path]:

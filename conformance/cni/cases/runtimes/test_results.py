@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from conformance.cni.runtimes.checks import Wrong, differences, undone
+from conformance.cni.runtimes.checks import differences, undone
 from conformance.cni.runtimes.runtime import RuntimeUnderTest
 from conformance.cni.runtimes.session import pod_session, result_of
 from conformance.engine.case import case
-from conformance.engine.verdict import expect
+from conformance.engine.verdict import expect, together
 
 SPEC = "CNI 1.1 ADD"
 
@@ -76,15 +76,19 @@ def test_a_result_that_gives_the_pod_no_address_is_dealt_with(runtime: RuntimeUn
     """A plugin of the second layer has none to give. Some runtimes run such a pod, others refuse
     it; none may leave it in between.
     """
-    wrong = Wrong("a result without an address is taken, or refused with DEL", "one of the two")
-    other, none = result_of(), result_of()
-    other["interfaces"][0]["name"] = "net1"
-    del none["ips"]
-    for name, result in (("no interface of that name", other), ("no address", none)):
-        runtime.tell("a", ADD={"result": result})
-        runtime.use("a")
-        pod, place = runtime.pod(), runtime.seen()
-        runtime.attempt(pod)
-        wrong.about(name, undone(runtime, pod, place))
-        wrong.about(name, "" if runtime.subject.alive() else "the runtime died of it")
-    wrong.settle()
+    rule, wanted = "a result without an address is taken, or refused with DEL", "one of the two"
+    with together() as check:
+        other, none = result_of(), result_of()
+        other["interfaces"][0]["name"] = "net1"
+        del none["ips"]
+        for name, result in (("no interface of that name", other), ("no address", none)):
+            runtime.tell("a", ADD={"result": result})
+            runtime.use("a")
+            pod, place = runtime.pod(), runtime.seen()
+            runtime.attempt(pod)
+            check.found(f"{rule}: {name}", wanted, undone(runtime, pod, place))
+            check.found(
+                f"{rule}: {name}",
+                wanted,
+                "" if runtime.subject.alive() else "the runtime died of it",
+            )

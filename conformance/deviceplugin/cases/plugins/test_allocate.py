@@ -85,7 +85,9 @@ def test_an_unhealthy_id_is_refused(plugin: DevicePluginUnderTest) -> None:
     """Its list may still be on the way while kubelet asks for the device: the pod is better off
     failing now. A plugin that gives it all the same should say so in its documentation."""
     with unhealthy(plugin) as id:
-        refused(lambda: plugin.calls.allocate([id]), f"Allocate of {id}, which is unhealthy, fails")
+        refused(
+            lambda: plugin.calls.allocate([id]), f"Allocate of {id!r}, which is unhealthy, fails"
+        )
 
 
 @case("DP-PLG-035", ALLOCATE, needs=[ONE_DEVICE])
@@ -99,7 +101,7 @@ def test_an_id_given_twice_is_given_once(plugin: DevicePluginUnderTest) -> None:
     for given in answer.container_responses if answer else ():
         paths = [device.container_path for device in given.devices]
         twice = repeated(paths)
-        rule = f"Allocate of [{id}, {id}] has no path of a device twice"
+        rule = f"Allocate of [{id!r}, {id!r}] has no path of a device twice"
         expect(not twice, rule, wanted="each path once", got=twice)
     survives(plugin, "Allocate of an id given twice")
 

@@ -50,17 +50,17 @@ def _device_faults(id: str, given: pb.ContainerAllocateResponse) -> Iterator[str
     for device in given.devices:
         for what, path in (("host", device.host_path), ("container", device.container_path)):
             if not os.path.isabs(path):
-                yield f"{id}: {what}_path {path!r}"
+                yield f"{id!r}: {what}_path {path!r}"
         letters = device.permissions
         if not letters or not set(letters) <= _PERMISSIONS:
-            yield f"{id}: permissions {letters!r}"
+            yield f"{id!r}: permissions {letters!r}"
 
 
 @case("DP-PLG-040", f"{ANSWER}.devices and mounts", needs=[ONE_DEVICE])
 def test_paths_of_the_host_exist(plugin: DevicePluginUnderTest) -> None:
     """What is missing is found out by the runtime, and the pod hangs in ContainerCreating."""
     missing = [
-        f"{id}: {path}"
+        f"{id!r}: {path}"
         for id, given in singles(plugin)
         for path in _host_paths(given)
         if not _on_host(plugin, path)
@@ -109,9 +109,9 @@ def _mount_faults(id: str, given: pb.ContainerAllocateResponse) -> Iterator[str]
     for mount in given.mounts:
         for what, path in (("host", mount.host_path), ("container", mount.container_path)):
             if not os.path.isabs(path) or ".." in Path(path).parts:
-                yield f"{id}: {what}_path {path!r}"
+                yield f"{id!r}: {what}_path {path!r}"
     for path in repeated(mount.container_path for mount in given.mounts):
-        yield f"{id}: {path} twice"
+        yield f"{id!r}: {path} twice"
 
 
 @case("DP-PLG-042", f"{ANSWER}.envs", needs=[GIVES_ENVS])
@@ -119,7 +119,7 @@ def test_variables_can_be_set_in_every_process(plugin: DevicePluginUnderTest) ->
     """A shell in the container cannot read a name with a dash or a dot, and a NUL ends the value:
     the runtime refuses the container."""
     wrong = [
-        f"{id}: {name}={value!r}"
+        f"{id!r}: {name}={value!r}"
         for id, given in singles(plugin)
         for name, value in given.envs.items()
         if not _VARIABLE.fullmatch(name) or set(value) & {"\0", "\n"}
@@ -147,11 +147,11 @@ def test_annotations_have_qualified_keys(plugin: DevicePluginUnderTest) -> None:
 
 def _annotation_faults(id: str, given: pb.ContainerAllocateResponse) -> Iterator[str]:
     annotations = dict(given.annotations)
-    yield from (f"{id}: {fault}" for key in annotations if (fault := key_problem(key)))
+    yield from (f"{id!r}: {fault}" for key in annotations if (fault := key_problem(key)))
     try:
         cdi_requests(annotations)
     except AnnotationError as error:
-        yield f"{id}: {error}"
+        yield f"{id!r}: {error}"
 
 
 @case("DP-PLG-044", f"{ANSWER}.cdi_devices", needs=[GIVES_CDI])
@@ -161,7 +161,7 @@ def test_cdi_devices_are_defined_when_the_answer_comes(plugin: DevicePluginUnder
     wrong: list[str] = []
     for id, given in singles(plugin):
         names = [each.name for each in given.cdi_devices]
-        wrong += [f"{id}: {fault}" for fault in _cdi_faults(plugin, names)]
+        wrong += [f"{id!r}: {fault}" for fault in _cdi_faults(plugin, names)]
     where = ", ".join(map(str, plugin.sessions.cdi_dirs))
     expect(
         not wrong,
@@ -193,7 +193,7 @@ def test_a_cdi_device_is_named_in_one_way(plugin: DevicePluginUnderTest) -> None
     for id, given in singles(plugin):
         prefixed = {k: v for k, v in given.annotations.items() if k.startswith(PREFIX)}
         noted = {name for value in prefixed.values() for name in value.split(",")}
-        both += [f"{id}: {each.name}" for each in given.cdi_devices if each.name in noted]
+        both += [f"{id!r}: {each.name}" for each in given.cdi_devices if each.name in noted]
     expect(
         not both,
         "no device is named by cdi_devices and by a CDI annotation",

@@ -88,7 +88,7 @@ def test_a_broken_device_stays_so_when_another_breaks(plugin: DevicePluginUnderT
 
 
 def _await_loss(plugin: DevicePluginUnderTest, watch: Watch, id: str) -> None:
-    rule = f"the loss of {id} is told"
+    rule = f"the loss of {id!r} is told"
     plugin.until(lambda: watch.newest.get(id) != "Healthy", rule, NOTICE_S)
 
 
@@ -102,13 +102,13 @@ def test_a_device_that_comes_back_is_healthy(plugin: DevicePluginUnderTest) -> N
     plugin.hooks.run("remove_device", id)
     plugin.until(
         lambda: watch.newest.get(id) in (None, "Unhealthy"),
-        f"a list without {id}, or with it as Unhealthy",
+        f"a list without {id!r}, or with it as Unhealthy",
         NOTICE_S,
     )
     plugin.hooks.run("add_device", id)
     plugin.until(
         lambda: watch.newest.get(id) == "Healthy",
-        f"{id}, removed and added again, is listed as Healthy",
+        f"{id!r}, removed and added again, is listed as Healthy",
         RECOVER_S,
     )
 

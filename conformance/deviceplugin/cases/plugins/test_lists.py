@@ -64,7 +64,7 @@ def test_ids_are_unique_short_and_plain(plugin: DevicePluginUnderTest) -> None:
 def test_health_is_one_of_two_words(plugin: DevicePluginUnderTest) -> None:
     """Kubelet compares the text: `healthy` is a device that nobody gets."""
     devices = plugin.calls.watch().lists[0].devices
-    odd = [f"{each.ID}: {each.health!r}" for each in devices if each.health not in HEALTH]
+    odd = [f"{each.ID!r}: {each.health!r}" for each in devices if each.health not in HEALTH]
     expect(not odd, "health is Healthy or Unhealthy", wanted=" or ".join(HEALTH), got=odd[:3])
 
 
@@ -76,7 +76,7 @@ def test_topology_names_numa_nodes_that_there_are(plugin: DevicePluginUnderTest)
     for device in plugin.calls.watch().lists[0].devices:
         nodes = [node.ID for node in device.topology.nodes]
         if device.HasField("topology") and not (nodes and set(nodes) <= there):
-            odd.append(f"{device.ID}: {nodes}")
+            odd.append(f"{device.ID!r}: {nodes}")
     should(
         not odd,
         "topology is left out, or names nodes that there are",

@@ -95,7 +95,7 @@ def test_a_storm_of_health_changes_disturbs_nobody(plugin: DevicePluginUnderTest
     expect(plugin.ids() == ids, "kubelet has them all again", wanted=ids, got=plugin.ids())
     wrong = sorted(
         {
-            f"{id}: {lists.get(id, 'missing')}"
+            f"{id!r}: {lists.get(id, 'missing')}"
             for watch in watches
             for lists in map(listed, watch.lists)
             for id in ids
@@ -118,7 +118,7 @@ def _until_all_list(
         states = [*(watch.newest.get(id) == HEALTHY for watch in watches), id in plugin.ids()]
         return set(states) == {healthy}
 
-    plugin.until(so, f"every stream says that {id} is {'' if healthy else 'not '}healthy")
+    plugin.until(so, f"every stream says that {id!r} is {'' if healthy else 'not '}healthy")
 
 
 @case("DP-PLG-050", ALLOCATE, needs=[ONE_DEVICE])
@@ -183,7 +183,7 @@ def test_a_device_stays_listed_until_its_allocate_is_answered(
     ]
     expect(
         not late,
-        f"no list without {id} comes while an Allocate of it is being answered",
+        f"no list without {id!r} comes while an Allocate of it is being answered",
         wanted="Unhealthy until then, or a refusal",
         got=f"the answer came {', '.join(late)} after the list",
     )
@@ -213,6 +213,6 @@ def _dropped(plugin: DevicePluginUnderTest, id: str) -> float:
     )
     came, known = time.monotonic(), plugin.devices()
     healthy = id in known and known[id].healthy
-    rule = f"kubelet hears that {id} is gone"
+    rule = f"kubelet hears that {id!r} is gone"
     expect(not healthy, rule, wanted="another list", got=sorted(known))
     return math.inf if id in known else came

@@ -146,7 +146,9 @@ def test_an_id_means_the_same_device_after_a_restart(plugin: DevicePluginUnderTe
     plugin.start_again()
     plugin.link(after=old, what="the plugin registers after a restart")
     again = {id: _meaning(plugin, id) for id in ids if id in plugin.ids()}
-    wrong = [f"{id}: {sorted(before[id] ^ now)}" for id, now in again.items() if now != before[id]]
+    wrong = [
+        f"{id!r}: {sorted(before[id] ^ now)}" for id, now in again.items() if now != before[id]
+    ]
     expect(
         not wrong,
         "an id has the same paths, variables and CDI names after a restart, or is another one",

@@ -27,7 +27,7 @@ def test_two_instances_serve_side_by_side(plugin: DevicePluginUnderTest) -> None
     problem = plugin.calls.problem_at(lambda: here, 5.0)
     expect(not problem, "the first instance goes on serving", wanted="an answer", got=problem)
     wrong = [
-        f"{id}: {sorted(old ^ new)}"
+        f"{id!r}: {sorted(old ^ new)}"
         for id in ids
         if (old := kept(plugin, id, here)) != (new := kept(plugin, id, there))
     ]

@@ -59,7 +59,7 @@ def ipam_without_type(network: Network) -> Iterator[Hit]:
             severity = Severity.ERROR if plugin.type in INTERFACES else Severity.WARNING
         message += ", so nobody is asked for addresses"
         if severity is Severity.WARNING:
-            message += f", unless {plugin.type} has a way of its own"
+            message += ", unless the plugin has a way of its own"
         fix = 'name a "type", or remove it'
         yield Hit((*plugin.pointer, "ipam"), message, fix, severity, plugin.source)
 
