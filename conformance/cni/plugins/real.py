@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from conformance.cni.plugins.families import has_ipv6, ipv4_only
 from conformance.cni.plugins.installed import InstalledPlugins
 from conformance.cni.plugins.subject import PluginSubject, directories
 from conformance.cni.settings import CniSettings
@@ -50,8 +51,10 @@ def open_plugin(resolved: ResolvedTarget, path: Path) -> CniTarget:
     processes = Processes()
     cni_path = directories(str(path.parent), chosen.path)
     versions, version = _asked(path, processes)
-    subject = PluginSubject(str(path), chosen.kind or kind, document, versions, cni_path, chosen)
     host, no_netns, leave = _sandboxed()
+    if not _given(chosen) and not has_ipv6():
+        document = ipv4_only(document)
+    subject = PluginSubject(str(path), chosen.kind or kind, document, versions, cni_path, chosen)
     if host:
         no_netns = _no_link(path.name, host)
     plugins = InstalledPlugins(subjects=[subject], executor=processes, host=host, no_netns=no_netns)
@@ -69,7 +72,7 @@ def open_plugin(resolved: ResolvedTarget, path: Path) -> CniTarget:
 def chosen_document(name: str, chosen: CniSettings) -> tuple[str, dict[str, Any]]:
     """The kind of the plugin and the object it gets, from the user's configuration or ours."""
     where = fixtures.folder() / "networks" / f"{chosen.config or name}.conflist"
-    path = Path(chosen.config) if chosen.config and Path(chosen.config).exists() else where
+    path = Path(chosen.config) if _given(chosen) else where
     if not path.is_file():
         raise BadOption(
             f"{chosen.config or name}: no such configuration; --config FILE names a .conf or "
@@ -87,6 +90,11 @@ def chosen_document(name: str, chosen: CniSettings) -> tuple[str, dict[str, Any]
             return "ipam", derived(plugin.raw, chosen)
     types = ", ".join(plugin.type for plugin in network.plugins)
     raise BadOption(f"--config {path}: no plugin of type {name} in it, there is {types}")
+
+
+def _given(chosen: CniSettings) -> bool:
+    """Whether the configuration is the user's own file, and none of ours."""
+    return bool(chosen.config) and Path(chosen.config).exists()
 
 
 def derived(raw: Mapping[str, Any], chosen: CniSettings) -> dict[str, Any]:

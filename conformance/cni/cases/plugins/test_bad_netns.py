@@ -110,7 +110,7 @@ def _undone(plugin: PluginUnderTest, add: Request) -> Outcome:
 )
 def test_the_override_allows_the_plugins_own_namespace(plugin: PluginUnderTest) -> None:
     """Who runs containers inside a container's network asks for it knowingly."""
-    add = _own_add(plugin, plugin.config()).with_env(**_OVERRIDE)
+    add = _own_add(plugin, _without_routes(plugin.config())).with_env(**_OVERRIDE)
     outcome = plugin.run(add)
     undo = _undone(plugin, add)
     with together() as check:
@@ -120,3 +120,10 @@ def test_the_override_allows_the_plugins_own_namespace(plugin: PluginUnderTest) 
             )
         with check:
             succeeded(undo, "DEL in the plugin's own namespace succeeds with CNI_NETNS_OVERRIDE=1")
+
+
+def _without_routes(document: dict[str, Any]) -> dict[str, Any]:
+    """The document without the routes of its ipam: in the plugin's own namespace the gateway is an
+    address of that namespace, and the kernel takes no IPv6 route by one."""
+    ipam = {key: value for key, value in document.get("ipam", {}).items() if key != "routes"}
+    return {**document, "ipam": ipam} if ipam else document
