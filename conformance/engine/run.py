@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
 import os
-import signal
-import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -15,6 +12,7 @@ import pytest
 
 from conformance.engine import options as choices
 from conformance.engine.interfaces import ALL, named
+from conformance.engine.interruption import interruptible
 from conformance.engine.judging import expectations, narrate, session
 from conformance.engine.judging.reporting import ReportFolder
 from conformance.engine.ledger.place import run_place
@@ -55,7 +53,7 @@ def run(
     """
     options = identified(options)
     targets = prepare(options)
-    with _ended_like_ctrl_c(), run_place(options):
+    with interruptible(options), run_place(options):
         opened = session.Opened()
         try:
             # Each worker opens its own; a target of somebody else's is out of reach now or never.
@@ -70,24 +68,6 @@ def run(
             raise
         finally:
             opened.close()
-
-
-@contextlib.contextmanager
-def _ended_like_ctrl_c() -> Iterator[None]:
-    """SIGTERM, with which CI systems end a job, and SIGHUP, which a closed terminal sends, clean up
-    and write the reports as Ctrl-C does."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread may say what a signal does
-        return
-    numbers = [signal.SIGTERM]
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as under nohup
-        numbers.append(signal.SIGHUP)
-    before = {number: signal.signal(number, signal.default_int_handler) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def usual_workers(options: Options) -> str:

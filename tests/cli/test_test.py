@@ -18,6 +18,7 @@ import pytest
 
 from conformance.engine import events
 from conformance.engine.events import CaseDone, End, Run
+from conformance.engine.verdict import eventually
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.csi.fake import FakeDriver
 from refimpl.csi.kubelet import Driver
@@ -295,3 +296,69 @@ def test_an_interrupted_run_ends_with_2_and_its_reports(
     ]
     (end,) = [event for event in events.read(out / "events.jsonl") if isinstance(event, End)]
     assert end.exit_code == 2
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_a_second_signal_ends_a_run_at_once(
+    tmp_path: Path, workers: str, number: signal.Signals
+) -> None:
+    """Though the driver answers nothing that is asked to clean up, which takes a minute each. What
+    is left is told with the command that removes it."""
+    faults = Faults.from_yaml("- {when: {method: DeleteVolume}, do: {hang: {}}}")
+    target = str(tmp_path / "c.sock")
+    with FakeDriver(target, faults=faults) as csi:
+        words = ("-n", workers, "--only", "CSI-CTRL-0*")
+        run = subprocess.Popen(
+            [*REFIMPL, "test", "csi", target, *words],
+            start_new_session=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        while not csi.journal.calls("CreateVolume"):
+            assert run.poll() is None
+            threading.Event().wait(0.01)
+        output, wrong = _ended_by(run, number)
+        faults.clear()
+        swept = in_process("sweep", "csi", target)
+    assert run.returncode == 2, output + wrong
+    assert "Traceback" not in output + wrong
+    assert f"ended at once; it leaves what refimpl sweep csi {target} removes" in wrong
+    assert swept.returncode == 0, swept.stdout
+
+
+def test_a_second_signal_ends_what_the_run_has_started(tmp_path: Path) -> None:
+    """The drivers of its workers, too."""
+    rules, marker = tmp_path / "rules.yaml", tmp_path / "journal"
+    rules.write_text("- {when: {method: DeleteVolume}, do: {hang: {}}}")
+    serve = (*REFIMPL, "serve", "csi", "{endpoint}", "--faults", str(rules))
+    words = ("-n", "2", "--only", "CSI-CTRL-0*", "--", *serve, "--journal", str(marker))
+    run = subprocess.Popen([*REFIMPL, "test", "csi", *words], stderr=subprocess.PIPE, text=True)
+    while not (marker.exists() and "CreateVolume" in marker.read_text()):
+        assert run.poll() is None
+        threading.Event().wait(0.01)
+    assert "ended at once" in _ended_by(run, signal.SIGTERM)[1]
+    assert run.returncode == 2
+    eventually(lambda: not _started_with(rules), 10.0, "the drivers are gone")
+
+
+def _ended_by(run: subprocess.Popen[str], number: signal.Signals) -> tuple[str, str]:
+    """What a run said that is told to end, and told again after a while if it has not ended."""
+    for _ in range(3):
+        run.send_signal(number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            run.wait(0.7)  # one that comes at once after the first counts as the same
+            break
+    return run.communicate(timeout=10)
+
+
+def _started_with(file: Path) -> list[str]:
+    """The processes whose command names a file."""
+    commands = Path("/proc").glob("[0-9]*/cmdline")
+    found = []
+    for each in commands:
+        with contextlib.suppress(OSError):
+            if str(file).encode() in each.read_bytes():
+                found.append(each.parent.name)
+    return found
