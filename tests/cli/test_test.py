@@ -114,8 +114,11 @@ def test_a_driver_that_hangs_fails_its_cases(monkeypatch: pytest.MonkeyPatch) ->
     assert "DEADLINE_EXCEEDED" in result.stdout
 
 
-def test_a_driver_that_dies_in_the_middle_ends_the_run(tmp_path: Path) -> None:
-    """With what was found so far in the reports."""
+def test_a_driver_that_dies_in_the_middle_ends_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With what was found so far in the reports. It is waited for, but not half a minute here."""
+    monkeypatch.setenv("REFIMPL_TIMEOUT_FACTOR", "0.1")
     faults = tmp_path / "faults.yaml"
     faults.write_text("- {when: {nth: 3}, do: {crash: {point: CreateVolume.before_effect}}}")
     serve = [*REFIMPL, "serve", "csi", str(tmp_path / "c.sock"), "--faults", str(faults)]

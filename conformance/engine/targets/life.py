@@ -50,6 +50,7 @@ class Life:
         self._endpoints, self._sign = list(endpoints), sign
         self._deaths: Counter[str] = Counter()
         self._looked = journal.seq
+        self._gone: Loss | None = None
 
     def observe(self, call: Entry) -> None:
         """Is told of every call that has ended."""
@@ -73,6 +74,8 @@ class Life:
     def lost(self) -> Loss | None:
         """What happened to a target that is dead, or answers nothing, and whether it is back; None
         while it serves."""
+        if self._gone:
+            return self._gone  # it was waited for once
         latest = self.journal.since(self._looked)
         if self.process and any(call.code == Code.UNAVAILABLE for call in latest):
             self.process.wait_end(1.0)  # of one that dies its socket may outlive its connections
@@ -82,6 +85,7 @@ class Life:
             return None
         loss = self._died(_fatal(latest)) if dead else self._silent(_fatal(latest))
         self.silence = "" if loss.revived else loss.reason
+        self._gone = None if loss.revived else loss
         self._looked = self.journal.seq
         return loss
 

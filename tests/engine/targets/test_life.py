@@ -41,12 +41,18 @@ def living(driver: FakeDriver, *signs: str) -> Life:
     )
 
 
-def died(subject: Life, method: str = DELETE) -> None:
-    """A call that the target died of, told as a channel does."""
-    call = ended(method, Code.UNAVAILABLE)
+def died(subject: Life, driver: FakeDriver) -> None:
+    """DeleteVolume ended it, told as a channel does; somebody starts it again."""
+    driver.stop()
+    call = ended(DELETE, Code.UNAVAILABLE)
     subject.journal.add(call)
     subject.observe(call)
-    subject.lost()
+    again = threading.Timer(0.05, driver.start)
+    again.start()
+    loss = subject.lost()
+    again.join()
+    assert loss
+    assert loss.revived
 
 
 def test_a_target_that_serves_is_not_lost(driver: FakeDriver) -> None:
@@ -70,6 +76,8 @@ def test_a_target_that_does_not_come_back_is_lost(
     assert loss
     assert not loss.revived
     assert f"nobody answers at {driver.endpoint} any more (DeleteVolume)" in loss.reason
+    monkeypatch.setattr(life, "BACK_S", 600.0)
+    assert subject.lost() is loss, "it is waited for once"
 
 
 def test_a_target_of_somebody_elses_gets_a_while_to_come_back(driver: FakeDriver) -> None:
@@ -107,24 +115,18 @@ def test_a_deadline_of_a_target_that_lives_is_its_own_matter(driver: FakeDriver)
     assert subject.lost() is None
 
 
-def test_what_it_dies_of_is_known_until_it_answers(
-    driver: FakeDriver, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_it_dies_of_is_known_until_it_answers(driver: FakeDriver) -> None:
     """After three deaths in a row nobody calls it any more; other methods are called."""
-    monkeypatch.setattr(life, "BACK_S", 0.01)
     subject = living(driver)
-    driver.stop()
     assert not subject.deadly(DELETE)
     for _ in range(2):
-        died(subject)
+        died(subject, driver)
     assert subject.deadly(DELETE)
-    subject.silence = ""
     subject.check(DELETE)
     subject.observe(ended(DELETE, Code.OK))
     assert not subject.deadly(DELETE)
     for _ in range(3):
-        died(subject)
-    subject.silence = ""
+        died(subject, driver)
     subject.check(LIST)
     with pytest.raises(pytest.skip.Exception, match="needs DeleteVolume, and the target died"):
         subject.check(DELETE)
