@@ -37,6 +37,7 @@ CSI = Interface(
     settings="conformance.csi.settings:CsiSettings",
     opener="conformance.csi.opening:open_target",
     leftovers="conformance.csi.opening:open_leftovers",
+    undo="conformance.csi.undo:TABLE",
     fakes={"csi": "refimpl.csi.fake:FakeDriver"},
     preload=("conformance.csi.opening", "refimpl.csi.fake"),
     options=(

@@ -61,7 +61,8 @@ class Interface:
     it names, on the side that serves and on the one that calls. family, revisions: of the
     specification, oldest first. settings: the class of what a user says of a target. opener:
     function from ResolvedTarget to Target. leftovers: function from ResolvedTarget to what a sweep
-    works with; empty where runs leave nothing. fakes: what `refimpl serve` calls a fake, and its
+    works with; empty where runs leave nothing. undo: the table of how its calls are undone; empty
+    where they have to be undone by other means. fakes: what `refimpl serve` calls a fake, and its
     class. mutants: their folder below fixtures/mutants, or a path; its name when empty. preload:
     modules that a run on our fakes imports.
     """
@@ -82,6 +83,7 @@ class Interface:
     clients_judged: tuple[str, ...] = ()
     options: tuple[Option, ...] = ()
     leftovers: str = ""
+    undo: str = ""
     fakes: Mapping[str, str] = attrs.field(factory=dict)
     mutants: str = ""
     preload: tuple[str, ...] = ()

@@ -21,6 +21,8 @@ Examples:
   refimpl replay out/events.jsonl CSI-CTRL-014 unix:///run/csi/csi.sock
   refimpl replay out/events.jsonl CSI-CTRL-014 -- ./driver --endpoint {endpoint}
   refimpl replay out/events.jsonl CNI-PLG-051 exec:/opt/cni/bin/bridge
+  refimpl replay out/events.jsonl CSI-CTRL-014 --script > again.py
+  python again.py unix:///run/csi/csi.sock
 
 \b
 Exit codes: 0 it does not show any more, 1 it shows again, or something else is
@@ -35,6 +37,7 @@ _SHOWN, _NOT_SHOWN, _NOT_JUDGED = 1, 0, 5
 @click.argument("id", metavar="CASE")
 @click.argument("target", metavar="[TARGET]", default="", required=False)
 @click.option("--whole", is_flag=True, help="Play the cases before it as well, in their order.")
+@click.option("--script", "as_script", is_flag=True, help="Print its calls as a script instead.")
 @click.option("-v", "--verbose", count=True, help="Calls and the reason for the rule, whole.")
 @interface_options
 @click.pass_context
@@ -43,11 +46,13 @@ def command(ctx: click.Context, /, events: str, id: str, target: str, **argument
 
     Its case alone is judged, with the seed and the settings of that run, on a fresh target: the one
     of the run (a command is started anew), or TARGET. The calls are those on record; names, paths
-    and namespaces are new ones.
+    and namespaces are new ones. With --script those calls become a program that needs nothing of
+    this one: Python with grpcio, or Python and util-linux for CNI plugins.
     """
     from conformance.engine.options import BadOption
     from conformance.engine.replay.again import look_again
     from conformance.engine.replay.recorded import Recorded
+    from conformance.engine.replay.script import script
     from refimpl.wire import polling
     from refimpl.wire.client import Unreachable
 
@@ -63,6 +68,9 @@ def command(ctx: click.Context, /, events: str, id: str, target: str, **argument
             settings=given_options(arguments),
             whole=arguments["whole"] or recorded.looks_back,
         )
+        if arguments["as_script"]:
+            click.echo(script(recorded, options), nl=False)
+            return
         again = look_again(recorded, options)
     except BadOption as error:
         raise Usage(str(error)) from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import itertools
+import os
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -154,10 +155,11 @@ class PluginUnderTest:
     ) -> Outcome:
         """One exec, on record."""
         self._before.precede(request)
+        netns = os.path.exists(request.env.get("CNI_NETNS", ""))
         outcome = self._executor.run(
             self.subject.path, request, deadline_s=timeout(deadline_s), conditions=conditions
         )
-        self._log.note(self.subject.path, request, outcome)
+        self._log.note(self.subject.path, request, outcome, netns=netns, conditions=conditions)
         return outcome
 
     def add(

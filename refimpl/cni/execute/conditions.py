@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import attrs
 
@@ -24,6 +24,13 @@ class Conditions:
     gone: bool = False
     umask: int = 0o022
     kill_after_s: float | None = None
+
+    def odd(self) -> dict[str, Any]:
+        """What is not as an ordinary runtime provides it, as JSON values."""
+        values = attrs.asdict(self, filter=lambda field, value: value != field.default)
+        return {
+            name: sorted(value) if name == "closed" else value for name, value in values.items()
+        }
 
     @property
     def prepare(self) -> Callable[[], None] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import json
 import shlex
@@ -14,6 +15,7 @@ import attrs
 
 from refimpl.cni import contract
 from refimpl.cni.contract import CniError, Kind, Problem, ShapeError, read_error
+from refimpl.cni.execute.conditions import PLAIN, Conditions
 from refimpl.documents import json as documents
 from refimpl.wire.call_log import CallLog
 
@@ -148,11 +150,13 @@ class Outcome:
 
 @attrs.define(kw_only=True)
 class Exec:
-    """The record of one exec."""
+    """The record of one exec. netns: whether there was something at CNI_NETNS."""
 
     plugin: str
     request: Request
     outcome: Outcome
+    netns: bool = False
+    conditions: Conditions = PLAIN
     seq: int = 0
     time: float = 0.0
 
@@ -178,7 +182,10 @@ class Exec:
             "method": self.rpc,
             "peer": self.plugin,
             "env": dict(self.request.env),
+            "netns": self.netns,
+            "conditions": self.conditions.odd(),
             "requests": [readable(self.request.stdin)],
+            **_exact(self.request.stdin),
             "replies": [readable(outcome.stdout)] if outcome.stdout.strip() else [],
             "code": f"{outcome.ending.name}, code {error.code}" if error else outcome.ending.name,
             "message": words,
@@ -199,9 +206,11 @@ class Exec:
 class Log(CallLog[Exec]):
     """The execs of one run, oldest first; safe to use from any thread."""
 
-    def note(self, plugin: str, request: Request, outcome: Outcome) -> Exec:
-        """Records one exec and numbers it."""
-        return self.add(Exec(plugin=plugin, request=request, outcome=outcome, time=time.time()))
+    def note(self, plugin: str, request: Request, outcome: Outcome, **circumstances: Any) -> Exec:
+        """Records one exec and numbers it. circumstances: its `netns` and `conditions`."""
+        return self.add(
+            Exec(plugin=plugin, request=request, outcome=outcome, time=time.time(), **circumstances)
+        )
 
 
 def text(data: bytes, most: int = 300) -> str:
@@ -216,6 +225,19 @@ def readable(data: bytes) -> Any:
         with contextlib.suppress(ValueError, RecursionError):
             return json.loads(data)
     return text(data)
+
+
+def _exact(data: bytes) -> dict[str, Any]:
+    """What the document on record does not tell: stdin that it is not made of byte for byte."""
+    if len(data) > _SHOWN:
+        return {"stdin_left_out": len(data)}
+    with contextlib.suppress(ValueError, RecursionError):
+        if json.dumps(json.loads(data), separators=(",", ":")).encode() == data:
+            return {}
+    try:
+        return {"stdin": data.decode()}
+    except UnicodeDecodeError:
+        return {"stdin": {"bytes": base64.b64encode(data).decode()}}
 
 
 def _quoted(data: bytes) -> str:

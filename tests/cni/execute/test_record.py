@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import subprocess
+from typing import Any
 
 import pytest
 
 from refimpl.cni.contract import ShapeError
-from refimpl.cni.execute import Exec, Log, Outcome, Processes, Request
+from refimpl.cni.execute import Conditions, Exec, Log, Outcome, Processes, Request
 
 
 def test_a_request_has_the_variables_of_its_verb_only() -> None:
@@ -56,6 +57,30 @@ def test_a_record_has_the_keys_of_a_journal_line() -> None:
     assert record["message"] == "later"
     assert record["requests"] == [{"name": "n"}]
     assert record["env"]["CNI_COMMAND"] == "DEL"
+
+
+@pytest.mark.parametrize(
+    ("stdin", "exact"),
+    [
+        (b'{"a":[1,"b"]}', {}),
+        (b'{"a": 1}', {"stdin": '{"a": 1}'}),
+        (b'{"a":1,"a":2}', {"stdin": '{"a":1,"a":2}'}),
+        (b"{", {"stdin": "{"}),
+        (b"\xff", {"stdin": {"bytes": "/w=="}}),
+        (b"x" * 30_000, {"stdin_left_out": 30_000}),
+    ],
+)
+def test_a_record_has_all_that_went_in(stdin: bytes, exact: dict[str, Any]) -> None:
+    """Where the document does not tell stdin byte for byte, stdin is there as well; and whether
+    there was a namespace, and what was odd about the exec."""
+    request = Request("ADD", {"CNI_COMMAND": "ADD"}, stdin)
+    odd = Conditions(stdout="full", closed=frozenset({2, 0}))
+    record = Log().note("p", request, Outcome(0), netns=True, conditions=odd).to_dict()
+    assert {key: value for key, value in record.items() if key.startswith("stdin")} == exact
+    assert record["netns"] is True
+    assert record["conditions"] == {"stdout": "full", "closed": [0, 2]}
+    plain = Log().note("p", request, Outcome(0)).to_dict()
+    assert (plain["netns"], plain["conditions"]) == (False, {})
 
 
 @pytest.mark.parametrize("stdin", [b'{"a":"it\'s"}', b"\xff\x00%\\", b""])
