@@ -36,19 +36,23 @@ def test_what_is_shared_outlives_a_case_and_not_the_run(csi: Any) -> None:
 
 def test_what_made_a_thing_that_is_lent_belongs_to_the_calls_of_a_case(csi: Any) -> None:
     """A script that played only what the case itself has called would begin in the middle."""
+
+    def changes(mark: int) -> list[str]:
+        return [call.rpc for call in csi.calls(mark) if "Volume" in call.rpc]
+
     csi.shared.volume()
     _next_case(csi)
     mark = csi.mark()
-    assert csi.calls(mark) == []
+    assert changes(mark) == []
     volume = csi.shared.volume()
     csi.controller.DeleteVolume(csi.requests.delete(volume.volume_id))
-    assert [call.rpc for call in csi.calls(mark)] == ["CreateVolume", "DeleteVolume"]
+    assert changes(mark)[-2:] == ["CreateVolume", "DeleteVolume"]
     _next_case(csi)
-    assert csi.calls(csi.mark()) == []
+    assert changes(csi.mark()) == []
     csi.shared.forget()
     mark = csi.mark()
     csi.shared.volume()
-    assert [call.rpc for call in csi.calls(mark)] == ["CreateVolume"]
+    assert changes(mark) == ["CreateVolume"]
 
 
 def test_a_case_cannot_change_what_the_next_one_gets(csi: Any) -> None:
