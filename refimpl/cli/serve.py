@@ -9,6 +9,7 @@ import click
 
 from conformance.engine.interface import load
 from conformance.engine.interfaces import INTERFACES
+from refimpl.cli import serve_registry
 from refimpl.cli.errors import Usage
 from refimpl.cli.foreground import (
     interruption,
@@ -53,6 +54,7 @@ Examples:
   refimpl serve deviceplugin --resource example.com/gpu=8 --dir /var/lib/kubelet
   refimpl serve kubelet --dir /tmp/kubelet --control /tmp/ctl.sock
   refimpl serve cri unix:///tmp/cri.sock
+  refimpl serve registry --port 5000
   refimpl serve csi /tmp/csi.sock --control /tmp/ctl.sock
   curl --unix-socket /tmp/ctl.sock http://refimpl/journal
 """
@@ -231,6 +233,9 @@ def cri(endpoint: str, settings: tuple[str, ...], **choices: Any) -> None:
         choices["settings"] = dict(_setting(text) for text in settings)
     refused = load("refimpl.wire.status:Refused")  # of an image whose name is none
     _serve("cri", "cri", endpoint, refused=(refused, OSError), **choices)
+
+
+command.add_command(serve_registry.command)
 
 
 def _serve(

@@ -7,6 +7,7 @@ import tarfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from refimpl import files
 from refimpl.images.blobs import OCI, Blob, document
 from refimpl.images.build import Built
 
@@ -26,11 +27,13 @@ def write_archive(path: Path, images: Mapping[str, Built]) -> Path:
         listed.append(built.manifest.descriptor(annotations=named))
         blobs |= {built.manifest.digest: built.manifest, **built.blobs}
     members = {"schemaVersion": 2, "mediaType": OCI.index, "manifests": listed}
-    with tarfile.open(path, "w") as archive:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
         _add(archive, "oci-layout", document({"imageLayoutVersion": "1.0.0"}))
         _add(archive, "index.json", document(members))
         for digest, blob in sorted(blobs.items()):
             _add(archive, f"blobs/{digest.replace(':', '/')}", blob.content)
+    files.replace(path, packed.getvalue())
     return path
 
 

@@ -38,7 +38,8 @@ www-data:x:33:
 predefined:x:50000:default-user
 nogroup:x:65534:
 """
-_FOREVER = ("sh", "-c", 'trap "exit 0" TERM INT; while :; do sleep 3600 & wait $!; done')
+# `sleep` as the first process of a container ignores SIGTERM; a shell with a trap does not.
+_FOREVER = ("/bin/sh", "-c", 'trap "exit 0" TERM INT; while :; do sleep 3600 & wait $!; done')
 _SERVES = ("sh", "-c", 'trap "exit 0" TERM INT; httpd -f -p 80 -h /www & wait $!')
 
 
@@ -141,7 +142,7 @@ _IMAGES: dict[str, Callable[[Shelf], Built]] = {
     "pause:1": _pause,
     "busybox:1": _of("busybox", command=("sh",)),
     "busybox:latest": _of("busybox", command=("sh",)),
-    "sleeper:1": _of("sleeper", command=_FOREVER),
+    "sleeper:1": _of("sleeper", entrypoint=_FOREVER, command=()),
     "web:1": _of("web", command=_SERVES),
     "bare:1": _bare,
     **{f"tags:{tag}": _of("tags") for tag in ("1", "2", "3")},

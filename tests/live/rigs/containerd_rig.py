@@ -23,13 +23,14 @@ import psutil
 from conformance.engine.verdict import eventually
 from refimpl.cri import kubelet
 from refimpl.cri.api import cri_pb2 as pb
+from refimpl.images.archive import write_archive
+from refimpl.images.shelf import Shelf
 from refimpl.node.pods import IMAGE
 from refimpl.wire.client import Unreachable
 from refimpl.wire.endpoint import Endpoint
 from tests.live.peers import Containerd
 from tests.live.rigs.containerd_config import configuration
 from tests.live.rigs.namespaces import Inside, Namespaces
-from tests.live.rigs.oci_archive import write_image
 from tests.live.rigs.rig import Rig
 
 __all__ = ["ContainerdRig"]
@@ -71,7 +72,8 @@ class ContainerdRig(Rig):
         self._cri: kubelet.RemoteRuntime | None = None
         try:
             self.cni_state.mkdir(mode=0o700)
-            write_image(self.folder / "pause.tar", IMAGE, busybox)
+            image = Shelf(busybox.read_bytes())["sleeper:1"]
+            write_archive(self.folder / "pause.tar", {IMAGE: image})
             text = configuration(
                 programs.version,
                 self.folder,

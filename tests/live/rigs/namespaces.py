@@ -11,13 +11,14 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
 import psutil
 
 from conformance.engine.verdict import eventually, timeout
+from refimpl.cni.host import syscalls
 
 __all__ = ["Inside", "Namespaces", "until", "why_not"]
 
@@ -143,6 +144,16 @@ class Namespaces:
     def path(self, inside: str) -> Path:
         """A path of the inside, as it can be opened from outside."""
         return Path(f"/proc/{self._holder.pid}/root{inside}")
+
+    @contextlib.contextmanager
+    def network(self) -> Iterator[None]:
+        """Sockets that are made in here, by this thread, are of the network inside."""
+        namespace = os.open(f"/proc/{self._holder.pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            with syscalls.inside(namespace):
+                yield
+        finally:
+            os.close(namespace)
 
     def processes(self) -> list[psutil.Process]:
         """Everything that runs inside, the first process left out."""
