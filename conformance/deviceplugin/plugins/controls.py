@@ -44,7 +44,9 @@ class KubeletControls:
 
     def restart(self, mode: RestartMode = "A", *, gap_s: float | None = None) -> None:
         """Kubelet ends and comes back in one of four ways; gap_s: seconds in between, a short time
-        of the suite's own unless given."""
+        of the suite's own unless given. The next case gets another session: a plugin that takes
+        its time for each restart would register in the midst of it."""
+        self._session.spoilt = True
         self._session.keep_links()
         short = self._sessions.setup.quiet_s / (2 if mode in "AB" else 10)
         self._session.kubelet.restart(mode, gap_s=short if gap_s is None else gap_s)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 
 from conformance.deviceplugin.plugins.needs import PUSHES
 from conformance.deviceplugin.plugins.plugin import REGISTER_S, DevicePluginUnderTest
 from conformance.deviceplugin.plugins.rest import at_rest
 from conformance.engine.case import case
-from conformance.engine.verdict import expect
+from conformance.engine.verdict import Broken, expect
 from refimpl.deviceplugin.devicemanager.links import PluginLink
 from refimpl.deviceplugin.kubelet import RestartMode
 
@@ -53,7 +54,7 @@ def test_after_many_restarts_there_is_one_registration(plugin: DevicePluginUnder
         plugin.kubelet.restart("A", gap_s=plugin.quiet_s / 10)
         last = plugin.soon(functools.partial(plugin.later, last), BETWEEN_S) or last
     plugin.link(what="after the last restart the plugin is registered", deadline_s=REGISTER_S)
-    plugin.stays(lambda: len(plugin.living()) == 1, "there is one registration")
+    plugin.until(lambda: _settled(plugin), "in the end there is one registration, and it stays")
     wanted, sockets = len(plugin.resources), plugin.sockets()
     expect(len(sockets) == wanted, "there is one socket a resource", wanted=wanted, got=sockets)
 
@@ -62,6 +63,15 @@ def test_after_many_restarts_there_is_one_registration(plugin: DevicePluginUnder
         return max(now.fds - before.fds, 0) if now and before else 0
 
     plugin.until(lambda: more() <= SPARE, "descriptors are as before the restarts", 10.0)
+
+
+def _settled(plugin: DevicePluginUnderTest) -> bool:
+    """Whether there is one registration for a while: a slow plugin may still be at one of the
+    restarts before."""
+    with contextlib.suppress(Broken):
+        plugin.stays(lambda: len(plugin.living()) == 1, "there is one registration")
+        return True
+    return False
 
 
 @case("DP-PLG-068", "robustness: kubelet does not accept yet", needs=[PUSHES])
@@ -121,6 +131,8 @@ def _comes_back(
     plugin.kubelet.restart(mode, gap_s=gap_s)
     rule = f"within {REGISTER_S:g} s the plugin is registered again, and its list has come"
     link = plugin.link(after=first, what=rule, deadline_s=REGISTER_S)
-    name, there = plugin.socket.path.rpartition("/")[2], plugin.sockets()
-    expect(name in there, "its socket is there", wanted=name, got=there)
+    # It may register once more, at another sign of the same restart, and with another socket.
+    plugin.until(
+        lambda: plugin.socket.path.rpartition("/")[2] in plugin.sockets(), "its socket is there"
+    )
     return link
