@@ -5,24 +5,34 @@ from __future__ import annotations
 import itertools
 import uuid
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import attrs
 
 from conformance.cri.record import Record
 from conformance.engine.scope import Shared
+from conformance.engine.verdict import eventually
 from refimpl.cri import kubelet
 from refimpl.cri.api import cri_pb2 as pb
+from refimpl.wire.status import Code, Refused
 
-__all__ = ["FAILING", "STUBBORN", "WAITING", "ContainerUnderTest", "PodUnderTest", "Pods"]
+__all__ = ["FAILING", "STUBBORN", "WAITING", "ContainerUnderTest", "PodUnderTest", "Pods", "shell"]
 
 RUN_LABEL = "refimpl.example/run"
 """Not kubelet's labels: a kubelet at the same runtime kills what bears its own."""
 
-WAITING = ("/bin/sh", "-c", 'trap "exit 0" TERM; while :; do sleep 3600 & wait $!; done')
+_READY = "/tmp/refimpl-ready"
+
+
+def shell(trap: str) -> tuple[str, ...]:
+    """Waits for signals, of which that trap says what comes; see `ContainerUnderTest.settle`."""
+    return "/bin/sh", "-c", f"trap {trap}; : > {_READY}; while :; do sleep 3600 & wait $!; done"
+
+
+WAITING = shell('"exit 0" TERM')
 """Runs until it is told to end."""
-STUBBORN = ("/bin/sleep", "3600")
-"""The first process of a container has no handler for SIGTERM, so it is not heard."""
+STUBBORN = shell('"" TERM')
+"""Does not listen to SIGTERM."""
 FAILING = ("/nonexistent/refimpl",)
 """A program that is nowhere."""
 
@@ -39,6 +49,19 @@ class ContainerUnderTest:
         """Raises Refused."""
         self.runtime.start_container(self.id)
 
+    def settle(self) -> Self:
+        """Itself, once a shell in it hears signals: a process is there before it has a handler.
+        Where the runtime runs no commands there is nothing to wait for. Raises Broken, Refused."""
+        try:
+            eventually(self._ready, 20.0, "the shell in the container is ready")
+        except Refused as refusal:
+            if refusal.code != Code.UNIMPLEMENTED:
+                raise
+        return self
+
+    def _ready(self) -> bool:
+        return not self.runtime.exec_sync(self.id, ["/bin/ls", _READY], 10).exit_code
+
     def stop(self, grace_s: int = 0) -> None:
         """Raises Refused."""
         self.runtime.stop_container(self.id, grace_s)
@@ -52,8 +75,15 @@ class ContainerUnderTest:
         return self.runtime.container_status(self.id).status
 
     def ended(self, limit_s: float = 30.0) -> pb.ContainerStatus:
-        """Its status once it has exited; raises TimeoutError, Refused."""
-        return kubelet.wait_container(self.runtime, self.id, pb.CONTAINER_EXITED, limit_s)
+        """Its status once it has exited; raises Broken where it does not, Refused."""
+
+        def exited() -> pb.ContainerStatus | None:
+            status = self.status()
+            return status if status.state == pb.CONTAINER_EXITED else None
+
+        status = eventually(exited, limit_s, f"container {self.config.metadata.name} has exited")
+        assert status is not None
+        return status
 
     def listed(self) -> pb.Container | None:
         """Its entry in the list of all containers; None where it has none. Raises Refused."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -12,6 +12,7 @@ from conformance.cri import features, reproduce
 from conformance.cri.pods import Pods
 from conformance.cri.record import Record, RecordedChannel
 from conformance.cri.settings import CriSettings
+from conformance.engine.judging.reproduce import depends
 from conformance.engine.ledger import pods, sweep
 from conformance.engine.ledger.entries import Ledger
 from conformance.engine.scope import CaseScope
@@ -32,6 +33,7 @@ _NEWEST = "1.37"
 # A run makes some thousands of calls; the journal has to reach back over one case only.
 _KEEP = 20_000
 _READY_S = 10.0
+_CREATES = ("RunPodSandbox", "CreateContainer")
 
 
 class CriTarget:
@@ -50,7 +52,7 @@ class CriTarget:
         self, endpoint: str, resolved: ResolvedTarget, *, fake: FakeRuntime | None = None
     ) -> None:
         chosen: CriSettings = resolved.settings
-        self.settings, self.fake = chosen, fake
+        self.settings, self.fake, self.run_id = chosen, fake, resolved.run_id
         self.journal = Journal(keep=_KEEP)
         quiet = pods.connect(endpoint, ready_s=_READY_S, observers=[self.journal.add])
         self._quiet, self.endpoint = quiet, quiet.endpoint
@@ -96,8 +98,13 @@ class CriTarget:
         """The calls since the mark, oldest first."""
         return self.journal.since(mark)
 
-    def reproduce(self, call: Entry) -> str:
-        """A crictl line that repeats the call."""
+    def reproduce(self, calls: Sequence[Entry]) -> str:
+        """A crictl line that repeats the last call, where the runtime outlives the run and it names
+        nothing that went with the case."""
+        call = calls[-1]
+        creates = [each.to_dict()["replies"] for each in calls if each.rpc in _CREATES]
+        if self.fake or depends(call, creates, self.run_id):
+            return ""
         return reproduce.line(call, self.endpoint)
 
     def lost(self) -> Loss | None:

@@ -22,12 +22,18 @@ def rig(
     busybox: Path,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[ContainerdRig]:
-    """containerd with a network that gives each pod a loopback interface only."""
+    """containerd with a bridge of its own."""
     if reason := why_not():
         pytest.skip(reason)
     networks = tmp_path_factory.mktemp("net")
-    loopback = {"cniVersion": "1.0.0", "name": "lo", "plugins": [{"type": "loopback"}]}
-    (networks / "10-lo.conflist").write_text(json.dumps(loopback))
+    ipam = {
+        "type": "host-local",
+        "dataDir": str(networks / "ipam"),
+        "subnet": "10.77.0.0/24",
+    }
+    bridge = {"type": "bridge", "bridge": "pods0", "isGateway": True, "ipam": ipam}
+    network = {"cniVersion": "1.0.0", "name": "pods", "plugins": [bridge]}
+    (networks / "10-pods.conflist").write_text(json.dumps(network))
     with ContainerdRig(containerd, busybox, bin_dirs=[cni_plugins], conf_dir=networks) as rig:
         yield rig
 

@@ -10,6 +10,8 @@ __all__ = ["check"]
 
 _HOSTNAME = 64
 """Linux keeps no longer one (sethostname)."""
+_OF_NAMESPACES = ("net.", "kernel.shm", "kernel.msg", "kernel.sem", "fs.mqueue.")
+"""Linux namespaces(7): others are the machine's."""
 _PORTS = range(1, 1 << 16)
 
 
@@ -21,13 +23,7 @@ def check(config: pb.PodSandboxConfig, choices: SandboxChoices) -> None:
         raise _invalid(
             f"config.hostname has {len(config.hostname)} characters: {_HOSTNAME} at most"
         )
-    host_network = config.linux.security_context.namespace_options.network == pb.NODE
-    for name in config.linux.sysctls:
-        if host_network and name.startswith("net."):
-            raise _invalid(
-                f"config.linux.sysctls has {name}, and the sandbox is on the network of the node:"
-                " it would change the node"
-            )
+    _check_sysctls(config)
 
 
 def _check_user(context: pb.LinuxSandboxSecurityContext, choices: SandboxChoices) -> None:
@@ -35,6 +31,21 @@ def _check_user(context: pb.LinuxSandboxSecurityContext, choices: SandboxChoices
     lone = context.HasField("run_as_group") and not context.HasField("run_as_user")
     if lone and choices.user_for_group:
         raise _invalid("run_as_group is set without run_as_user: set both, or neither")
+
+
+def _check_sysctls(config: pb.PodSandboxConfig) -> None:
+    host_network = config.linux.security_context.namespace_options.network == pb.NODE
+    for name in config.linux.sysctls:
+        if host_network and name.startswith("net."):
+            raise _invalid(
+                f"config.linux.sysctls has {name}, and the sandbox is on the network of the node:"
+                " it would change the node"
+            )
+        if not name.startswith(_OF_NAMESPACES):
+            raise _invalid(
+                f"config.linux.sysctls has {name}, which is of no namespace: it begins with one of"
+                f" {', '.join(_OF_NAMESPACES)}"
+            )
 
 
 def _check_ports(config: pb.PodSandboxConfig) -> None:
