@@ -11,7 +11,7 @@ from typing import Any
 from conformance.deviceplugin.watching import Watching
 from conformance.engine.case import case
 from conformance.engine.needs import Feature
-from conformance.engine.verdict import expect
+from conformance.engine.verdict import expect, together
 from conformance.kubelet.node import NodeUnderTest
 from refimpl.node.choices import KubeletChoices
 
@@ -73,25 +73,27 @@ def test_a_start_shows_first_the_end_of_sockets_and_then_kubelets_own(node: Node
 def test_a_checkpoint_that_is_broken_is_started_without(node: NodeUnderTest) -> None:
     """A node with a torn file has to come back. What the file says cannot be trusted in part, and
     is not: the pod that runs holds nothing any more."""
-    for name, damage in _DAMAGES.items():
-        plugin = node.joined("a", "b")
-        pod = node.pods.running(limits={plugin.resource: 1})
-        file = node.plugins / CHECKPOINT
-        node.client.end(kill=True)
-        file.write_bytes(damage(file.read_bytes()))
-        node.start()
-        node.until(
-            lambda: any(each.name == pod.name for each in node.podresources.listed()),  # noqa: B023
-            "the pod is known after the restart",
-        )
-        held = node.podresources.assigned(pod, plugin.resource)
-        expect(
-            not held,
-            f"nothing is taken from a checkpoint that is broken: {name}",
-            wanted="no device of the pod",
-            got=held,
-        )
-        node.join(node.plugin(plugin.resource), "a", "b")
+    with together() as check:
+        for name, damage in _DAMAGES.items():
+            plugin = node.joined("a", "b")
+            pod = node.pods.running(limits={plugin.resource: 1})
+            file = node.plugins / CHECKPOINT
+            node.client.end(kill=True)
+            file.write_bytes(damage(file.read_bytes()))
+            node.start()
+            node.until(
+                lambda: any(each.name == pod.name for each in node.podresources.listed()),  # noqa: B023
+                "the pod is known after the restart",
+            )
+            held = node.podresources.assigned(pod, plugin.resource)
+            with check:
+                expect(
+                    not held,
+                    f"nothing is taken from a checkpoint that is broken: {name}",
+                    wanted="no device of the pod",
+                    got=held,
+                )
+            node.join(node.plugin(plugin.resource), "a", "b")
 
 
 @case("DP-KUB-058", SAVING, needs=[SAVED, Feature("pods")])

@@ -8,7 +8,7 @@ import threading
 from conformance.deviceplugin.attempts import Attempt, refusal
 from conformance.engine.case import case
 from conformance.engine.needs import Feature
-from conformance.engine.verdict import expect
+from conformance.engine.verdict import expect, together
 from conformance.kubelet.node import NodeUnderTest
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 from refimpl.deviceplugin.scripted import ScriptedPlugin
@@ -38,14 +38,16 @@ def test_a_plugin_is_asked_for_its_options_and_then_watched_once(node: NodeUnder
 def test_a_strange_version_is_refused_with_the_versions_named(node: NodeUnderTest) -> None:
     """The error is all that the author of a plugin for another API version gets to see."""
     plugin = node.plugin().serve()
-    for version in ("v1alpha1", "", "V1beta1"):
-        error = refusal(node, plugin, "only v1beta1 is a version", version=version)
-        expect(
-            version in error.message and "v1beta1" in error.message,
-            "the error names the version that came and the one that there is",
-            wanted=f"{version!r} and v1beta1 in the text",
-            got=error,
-        )
+    with together() as check:
+        for version in ("v1alpha1", "", "V1beta1"):
+            with check:
+                error = refusal(node, plugin, "only v1beta1 is a version", version=version)
+                expect(
+                    version in error.message and "v1beta1" in error.message,
+                    "the error names the version that came and the one that there is",
+                    wanted=f"{version!r} and v1beta1 in the text",
+                    got=error,
+                )
 
 
 @case("DP-KUB-003", "kubelet: checks of Register")

@@ -10,7 +10,7 @@ from conformance.deviceplugin.plugins.needs import ONE_DEVICE, TWO_DEVICES, UNHE
 from conformance.deviceplugin.plugins.plugin import DevicePluginUnderTest
 from conformance.deviceplugin.plugins.refusals import answered, refused, survives
 from conformance.engine.case import case
-from conformance.engine.verdict import Broken, expect
+from conformance.engine.verdict import Broken, expect, together
 
 ALLOCATE = "device plugin v1beta1, Allocate"
 NEVER_LISTED = "refimpl-never-listed"
@@ -72,12 +72,15 @@ def test_an_id_that_was_never_listed_is_refused(plugin: DevicePluginUnderTest) -
     """Kubelet may ask for a device of an earlier list. With an empty success the container starts
     without the device, and nobody knows why it does not work."""
     known = plugin.ids()[:1]
-    for what, ids in (
-        ("an id that was never listed", [NEVER_LISTED]),
-        ("a listed id and one that was not", [*known, NEVER_LISTED]),
-    ):
-        refused(partial(plugin.calls.allocate, ids), f"Allocate of {what} fails")
-    survives(plugin, "Allocate of an unknown id")
+    with together() as check:
+        for what, ids in (
+            ("an id that was never listed", [NEVER_LISTED]),
+            ("a listed id and one that was not", [*known, NEVER_LISTED]),
+        ):
+            with check:
+                refused(partial(plugin.calls.allocate, ids), f"Allocate of {what} fails")
+        with check:
+            survives(plugin, "Allocate of an unknown id")
 
 
 @case("DP-PLG-034", ALLOCATE, needs=[UNHEALTHY])
@@ -98,12 +101,15 @@ def test_an_id_given_twice_is_given_once(plugin: DevicePluginUnderTest) -> None:
     answer = answered(
         lambda: plugin.calls.allocate([id, id]), "Allocate of an id given twice is answered"
     )
-    for given in answer.container_responses if answer else ():
-        paths = [device.container_path for device in given.devices]
-        twice = repeated(paths)
-        rule = f"Allocate of [{id!r}, {id!r}] has no path of a device twice"
-        expect(not twice, rule, wanted="each path once", got=twice)
-    survives(plugin, "Allocate of an id given twice")
+    with together() as check:
+        for given in answer.container_responses if answer else ():
+            paths = [device.container_path for device in given.devices]
+            twice = repeated(paths)
+            rule = f"Allocate of [{id!r}, {id!r}] has no path of a device twice"
+            with check:
+                expect(not twice, rule, wanted="each path once", got=twice)
+        with check:
+            survives(plugin, "Allocate of an id given twice")
 
 
 @case("DP-PLG-036", ALLOCATE)
@@ -113,16 +119,24 @@ def test_no_ids_give_no_devices(plugin: DevicePluginUnderTest) -> None:
         lambda: plugin.calls.allocate([]), "Allocate for a container without ids is answered"
     )
     answers = answer.container_responses if answer else ()
-    expect(len(answers) <= 1, "at most one answer for one container", wanted=1, got=len(answers))
-    for given in answers:
-        given_things = [*given.devices, *given.mounts, *given.cdi_devices]
-        expect(
-            not given_things,
-            "no device, mount or CDI device for a container without ids",
-            wanted="an error or an empty answer",
-            got=given,
-        )
-    survives(plugin, "Allocate without ids")
+    with together() as check:
+        with check:
+            expect(
+                len(answers) <= 1,
+                "at most one answer for one container",
+                wanted=1,
+                got=len(answers),
+            )
+        for given in answers:
+            with check:
+                expect(
+                    not [*given.devices, *given.mounts, *given.cdi_devices],
+                    "no device, mount or CDI device for a container without ids",
+                    wanted="an error or an empty answer",
+                    got=given,
+                )
+        with check:
+            survives(plugin, "Allocate without ids")
 
 
 @case("DP-PLG-037", ALLOCATE)

@@ -6,7 +6,7 @@ from conformance.deviceplugin.plugins.needs import EMPTY
 from conformance.deviceplugin.plugins.plugin import DevicePluginUnderTest
 from conformance.deviceplugin.plugins.watch import listed
 from conformance.engine.case import case
-from conformance.engine.verdict import expect, should
+from conformance.engine.verdict import expect, should, together
 from refimpl.deviceplugin.devicemanager.links import RECEIVE_BYTES
 
 ID_LENGTH = 63
@@ -46,18 +46,27 @@ def test_the_stream_stays_open_while_nothing_changes(plugin: DevicePluginUnderTe
 def test_ids_are_unique_short_and_plain(plugin: DevicePluginUnderTest) -> None:
     """They are keys: in kubelet's tables, in environment variables, in annotations."""
     ids = [device.ID for device in plugin.calls.watch().lists[0].devices]
-    twice = sorted({id for id in ids if ids.count(id) > 1}) if len(set(ids)) < len(ids) else []
-    expect(not twice, "an id is of one device", wanted="each once", got=f"several times: {twice}")
-    long = [id for id in ids if not 0 < len(id) <= ID_LENGTH]
-    rule = f"an id has 1 to {ID_LENGTH} characters"
-    expect(not long, rule, wanted=rule, got=long[:3])
-    odd = [id for id in ids if not id.isprintable() or "," in id]
-    should(
-        not odd,
-        "ids are printable and without commas",
-        wanted="ids that can be put into a list with commas",
-        got=odd[:3],
-    )
+    with together() as check:
+        twice = sorted({id for id in ids if ids.count(id) > 1}) if len(set(ids)) < len(ids) else []
+        with check:
+            expect(
+                not twice,
+                "an id is of one device",
+                wanted="each once",
+                got=f"several times: {twice}",
+            )
+        long = [id for id in ids if not 0 < len(id) <= ID_LENGTH]
+        rule = f"an id has 1 to {ID_LENGTH} characters"
+        with check:
+            expect(not long, rule, wanted=rule, got=long[:3])
+        odd = [id for id in ids if not id.isprintable() or "," in id]
+        with check:
+            should(
+                not odd,
+                "ids are printable and without commas",
+                wanted="ids that can be put into a list with commas",
+                got=odd[:3],
+            )
 
 
 @case("DP-PLG-016", "device plugin v1beta1, Device.health")

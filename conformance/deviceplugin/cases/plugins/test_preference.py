@@ -16,7 +16,7 @@ from conformance.deviceplugin.plugins.needs import (
 from conformance.deviceplugin.plugins.plugin import DevicePluginUnderTest
 from conformance.deviceplugin.plugins.refusals import answered, refused, survives
 from conformance.engine.case import case
-from conformance.engine.verdict import Doubtful, expect, expect_status, should
+from conformance.engine.verdict import Doubtful, expect, expect_status, should, together
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 from refimpl.wire.status import Code, Refused
 
@@ -52,14 +52,16 @@ def test_all_are_preferred_when_all_are_needed(plugin: DevicePluginUnderTest) ->
 def test_what_must_be_included_is_all_where_that_is_enough(plugin: DevicePluginUnderTest) -> None:
     """The devices that an init container of the pod had go on to the next one."""
     ids = plugin.ids()[:8]
-    for must in (ids[:1], ids[-2:], ids):
-        chosen = _preferred(plugin, ids, len(must), must)
-        expect(
-            sorted(chosen) == sorted(must),
-            f"{len(must)} devices of which {len(must)} must be included",
-            wanted=must,
-            got=chosen,
-        )
+    with together() as check:
+        for must in (ids[:1], ids[-2:], ids):
+            with check:
+                chosen = _preferred(plugin, ids, len(must), must)
+                expect(
+                    sorted(chosen) == sorted(must),
+                    f"{len(must)} devices of which {len(must)} must be included",
+                    wanted=must,
+                    got=chosen,
+                )
 
 
 @case("DP-PLG-054", PREFERRED, needs=[PREFERS, TWO_DEVICES, UNHEALTHY])
@@ -76,13 +78,16 @@ def test_a_device_that_fails_does_not_spoil_the_preference(plugin: DevicePluginU
 def test_what_cannot_be_preferred_is_an_error(plugin: DevicePluginUnderTest) -> None:
     """Kubelet does not ask so; whoever does has made a mistake, and an answer would hide it."""
     ids = plugin.ids()[:8]
-    for what, available, must, size in (
-        ("more devices than are available", ids, [], len(ids) + 1),
-        ("a device that is not available", ids[1:], ids[:1], 1),
-    ):
-        ask = partial(_ask, plugin, available, size, must)
-        refused(ask, f"GetPreferredAllocation of {what} fails")
-    survives(plugin, "GetPreferredAllocation of what cannot be")
+    with together() as check:
+        for what, available, must, size in (
+            ("more devices than are available", ids, [], len(ids) + 1),
+            ("a device that is not available", ids[1:], ids[:1], 1),
+        ):
+            ask = partial(_ask, plugin, available, size, must)
+            with check:
+                refused(ask, f"GetPreferredAllocation of {what} fails")
+        with check:
+            survives(plugin, "GetPreferredAllocation of what cannot be")
 
 
 @case("DP-PLG-056", PREFERRED, needs=[PREFERS, ONE_DEVICE])
@@ -105,15 +110,17 @@ def test_the_order_of_the_ids_does_not_matter(plugin: DevicePluginUnderTest) -> 
     turned = [*reversed(ids)], [*ids[1:], ids[0]], ids
     first = _preferred(plugin, ids, size)
     _check(first, ids, size)
-    for available in turned:
-        chosen = _preferred(plugin, available, size)
-        _check(chosen, ids, size)
-        should(
-            sorted(chosen) == sorted(first),
-            "the same question is answered in the same way",
-            wanted=sorted(first),
-            got=f"{sorted(chosen)} for {available}",
-        )
+    with together() as check:
+        for available in turned:
+            with check:
+                chosen = _preferred(plugin, available, size)
+                _check(chosen, ids, size)
+                should(
+                    sorted(chosen) == sorted(first),
+                    "the same question is answered in the same way",
+                    wanted=sorted(first),
+                    got=f"{sorted(chosen)} for {available}",
+                )
 
 
 @case("DP-PLG-058", PREFERRED, needs=[PREFERS, ONE_DEVICE])

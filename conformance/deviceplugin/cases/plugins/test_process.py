@@ -14,7 +14,7 @@ from conformance.deviceplugin.plugins.process import PluginProcess
 from conformance.deviceplugin.plugins.watch import Watch
 from conformance.engine.case import case
 from conformance.engine.targets.process import Measures
-from conformance.engine.verdict import Broken, expect
+from conformance.engine.verdict import Broken, expect, together
 from refimpl.deviceplugin.devicemanager.layout import KUBELET_SOCKET
 from refimpl.wire.client import Channel
 from refimpl.wire.endpoint import Endpoint
@@ -39,14 +39,18 @@ def test_a_plugin_ends_when_told_and_takes_its_own_socket_along(
     with neighbours(plugin) as others:
         status = plugin.terminate(END_S)
         killed = status == -signal.SIGKILL
-        rule = f"SIGTERM ends the plugin within {END_S:g} s"
-        expect(not killed, rule, wanted="its end", got=f"it had to be killed: {status}")
-        left = [path.name for path in own if path.is_socket()]
-        expect(not left, "its own sockets go with it", wanted="none", got=left)
-        gone = [
-            path.name for path in (*others, plugin.folder / KUBELET_SOCKET) if not path.exists()
-        ]
-        expect(not gone, "all other sockets stay", wanted="none is gone", got=gone)
+        with together() as check:
+            rule = f"SIGTERM ends the plugin within {END_S:g} s"
+            with check:
+                expect(not killed, rule, wanted="its end", got=f"it had to be killed: {status}")
+            left = [path.name for path in own if path.is_socket()]
+            with check:
+                expect(not left, "its own sockets go with it", wanted="none", got=left)
+            gone = [
+                path.name for path in (*others, plugin.folder / KUBELET_SOCKET) if not path.exists()
+            ]
+            with check:
+                expect(not gone, "all other sockets stay", wanted="none is gone", got=gone)
 
 
 @case("DP-PLG-072", "device plugin v1beta1, Register")

@@ -13,7 +13,7 @@ from conformance.deviceplugin.plugins.needs import ONE_DEVICE
 from conformance.deviceplugin.plugins.plugin import DevicePluginUnderTest
 from conformance.deviceplugin.plugins.refusals import survives
 from conformance.engine.case import case
-from conformance.engine.verdict import expect, expect_status, should, timeout
+from conformance.engine.verdict import expect, expect_status, should, timeout, together
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 from refimpl.wire.status import Code
 
@@ -114,11 +114,14 @@ def test_health_and_reflection_are_served_or_not_there(plugin: DevicePluginUnder
 @case("DP-PLG-079", "device plugin v1beta1 (gRPC: unknown methods)")
 def test_an_unknown_method_is_unimplemented(plugin: DevicePluginUnderTest) -> None:
     """A newer kubelet tries what a later version brings, and does without where it is told so."""
-    for service in ("v1beta1.DevicePlugin", "v2.DevicePlugin"):
-        call = plugin.calls.channel.unary_unary(f"/{service}/NoSuchMethod")
-        expect_status(
-            partial(call, b""),
-            {Code.UNIMPLEMENTED},
-            f"a method that {service} does not have is UNIMPLEMENTED",
-        )
-    survives(plugin, "a call of an unknown method")
+    with together() as check:
+        for service in ("v1beta1.DevicePlugin", "v2.DevicePlugin"):
+            call = plugin.calls.channel.unary_unary(f"/{service}/NoSuchMethod")
+            with check:
+                expect_status(
+                    partial(call, b""),
+                    {Code.UNIMPLEMENTED},
+                    f"a method that {service} does not have is UNIMPLEMENTED",
+                )
+        with check:
+            survives(plugin, "a call of an unknown method")

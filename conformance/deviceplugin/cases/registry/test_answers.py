@@ -5,7 +5,7 @@ from __future__ import annotations
 from conformance.deviceplugin.registry import OPTIONS, refused, registered
 from conformance.engine.case import case
 from conformance.engine.needs import Feature
-from conformance.engine.verdict import expect
+from conformance.engine.verdict import expect, together
 from conformance.kubelet.node import NodeUnderTest
 from refimpl.deviceplugin.scripted import ScriptedPlugin
 
@@ -47,16 +47,20 @@ def test_one_version_that_is_known_among_others_is_enough(node: NodeUnderTest) -
 def test_a_device_plugin_without_a_version_that_is_known_is_refused(node: NodeUnderTest) -> None:
     """Taken in, it would be called with messages that it does not understand."""
     plugins = {versions: _found(node, *versions) for versions in (("v1alpha1",), ())}
-    for versions, plugin in plugins.items():
-        refused(node, plugin, f"versions {list(versions)}")
+    with together() as check:
+        for versions, plugin in plugins.items():
+            with check:
+                refused(node, plugin, f"versions {list(versions)}")
 
 
 @case("REG-012", SOURCE, needs=[WATCHES])
 def test_a_device_plugin_with_an_invalid_resource_name_is_refused(node: NodeUnderTest) -> None:
     """No pod could ever ask for it, and those of kubernetes.io are not a vendor's."""
     plugins = [node.plugin(name, watched=True).serve() for name in BAD_NAMES]
-    for plugin in plugins:
-        refused(node, plugin, f"resource name {plugin.resource}")
+    with together() as check:
+        for plugin in plugins:
+            with check:
+                refused(node, plugin, f"resource name {plugin.resource!r}")
 
 
 @case("REG-013", SOURCE, needs=[WATCHES])
