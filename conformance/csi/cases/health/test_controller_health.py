@@ -57,7 +57,8 @@ def test_the_health_of_no_volume_is_not_told(csi: CsiTarget) -> None:
 def test_the_entries_of_a_volume_can_be_told_apart(csi: CsiTarget) -> None:
     """They become conditions that are keyed by status and reason: with two of one key, or a reason
     that is a sentence, the API server refuses the whole status of the pod. Looked at in every
-    health that can be had, of a broken volume where there is a way to break one."""
+    health that can be had, of a broken volume where there is a way to break one. Where nothing can
+    be broken for this, it is judged by what the driver tells of itself, be it nothing."""
     for rpc, reply in health.volumes_told(csi):
         health.expect_sound(reply.health_statuses, rpc)
         expect(
@@ -128,7 +129,8 @@ def test_each_of_two_problems_has_its_own_entry(csi: CsiTarget) -> None:
 )
 def test_reasons_and_messages_are_short(csi: CsiTarget) -> None:
     """Without a limit of their own they have that of every string. Kubernetes takes a little more,
-    so that a longer one only warns."""
+    so that a longer one only warns. Where nothing can be broken for this, it is judged by what the
+    driver tells of itself, be it nothing."""
     entries: list[tuple[str, health.Entry]] = [
         (rpc, entry) for rpc, reply in health.volumes_told(csi) for entry in reply.health_statuses
     ]

@@ -39,7 +39,8 @@ def test_no_two_entries_of_the_storage_are_the_same(csi: CsiTarget) -> None:
 @case("CSI-HLTH-027", _SOURCE, needs=_NEEDS, alone=True)
 def test_every_entry_of_the_storage_can_be_read_by_a_machine(csi: CsiTarget) -> None:
     """An entry without a status is dropped, and one whose reason is a sentence puts the update of
-    the whole node at risk."""
+    the whole node at risk. Where nothing can be broken for this, it is judged by what the driver
+    tells of itself, be it nothing."""
     for entries in health.storage_told(csi):
         health.expect_sound(entries, _RPC)
 
@@ -64,7 +65,8 @@ def test_a_storage_out_of_reach_is_told_until_it_is_back(csi: CsiTarget) -> None
 @case("CSI-HLTH-029", _KUBELET, needs=_NEEDS, alone=True)
 def test_the_kind_of_volume_of_an_entry_is_complete(csi: CsiTarget) -> None:
     """Kubelet drops the whole answer for one entry whose volume_capability lacks an access type or
-    has an access mode that it does not know."""
+    has an access mode that it does not know. Where nothing can be broken for this, it is judged by
+    what the driver tells of itself, be it nothing."""
     for entry in (entry for entries in health.storage_told(csi) for entry in entries):
         if entry.HasField("volume_capability"):
             use = entry.volume_capability
@@ -79,7 +81,8 @@ def test_the_kind_of_volume_of_an_entry_is_complete(csi: CsiTarget) -> None:
 @case("CSI-HLTH-030", _KUBELET, needs=[*_NEEDS, VOLUMES], alone=True)
 def test_there_are_no_more_entries_than_a_caller_takes(csi: CsiTarget) -> None:
     """With more, kubelet drops what is told of the storage, and the API server refuses the status
-    of the pod that uses the volume."""
+    of the pod that uses the volume. Where nothing can be broken for this, it is judged by what the
+    driver tells of itself, be it nothing."""
     counts = {_RPC: max(map(len, health.storage_told(csi)))}
     for rpc, reply in health.volumes_told(csi):
         counts[rpc] = max(counts.get(rpc, 0), len(reply.health_statuses))
