@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib
-import os
 import sys
 
 import click
 
 from refimpl import __version__
+from refimpl.cli import output
+
+_INTERNAL = 3
 
 # name -> what `refimpl --help` says of it; the module is refimpl.cli.<name>.
 COMMANDS = {
@@ -97,25 +99,30 @@ def main() -> None:
     """The console script. Exit codes: 0 conformant, 1 not, 2 interrupted, 3 internal error,
     4 usage, 5 nothing selected, 6 target unreachable.
     """
+    outlet = output.guard()
+    status = _status()
+    sys.stdout.flush()
+    if outlet.complaint:
+        click.echo(f"refimpl: {outlet.complaint}", err=True)
+        status = status or _INTERNAL
+    sys.exit(status)
+
+
+def _status() -> int:
     try:
-        status = command.main(prog_name="refimpl", standalone_mode=False)
-    except BrokenPipeError:
-        # `refimpl list | head`: whoever read has enough; Python must not complain at its exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
-    except click.Abort:
+        return command.main(prog_name="refimpl", standalone_mode=False) or 0
+    except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
-        sys.exit(2)
+        return 2
     except click.UsageError as error:
         error.show()
-        sys.exit(4)
+        return 4
     except click.ClickException as error:
         error.show()
-        sys.exit(error.exit_code)
+        return error.exit_code
     except Exception:
         # Python's own 1 would say that a target is not conformant.
         import traceback
 
         traceback.print_exc()
-        sys.exit(3)
-    sys.exit(status or 0)
+        return _INTERNAL

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -68,6 +69,7 @@ def test_a_wrong_call_ends_with_4(refimpl: Command, words: tuple[str, ...]) -> N
         (Usage("no such file"), 4, "no such file"),
         (TargetUnreachable("nobody listens"), 6, "nobody listens"),
         (click.Abort(), 2, "interrupted"),
+        (KeyboardInterrupt(), 2, "interrupted"),
         (click.ClickException("it cannot"), 1, "it cannot"),
     ],
 )
@@ -91,15 +93,33 @@ def test_a_fault_of_ours_is_no_verdict_on_a_target(
     assert "KeyError: 'wheel'" in capsys.readouterr().err
 
 
-def test_a_reader_that_has_enough_is_no_error() -> None:
-    """`refimpl list | head -1` prints one line and no traceback."""
-    words = [sys.executable, "-m", "refimpl", "list"]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert process.stdout
-        assert process.stderr
-        process.stdout.close()
-        assert process.stderr.read() == b""
-    assert process.returncode == 1
+ONE_CASE = ("test", "csi", "--only", "CSI-ID-001")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("list",), ("--help",), ("explain", "CSI-ID-001"), ONE_CASE, (*ONE_CASE, "--json")],
+)
+@pytest.mark.parametrize(
+    ("redirection", "code", "complaint"),
+    [
+        ("| true", 0, ""),
+        (">/dev/full", 3, "No space left on device"),
+        (">&-", 0, ""),
+        (">/dev/null 2>/dev/full", 0, ""),
+        (">/dev/null <&- 2>&-", 0, ""),
+    ],
+)
+def test_a_stream_that_takes_nothing_changes_no_verdict(
+    words: tuple[str, ...], redirection: str, code: int, complaint: str
+) -> None:
+    """A reader may have enough, and no stream need be there; what a full disk loses is told."""
+    line = f"{shlex.join([sys.executable, '-m', 'refimpl', *words])} {redirection}"
+    script = f"{line}; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stderr
+    assert complaint in done.stderr
+    assert len(done.stderr.splitlines()) == bool(complaint)
 
 
 @pytest.mark.parametrize(
