@@ -120,7 +120,7 @@ class CriTarget:
         self.ledger.close()
         self._quiet.close()
         if self.fake:
-            self.fake.stop()
+            self.fake.close()
 
 
 def _ledger_path(resolved: ResolvedTarget) -> Path:

@@ -203,6 +203,14 @@ Examples:
 )
 @click.option("--model", type=click.Choice(CRI_MODELS), help="What runs.  [default: virtual]")
 @click.option(
+    "--model-option",
+    "model_options",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="Of the model alone (repeatable).",
+)
+@click.option("--state-dir", metavar="DIR", help="Where the model keeps what it has.")
+@click.option(
     "--handler",
     "handlers",
     metavar="NAME",
@@ -224,13 +232,17 @@ Examples:
     help="Change one setting of the profile (repeatable).",
 )
 @shared_options
-def cri(endpoint: str, settings: tuple[str, ...], **choices: Any) -> None:
+def cri(
+    endpoint: str, settings: tuple[str, ...], model_options: tuple[str, ...], **choices: Any
+) -> None:
     """Run a container runtime at ENDPOINT: unix:///path, a path, or tcp://127.0.0.1:port (0: any).
 
     POST /exit, /reboot and /ready of --control say what happens to it by itself.
     """
     if settings:
         choices["settings"] = dict(_setting(text) for text in settings)
+    if model_options:
+        choices["model_options"] = dict(_setting(text, "--model-option") for text in model_options)
     refused = load("refimpl.wire.status:Refused")  # of an image whose name is none
     _serve("cri", "cri", endpoint, refused=(refused, OSError), **choices)
 
@@ -257,16 +269,17 @@ def _serve(
         with refusals(ValueError, *refused):
             kind = load(INTERFACES[interface].fakes[fake])
             server: Served = kind(*arguments, faults=faults, journal=journal, **settings)
-            stack.callback(server.stop)
+            # A runtime that is stopped keeps its containers.
+            stack.callback(getattr(server, "close", server.stop))
             server.start()
         click.echo(f"ready {server.endpoint}")
         wait()
 
 
-def _setting(text: str) -> tuple[str, str]:
+def _setting(text: str, option: str = "--set") -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not (name and equals):
-        raise Usage(f"--set {text}: write NAME=VALUE")
+        raise Usage(f"{option} {text}: write NAME=VALUE")
     return name, value
 
 

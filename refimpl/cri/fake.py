@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
@@ -12,14 +13,12 @@ from google.protobuf.descriptor import ServiceDescriptor
 from refimpl.cri.api import cri_pb2 as pb
 from refimpl.cri.clocks import ManualClock, SystemClock
 from refimpl.cri.control_routes import control_routes
-from refimpl.cri.models import open_model
+from refimpl.cri.models import ModelChoices, open_model
 from refimpl.cri.services import image_service, runtime_service
 from refimpl.cri.state import Ports, RuntimeSettings, RuntimeState
 from refimpl.cri.state.models import Container, Sandbox
 from refimpl.cri.state.ports import Clock, Ids
-from refimpl.cri.virtual.images import AnyImages
-from refimpl.cri.virtual.logs import NoLogs
-from refimpl.cri.virtual.network import AddressPool
+from refimpl.cri.streams import StreamHost
 from refimpl.cri.virtual.programs import Program, Scripts
 from refimpl.wire.control import Route
 from refimpl.wire.fake import Fake, Where
@@ -40,7 +39,8 @@ class FakeRuntime(Fake):
 
     `profile` (strict, containerd, crio, legacy-1.7) and `settings` (`topic.name` -> value) choose
     in what it differs, `model` what a container is: `virtual` has scripted programs, of which
-    `scripts` says more (a glob of image or command line -> Program). `handlers` are its runtime
+    `scripts` says more (a glob of image or command line -> Program). `model_options` are a model's
+    own, `state_dir` is where it keeps what it has. `handlers` are its runtime
     handlers, "" the default one. `images` are there from the start; others have to be pulled.
     `filesystem` is the path that ImageFsInfo names, which kubelet wants to exist.
     What it knows outlives `stop` and every kubelet. Raises ValueError for choices that do not
@@ -56,6 +56,8 @@ class FakeRuntime(Fake):
         profile: str = "strict",
         settings: Mapping[str, object] | None = None,
         model: str = "virtual",
+        model_options: Mapping[str, str] | None = None,
+        state_dir: str | os.PathLike[str] | None = None,
         scripts: Scripts | None = None,
         handlers: Collection[str] = ("",),
         images: Iterable[str] = (),
@@ -72,19 +74,28 @@ class FakeRuntime(Fake):
         )
         self.settings = RuntimeSettings.of(profile).with_(**(settings or {}))
         self.clock = clock or SystemClock()
-        self.network = AddressPool()
-        processes = open_model(model, self.clock, scripts)
+        self._model = open_model(
+            model,
+            ModelChoices(
+                clock=self.clock,
+                scripts=scripts or {},
+                handlers=tuple(dict.fromkeys(["", *handlers])),
+                folder=None if state_dir is None else Path(state_dir),
+                options=model_options or {},
+            ),
+        )
         self.state = RuntimeState(
             self.settings,
             Ports(
                 clock=self.clock,
                 ids=ids,
-                handlers=dict.fromkeys(["", *handlers], processes),
-                network=self.network,
-                images=AnyImages(),
-                logs=NoLogs(),
+                handlers=self._model.handlers,
+                network=self._model.network,
+                images=self._model.images,
+                logs=self._model.logs,
             ),
         )
+        self._streams = StreamHost(self.state)
         for name in images:
             self.state.images.pull(name)
         self._filesystem = filesystem
@@ -92,9 +103,22 @@ class FakeRuntime(Fake):
     def services(self) -> Mapping[ServiceDescriptor, object]:
         """Both services of CRI, at one socket."""
         return {
-            _SERVICES["RuntimeService"]: runtime_service(self.state),
+            _SERVICES["RuntimeService"]: runtime_service(self.state, self._streams),
             _SERVICES["ImageService"]: image_service(self.state, self._filesystem),
         }
+
+    def stop(self, grace_s: float = 1.0) -> None:
+        """Ends calls and streams. Containers are there at the next start."""
+        self._streams.close()
+        super().stop(grace_s)
+
+    def close(self) -> None:
+        """Ends the fake for good, with all that its process model has started."""
+        self.stop()
+        self._model.close()
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
 
     def routes(self) -> Mapping[str, Route]:
         """What its control socket answers besides journal and faults, by method and path."""

@@ -3,23 +3,52 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
-from refimpl.cri.state.ports import Clock, Processes
+import attrs
+
+from refimpl.cri.state.ports import Clock, ImageSource, Logs, Network, Processes
 from refimpl.cri.virtual.programs import Scripts
 
-__all__ = ["MODELS", "open_model"]
+__all__ = ["MODELS", "Model", "ModelChoices", "open_model"]
 
-MODELS: Mapping[str, str] = {"virtual": "refimpl.cri.virtual.processes:VirtualProcesses"}
-"""Name -> class; each is made with a clock and scripts, and knows what of it it needs."""
+MODELS: Mapping[str, str] = {"virtual": "refimpl.cri.virtual.model:open_model"}
+"""Name -> function from ModelChoices to Model, which raises ValueError for choices that cannot be,
+OSError."""
 
 
-def open_model(name: str, clock: Clock, scripts: Scripts | None = None) -> Processes:
-    """A process model; raises ValueError naming those there are."""
+@attrs.frozen(kw_only=True)
+class ModelChoices:
+    """What a model is opened with. scripts: programs by a glob of image or command line. handlers:
+    names of runtime handlers, "" among them. folder: for what it keeps, None for one of its own
+    that goes with it. options: of the model alone, as `--model-option` gives them."""
+
+    clock: Clock
+    scripts: Scripts = attrs.field(factory=dict)
+    handlers: tuple[str, ...] = ("",)
+    folder: Path | None = None
+    options: Mapping[str, str] = attrs.field(factory=dict)
+
+
+@attrs.frozen(kw_only=True)
+class Model:
+    """What a model brings. handlers: a `Processes` for each handler. close: ends all that it has
+    started, and removes what it does not keep."""
+
+    handlers: Mapping[str, Processes]
+    network: Network
+    images: ImageSource
+    logs: Logs
+    close: Callable[[], object] = lambda: None
+
+
+def open_model(name: str, choices: ModelChoices) -> Model:
+    """A process model; raises ValueError naming those there are, and what it raises itself."""
     if name not in MODELS:
         raise ValueError(f"there is no process model {name!r}: there is {', '.join(MODELS)}")
-    module, _, kind = MODELS[name].partition(":")
-    made: Any = getattr(importlib.import_module(module), kind)(clock, scripts)
-    processes: Processes = made
-    return processes
+    module, _, function = MODELS[name].partition(":")
+    opened: Any = getattr(importlib.import_module(module), function)(choices)
+    model: Model = opened
+    return model

@@ -60,11 +60,11 @@ def parse(text: str) -> Reference:
     rest, at, digest = text.partition("@")
     if at and not is_digest(digest):
         raise Malformed(f"{text!r}: a digest is sha256: and 64 hexadecimal digits in lower case")
-    head, _, tail = rest.rpartition("/")
+    head, slash, tail = rest.rpartition("/")
     last, colon, tag = tail.partition(":")
     if colon and not _TAG.fullmatch(tag):
         raise Malformed(f"{text!r}: a tag is up to 128 letters, digits, _, . and -")
-    domain, repository = _split(f"{head}/{last}" if head else last)
+    domain, repository = _split(f"{head}/{last}" if slash else last)
     if not _DOMAIN.fullmatch(domain):
         raise Malformed(f"{text!r}: {domain!r} is no name of a registry")
     if not _REPOSITORY.fullmatch(repository) or len(repository) > _LONGEST:

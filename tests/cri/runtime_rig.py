@@ -8,8 +8,8 @@ from typing import Any, Self
 from refimpl.cri import kubelet
 from refimpl.cri.api import cri_pb2 as pb
 from refimpl.cri.fake import FakeRuntime
-from refimpl.cri.state.references import parse
 from refimpl.cri.virtual.images import image_of
+from refimpl.images.references import parse
 
 __all__ = ["IMAGE", "IMAGE_ID", "RuntimeRig", "container_config", "sandbox_config"]
 

@@ -44,6 +44,7 @@ def test_what_is_left_out_is_filled_in(text: str, reference: Reference) -> None:
         (f"a@sha256:{'G' * 64}", "digest"),
         ("-a.b/c", "registry"),
         (f"a.b/{'c' * 256}", "255"),
+        ("/a", "a repository is lower case"),
     ],
 )
 def test_what_is_no_name_is_told(text: str, reason: str) -> None:

@@ -61,7 +61,7 @@ def ids(text: str) -> list[str]:
 
 
 def test_a_session_from_pull_to_rmi(run: Crictl) -> None:
-    """version, info, pull, images, runp, pods, create, start, ps, inspect, stop, rm, stopp, rmp."""
+    """With exec in both ways, over both transports, and what is inspected and listed on the way."""
     assert "RuntimeApiVersion:  v1" in run("version")
     conditions = json.loads(run("info"))["status"]["conditions"]
     assert {each["type"] for each in conditions if each["status"]} == {
@@ -85,6 +85,9 @@ def test_a_session_from_pull_to_rmi(run: Crictl) -> None:
         "/tmp/refimpl-logs/main.log",
     )
     assert container[:13] in run("stats", "--seconds", "0")
+    assert run("exec", "-s", container, "echo", "sync").strip() == "sync"
+    for transport in ("spdy", "websocket"):
+        assert run("exec", "-r", transport, container, "echo", "hello") == "hello\n"
     run("stop", "--timeout", "5", container)
     eventually(lambda: "Exited" in run("ps", "-a"), 10, "the container has exited")
     assert json.loads(run("inspect", container))["status"]["exitCode"] == 3

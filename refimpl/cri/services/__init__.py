@@ -16,11 +16,12 @@ from refimpl.cri.services.sandboxes import SandboxRpcs
 from refimpl.cri.services.stats import StatsRpcs
 from refimpl.cri.services.streaming import StreamingRpcs
 from refimpl.cri.state import RuntimeState
+from refimpl.cri.streams import StreamHost
 
 __all__ = ["Service", "image_service", "runtime_service"]
 
 _RUNTIME = (
-    *(RuntimeRpcs, SandboxRpcs, ContainerRpcs, StreamingRpcs, StatsRpcs),
+    *(RuntimeRpcs, SandboxRpcs, ContainerRpcs, StatsRpcs),
     *(EventRpcs, ListRpcs, MetricRpcs, CheckpointRpcs),
 )
 
@@ -39,9 +40,10 @@ class Service:
         raise AttributeError(rpc)
 
 
-def runtime_service(state: RuntimeState) -> Service:
+def runtime_service(state: RuntimeState, streams: StreamHost) -> Service:
     """RuntimeService; what no part of it has is UNIMPLEMENTED."""
-    return Service(*(kind(state) for kind in _RUNTIME), without=state.settings.runtime.without)
+    parts = [StreamingRpcs(state, streams), *(kind(state) for kind in _RUNTIME)]
+    return Service(*parts, without=state.settings.runtime.without)
 
 
 def image_service(state: RuntimeState, filesystem: str) -> Service:

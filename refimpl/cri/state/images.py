@@ -11,8 +11,8 @@ import attrs
 
 from refimpl.cri.state.lifecycle import IMAGE, ImageEvent, ImageState
 from refimpl.cri.state.models import Image
-from refimpl.cri.state.references import Reference, parse
 from refimpl.cri.state.tables import Core
+from refimpl.images.references import Malformed, parse
 from refimpl.wire.status import Code, Refused
 
 __all__ = ["Images"]
@@ -43,13 +43,11 @@ class Images:
     def pull(self, name: str, auth: Any = None) -> Image:
         """The image, there from now on. INVALID_ARGUMENT for what is no reference; what its source
         refuses."""
-        reference = parse(_given(name))
+        reference = _whole(_given(name))
         with self._core.lock:
-            pull = self._pulls.get(str(reference))
-            if joined := pull is not None:
-                assert pull is not None
-            else:
-                pull = self._pulls[str(reference)] = _Pull()
+            pull = self._pulls.get(reference)
+            joined = pull is not None
+            pull = pull or self._pulls.setdefault(reference, _Pull())
             self._become(reference, "pull")
         if joined:
             pull.done.wait()
@@ -113,22 +111,22 @@ class Images:
 
     # -- inside -------------------------------------------------------------------------------
 
-    def _download(self, reference: Reference, auth: Any, pull: _Pull) -> None:
+    def _download(self, reference: str, auth: Any, pull: _Pull) -> None:
         try:
-            pull.image = self.add(self._core.ports.images.pull(str(reference), auth))
+            pull.image = self.add(self._core.ports.images.pull(reference, auth))
         except Refused as refusal:
             pull.refusal = refusal
         finally:
             with self._core.lock:
                 self._become(reference, "pull failure" if pull.image is None else "pulled")
-                del self._pulls[str(reference)]
+                del self._pulls[reference]
             if pull.image is None and pull.refusal is None:
                 pull.refusal = Refused(Code.UNKNOWN, f"{reference}: its download broke off")
             pull.done.set()
 
-    def _become(self, reference: Reference, event: ImageEvent) -> None:
-        state = self._references.get(str(reference), ImageState.ABSENT)
-        self._references[str(reference)] = IMAGE[state, event]
+    def _become(self, reference: str, event: ImageEvent) -> None:
+        state = self._references.get(reference, ImageState.ABSENT)
+        self._references[reference] = IMAGE[state, event]
 
     def _by_id(self, name: str) -> Image | None:
         if not _ID.fullmatch(name):
@@ -141,7 +139,7 @@ class Images:
 
     def _by_reference(self, name: str) -> Image | None:
         try:
-            reference = str(parse(name))
+            reference = _whole(name)
         except Refused:
             return None
         for image in self._table.values():
@@ -155,6 +153,15 @@ class Images:
             if other.id != id and moved & set(other.tags):
                 kept = tuple(tag for tag in other.tags if tag not in moved)
                 self._table[other.id] = attrs.evolve(other, tags=kept)
+
+
+def _whole(name: str) -> str:
+    """The name with registry, repository and tag, or digest, which counts where there are both."""
+    try:
+        reference = parse(name)
+    except Malformed as error:
+        raise Refused(Code.INVALID_ARGUMENT, str(error)) from None
+    return reference.digested or reference.tagged
 
 
 def _given(name: str) -> str:

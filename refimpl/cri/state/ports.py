@@ -6,18 +6,23 @@ it refuses with UNIMPLEMENTED. No port is called under the lock of the state, so
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 
 from refimpl.cri.state.models import Condition, Container, Image, Sandbox
 
+if TYPE_CHECKING:
+    from refimpl.streaming.outcome import Outcome
+    from refimpl.streaming.requests import StreamRequest
+    from refimpl.streaming.streams import Streams
+
 __all__ = [
     "Caller",
     "Clock",
-    "Command",
     "Ended",
     "Exit",
     "Ids",
@@ -26,7 +31,6 @@ __all__ = [
     "Network",
     "Output",
     "Processes",
-    "Session",
     "StartFailed",
     "Usage",
 ]
@@ -94,31 +98,6 @@ class Usage:
     written: int = 0
 
 
-@attrs.frozen(kw_only=True)
-class Command:
-    """What Exec and ExecSync run. stdin: whether it is open."""
-
-    arguments: tuple[str, ...]
-    tty: bool = False
-    stdin: bool = False
-
-
-class Session(Protocol):
-    """A process that somebody is connected to: of an exec, or the first one when attached."""
-
-    def write(self, data: bytes) -> None:
-        """To its stdin."""
-
-    def close_stdin(self) -> None:
-        """Nothing more comes."""
-
-    def resize(self, width: int, height: int) -> None:
-        """Of its terminal, in characters."""
-
-    def kill(self) -> None:
-        """Ends the process of an exec; of an attached one, hangs up."""
-
-
 class Processes(Protocol):
     """One process model. Each method raises Refused for what cannot be."""
 
@@ -157,16 +136,15 @@ class Processes(Protocol):
     def usage(self, container: Container) -> Usage:
         """Now."""
 
-    def execute(
-        self, container: Container, command: Command, output: Output, ended: Ended
-    ) -> Session:
-        """Runs a command in a container that runs."""
+    def execute(self, container: Container, request: StreamRequest, streams: Streams) -> Outcome:
+        """Runs a command in a container that runs, until it ends; kills it once `streams.gone`."""
 
-    def attach(self, container: Container, output: Output, ended: Ended) -> Session:
-        """Connects to the first process of a container that runs."""
+    def attach(self, container: Container, request: StreamRequest, streams: Streams) -> Outcome:
+        """Connects to the first process of a container that runs, until that ends or the client
+        has left."""
 
-    def dial(self, sandbox: Sandbox, port: int) -> Any:
-        """A connected socket to a port inside."""
+    def dial(self, sandbox: Sandbox, port: int) -> socket.socket:
+        """Connects to a port inside. Raises Refused."""
 
 
 class Network(Protocol):

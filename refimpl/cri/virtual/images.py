@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 
 from refimpl.cri.state.models import Image
-from refimpl.cri.state.references import Reference, parse
+from refimpl.images.references import Reference, parse
 from refimpl.wire.status import Code, Refused
 
 __all__ = ["AnyImages"]
@@ -34,11 +34,11 @@ class AnyImages:
 
 def image_of(named: Reference) -> Image:
     """The image that is there under that reference."""
-    content = named.digest or _digest(f"{named.path}:{named.tag}")
+    content = named.digest or _digest(f"{named.repository}:{named.tag}")
     return Image(
         id=_digest(f"config of {content}"),
         size=_SIZE,
-        tags=() if named.digest else (str(named),),
+        tags=() if named.digest else (named.tagged,),
         digests=(f"{named.name}@{content}",),
         entrypoint=_FOREVER,
         env=("PATH=/bin",),

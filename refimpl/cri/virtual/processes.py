@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import socket
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
@@ -10,22 +11,18 @@ from typing import Any, NoReturn
 import attrs
 
 from refimpl.cri.state.models import Container, Sandbox
-from refimpl.cri.state.ports import (
-    Clock,
-    Command,
-    Ended,
-    Exit,
-    Output,
-    Session,
-    StartFailed,
-    Usage,
-)
-from refimpl.cri.virtual.programs import Program, Scripts, program_of
+from refimpl.cri.state.ports import Clock, Ended, Exit, Output, StartFailed, Usage
+from refimpl.cri.virtual.programs import FOREVER, Program, Scripts, program_of
+from refimpl.streaming.outcome import Outcome
+from refimpl.streaming.requests import StreamRequest
+from refimpl.streaming.streams import Streams
 from refimpl.wire.status import Code, Refused
 
 __all__ = ["VirtualProcesses"]
 
 KILL = 9
+_LOOK_S = 0.02
+"""Between two looks at whether a client has left."""
 _NS = 1_000_000_000
 
 
@@ -125,17 +122,25 @@ class VirtualProcesses:
 
     # -- who connects -------------------------------------------------------------------------
 
-    def execute(
-        self, container: Container, command: Command, output: Output, ended: Ended
-    ) -> Session:
-        """Not done yet."""
-        _later("Exec")
+    def execute(self, container: Container, request: StreamRequest, streams: Streams) -> Outcome:
+        """What it knows nothing of succeeds at once, as a probe that is to be content."""
+        names = (container.image_name, *container.image.tags)
+        program = program_of(names, request.command, self._scripts)
+        if program.fails:
+            return Outcome(error=program.fails)
+        for stream, written in program.writes:
+            streams.write(stream, written)
+        if request.command[0].rpartition("/")[2] == "cat" and len(request.command) == 1:
+            return _copied(streams)
+        if program is not FOREVER and not self._waited(program.exit_after_s, streams):
+            return Outcome(exit_code=128 + KILL)
+        return Outcome(exit_code=program.exit_code)
 
-    def attach(self, container: Container, output: Output, ended: Ended) -> Session:
+    def attach(self, container: Container, request: StreamRequest, streams: Streams) -> Outcome:
         """Not done yet."""
         _later("Attach")
 
-    def dial(self, sandbox: Sandbox, port: int) -> Any:
+    def dial(self, sandbox: Sandbox, port: int) -> socket.socket:
         """Not done yet."""
         _later("PortForward")
 
@@ -150,6 +155,19 @@ class VirtualProcesses:
         if config.command:
             return [*config.command, *config.args]
         return [*image.entrypoint, *(config.args or image.command)]
+
+    def _waited(self, seconds: float | None, streams: Streams) -> bool:
+        """Until a command is over; False where the client has left before."""
+        over = threading.Event()
+        forget = self._clock.call_later(seconds, over.set) if seconds else None
+        if seconds == 0:
+            return True
+        while not over.wait(_LOOK_S):
+            if streams.gone:
+                if forget:
+                    forget()
+                return False
+        return True
 
     def _end_after(self, id: str, running: _Running, seconds: float) -> None:
         program = running.program
@@ -166,6 +184,13 @@ class VirtualProcesses:
             del self._running[id]
         running.cancel()
         running.ended(exit)
+
+
+def _copied(streams: Streams) -> Outcome:
+    """cat, as far as it is alone."""
+    while piece := streams.stdin.read():
+        streams.write("stdout", piece)
+    return Outcome()
 
 
 def _later(rpc: str) -> NoReturn:

@@ -71,8 +71,8 @@ def _simple(name: str, arguments: Sequence[str]) -> Program:
     if name == "false":
         return Program(exit_after_s=0, exit_code=1)
     if name == "echo":
-        newline = b"" if arguments[:1] == ["-n"] else b"\n"
-        words = [each for each in arguments if each != "-n"]
+        newline = b"" if "-n" in arguments[:1] else b"\n"
+        words = arguments[0 if newline else 1 :]
         return Program(exit_after_s=0, writes=(("stdout", " ".join(words).encode() + newline),))
     if name == "sleep" and arguments:
         # As the first process of a container it has no handler, so TERM has no effect.

@@ -36,7 +36,7 @@ def test_how_long_it_runs_and_how_it_ends(
 
 def test_what_it_writes() -> None:
     """In order."""
-    assert program_of(["i"], ["echo", "-n", "a", "b"]).writes == (("stdout", b"a b"),)
+    assert program_of(["i"], ("echo", "-n", "a", "b")).writes == (("stdout", b"a b"),)
     shell = program_of(["i"], [*SH, "echo one; echo two"])
     assert b"".join(written for _, written in shell.writes) == b"one\ntwo\n"
 
