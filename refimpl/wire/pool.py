@@ -45,12 +45,13 @@ class Task:
 
 
 class Pool:
-    """Runs calls in threads of its own and keeps `threads` of them free.
+    """Runs calls in threads of its own, of which up to `threads` are busy at a time.
 
-    It stands where grpc takes a ThreadPoolExecutor, at a third of the cost for each call.
+    It stands where grpc takes a ThreadPoolExecutor, at a third of the cost for each call. Threads
+    are made when calls come that no idle one can take: most servers of a test see one at a time.
 
     A call that waits for long (an open stream, a fault that holds it) does so inside `lent`: its
-    thread stands aside and another takes its place, so that waiting calls never starve the rest.
+    thread stands aside and another may take its place, so that waiting calls never starve the rest.
     At most `most_lent` threads stand aside; beyond that, waiting calls take up workers. Threads
     are daemons: one that never returns cannot keep the process from ending.
     """
@@ -59,13 +60,15 @@ class Pool:
         self._tasks: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._threads: set[threading.Thread] = set()
-        self._most_lent, self._lent = most_lent, 0
-        for _ in range(threads):
-            self._spawn()
+        self._most, self._most_lent = threads, most_lent
+        self._lent = self._queued = self._idle = self._ending = 0
 
     def submit(self, fn: Callable[..., object], *args: object) -> Task:
         """Queues the call."""
         task = Task(fn, args)
+        with self._lock:
+            self._queued += 1
+            self._spawn_if_short()
         self._tasks.put(task)
         return task
 
@@ -73,17 +76,14 @@ class Pool:
     def lent(self) -> Iterator[None]:
         """Surrounds a long wait in a worker."""
         with self._lock:
-            replaced = self._lent < self._most_lent
-            self._lent += replaced
-        if replaced:
-            self._spawn()
+            aside = self._lent < self._most_lent
+            self._lent += aside
+            self._spawn_if_short()
         try:
             yield
         finally:
-            if replaced:
-                with self._lock:
-                    self._lent -= 1
-                self._tasks.put(None)  # whoever takes it ends: the thread that came back is enough
+            if aside:
+                self._come_back()
 
     def shutdown(self, timeout_s: float = 0.0) -> None:
         """Lets the workers end after what is queued; waits for them for up to `timeout_s`."""
@@ -101,15 +101,33 @@ class Pool:
         with self._lock:
             return len(self._threads)
 
-    def _spawn(self) -> None:
+    def _come_back(self) -> None:
+        with self._lock:
+            self._lent -= 1
+            spare = len(self._threads) - self._ending > self._most + self._lent
+            self._ending += spare
+        if spare:
+            self._tasks.put(None)  # whoever takes it ends: the thread that came back is enough
+
+    def _spawn_if_short(self) -> None:
+        """Under the lock: one more thread, where more calls wait than threads do."""
+        if self._queued <= self._idle or len(self._threads) >= self._most + self._lent:
+            return
         thread = threading.Thread(target=self._work, name="refimpl-call", daemon=True)
-        with self._lock:  # whoever sees the thread may join it, which takes one that was started
-            self._threads.add(thread)
-            thread.start()
+        self._idle += 1
+        self._threads.add(thread)  # whoever sees it may join it, which takes one that was started
+        thread.start()
 
     def _work(self) -> None:
         while (task := self._tasks.get()) is not None:
+            with self._lock:
+                self._queued -= 1
+                self._idle -= 1
             task.run()
             del task  # a request of 16 MiB must not stay until the next call
+            with self._lock:
+                self._idle += 1
         with self._lock:
+            self._idle -= 1
+            self._ending = max(self._ending - 1, 0)
             self._threads.discard(threading.current_thread())

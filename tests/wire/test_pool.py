@@ -39,6 +39,21 @@ def test_a_callback_comes_once_whether_added_before_or_after_the_end(pool: Pool)
     assert called.empty()
 
 
+def test_threads_are_made_as_calls_come_and_stay_for_the_next() -> None:
+    """Most servers of a test see one call at a time."""
+    pool, go, finished = Pool(2), threading.Event(), SimpleQueue[int]()
+    assert pool.alive == 0
+    for number in range(5):
+        pool.submit(finished.put, number)
+        assert finished.get(timeout=WAIT_S) == number
+    assert 1 <= pool.alive <= 2  # the next call may come before a thread is back
+    for _ in range(5):
+        pool.submit(go.wait, WAIT_S)
+    assert pool.alive == 2
+    go.set()
+    pool.shutdown(WAIT_S)
+
+
 def test_an_exception_is_shown_and_the_worker_goes_on(
     pool: Pool, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -111,7 +126,7 @@ def test_shutdown_does_not_wait_for_a_thread_that_never_comes_back() -> None:
     go.set()
 
 
-def test_a_pool_can_end_while_a_worker_is_being_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pool_can_end_while_a_worker_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that stops in the middle of a call: no thread is seen before it is started."""
     pool = Pool(1)
     real, unseen = threading.Thread.start, []
@@ -121,7 +136,6 @@ def test_a_pool_can_end_while_a_worker_is_being_replaced(monkeypatch: pytest.Mon
         real(thread)
 
     monkeypatch.setattr(threading.Thread, "start", start)
-    with pool.lent():
-        pass
+    pool.submit(lambda: None)
     pool.shutdown(WAIT_S)
     assert unseen == [True]
