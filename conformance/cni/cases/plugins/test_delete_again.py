@@ -11,11 +11,13 @@ from conformance.cni.plugins.attachments import CniAttachment
 from conformance.cni.plugins.leftovers import used
 from conformance.cni.plugins.outcomes import succeeded
 from conformance.cni.plugins.plugin import PluginUnderTest
+from conformance.cni.plugins.reservations import pool, ranged
 from conformance.engine.case import case
 from conformance.engine.verdict import Doubtful, expect, should, together
 from refimpl.cni.host import Snapshot
 
 _TIMES = 3
+_NAMESAKE = "IgnoreUnknown=1;K8S_POD_NAMESPACE=refimpl;K8S_POD_NAME=web-0"
 
 
 @case("CNI-PLG-071", "CNI 1.1 DEL", needs=[ATTACHES, V0_4])
@@ -92,6 +94,35 @@ def test_delete_of_others_changes_nothing_of_an_attachment(plugin: PluginUnderTe
                 )
         with check:
             plugin.deleted(kept)
+
+
+@case("CNI-PLG-131", "CNI 1.1 Section 3, attachments", needs=[ATTACHES, V0_4])
+def test_a_late_delete_without_its_namespace_spares_the_next_of_its_name(
+    plugin: PluginUnderTest,
+) -> None:
+    """A node comes back, and old sandboxes are cleaned up beside the new ones of the same pods. The
+    new one may have the old one's address: it is its own all the same.
+    """
+    config = ranged(plugin, pool(1)) if plugin.subject.ranged else plugin.config()
+    first = plugin.pod(args=_NAMESAKE)
+    plugin.added(first, config)
+    plugin.deleted(first)
+    if plugin.has_host:
+        plugin.host.remove_netns(first.netns)
+    second = plugin.pod(args=_NAMESAKE)
+    plugin.added(second, config)
+    fine = plugin.check(second).ok  # a CHECK that raises false alarms proves nothing
+    rule = "DEL of an attachment that is gone, its namespace too, leaves the next of its name alone"
+    with together() as check:
+        for netns in (first.netns, ""):
+            before = plugin.state()
+            plugin.delete(attrs.evolve(first, netns=netns))
+            with check:
+                touched = before.difference(plugin.state())
+                expect(not touched, rule, wanted="no difference", got="; ".join(touched))
+        with check:
+            if fine:
+                succeeded(plugin.check(second), f"{rule} as CHECK wants it")
 
 
 def _apart_from(pods: list[CniAttachment], state: Snapshot) -> Snapshot:
