@@ -37,6 +37,13 @@ _SHOWN, _NOT_SHOWN, _NOT_JUDGED = 1, 0, 5
 @click.argument("id", metavar="CASE")
 @click.argument("target", metavar="[TARGET]", default="", required=False)
 @click.option("--whole", is_flag=True, help="Play the cases before it as well, in their order.")
+@click.option(
+    "--times",
+    type=click.IntRange(1),
+    default=1,
+    metavar="N",
+    help="Try so often, for what depends on the moment.  [1]",
+)
 @click.option("--script", "as_script", is_flag=True, help="Print its calls as a script instead.")
 @click.option("-v", "--verbose", count=True, help="Calls and the reason for the rule, whole.")
 @interface_options
@@ -71,15 +78,15 @@ def command(ctx: click.Context, /, events: str, id: str, target: str, **argument
         if arguments["as_script"]:
             click.echo(script(recorded, options), nl=False)
             return
-        again = look_again(recorded, options)
+        again = look_again(recorded, options, arguments["times"])
     except BadOption as error:
         raise Usage(str(error)) from error
     except Unreachable as error:
         raise TargetUnreachable(str(error)) from error
-    ctx.exit(_tell(again, options, arguments["verbose"]))
+    ctx.exit(_tell(again, options, arguments["times"], arguments["verbose"]))
 
 
-def _tell(again: Again, options: Options, verbose: int) -> int:
+def _tell(again: Again, options: Options, times: int, verbose: int) -> int:
     """Prints what came of it; the exit code."""
     from conformance.engine.judging.terminal import make_console
     from conformance.engine.reports import console
@@ -96,7 +103,10 @@ def _tell(again: Again, options: Options, verbose: int) -> int:
         out.labelled("got then", recorded.done.got)
     sentence, style, code = _VERDICTS[again.sight]
     reason = f": {done.message}" if again.sight == "skipped" else ""
-    out.line((f"{recorded.done.id} {sentence}{reason}.", style))
+    tried = f" at try {again.tries} of {times}" if times > 1 else ""
+    out.line((f"{recorded.done.id} {sentence}{reason}{tried}.", style))
+    if again.sight == "passes" and len(options.only) == 1:
+        out.line(("It was judged alone: --whole plays what came before it as well.", ""))
     return code
 
 
@@ -111,8 +121,10 @@ _VERDICTS = {
 def _played(again: Again, options: Options) -> str:
     """`2 of 2 calls on record, in their order`."""
     calls = len(again.recorded.done.calls)
+    from conformance.engine.reports.text import count
+
     before = len(options.only) - 1
-    after = f", after the {before} cases before it" if before else ""
+    after = f", after {count(before, 'case')} that came before it" if before else ""
     if again.done and again.done.outcome == "pass":
         return f"the case, to its end{after}"
     return f"{again.played} of {calls} calls on record, in their order{after}"

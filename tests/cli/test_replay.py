@@ -27,7 +27,7 @@ FINDINGS = [
 def in_process(*words: object) -> subprocess.CompletedProcess[str]:
     """The command in a process of its own; a traceback is never an answer."""
     command = [sys.executable, "-m", "refimpl", *map(str, words)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
     assert "Traceback" not in done.stdout + done.stderr
     return done
 
@@ -71,6 +71,18 @@ def test_a_finding_shows_again_on_what_is_broken_alone(
     mended = in_process("replay", recorded, id, "fake")
     assert mended.returncode == 0, mended.stdout
     assert f"{id} does not show again" in mended.stdout
+    assert "--whole plays what came before it" in mended.stdout
+
+
+def test_what_needs_the_case_before_shows_with_it(tmp_path: Path) -> None:
+    """A kubelet that calls PreStartContainer once in its life."""
+    words = ("--only", "DP-KUB-042", "--only", "DP-KUB-043", "-q", "--report-dir", tmp_path)
+    in_process("test", "client", "deviceplugin", "mutant:PreparesOnce", *words)
+    recorded = tmp_path / "events.jsonl"
+    alone = in_process("replay", recorded, "DP-KUB-043", "--times", "2")
+    assert "does not show again: the case passes there at try 2 of 2." in alone.stdout
+    whole = in_process("replay", recorded, "DP-KUB-043", "--whole")
+    assert "DP-KUB-043 shows again." in whole.stdout
 
 
 def test_what_judges_the_whole_run_plays_the_whole_run(tmp_path: Path) -> None:
@@ -79,7 +91,7 @@ def test_what_judges_the_whole_run_plays_the_whole_run(tmp_path: Path) -> None:
     in_process("test", "csi", "mutant:RefusesInSilence", *words)
     again = in_process("replay", tmp_path / "events.jsonl", "CSI-PROTO-008")
     assert "CSI-PROTO-008 shows again." in again.stdout
-    assert "after the 9 cases before it" in " ".join(again.stdout.split())
+    assert "after 9 cases that came before it" in " ".join(again.stdout.split())
 
 
 def test_a_case_that_cannot_be_judged_there_is_no_verdict(tmp_path: Path) -> None:

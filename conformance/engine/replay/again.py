@@ -26,18 +26,19 @@ Sight = Literal["again", "otherwise", "passes", "skipped", "none"]
 
 _MORE = re.compile(r" \(and \d+ more\)$")
 # What differs between two runs: names and addresses that hold a digit, and temporary folders.
-_OF_A_RUN = re.compile(r"(?<=/tmp/)[^/\s\"']+|[\w.:+-]*\d[\w.:+-]*")
+_OF_A_RUN = re.compile(r"(?<=/tmp/)[^/\s\"']+|\brefimpl-[\w.-]+|[\w.:+-]*\d[\w.:+-]*")
 
 
 @attrs.frozen
 class Again:
     """What came of it. target: as the new run names it. done: the case there, None where it was
-    not judged. exit_code: of the run."""
+    not judged. exit_code: of the run. tries: how often the case was judged."""
 
     recorded: Recorded
     target: str
     done: CaseDone | None
     exit_code: int
+    tries: int = 1
 
     @property
     def sight(self) -> Sight:
@@ -57,8 +58,17 @@ class Again:
         return sum(shape in calls for shape in _shapes(self.recorded.done.calls))
 
 
-def look_again(recorded: Recorded, options: Options) -> Again:
-    """Judges the case; raises BadOption and Unreachable as a run does."""
+def look_again(recorded: Recorded, options: Options, times: int = 1) -> Again:
+    """Judges the case, so often at most until it fails, each time on a fresh target; raises
+    BadOption and Unreachable as a run does."""
+    for number in range(1, times + 1):
+        again = attrs.evolve(_judged(recorded, options), tries=number)
+        if again.sight != "passes":
+            break
+    return again
+
+
+def _judged(recorded: Recorded, options: Options) -> Again:
     seen: list[Event] = []
     code = run.run(options, plugins=[Listener(seen.append)])
     target = next((event.target for event in seen if isinstance(event, Run)), "")

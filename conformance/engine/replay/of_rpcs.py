@@ -11,7 +11,7 @@ from google.protobuf.descriptor_pool import Default
 from google.protobuf.message_factory import GetMessageClass
 
 from conformance.engine.events import CaseDone
-from conformance.engine.interface import load
+from conformance.engine.interface import COMMAND, load
 from conformance.engine.ledger.calls import Undo
 from conformance.engine.options import BadOption
 from conformance.engine.targets.resolve import ResolvedTarget
@@ -46,8 +46,9 @@ def record(
     table = Table()
     secrets: dict[str, str] = {}
     every = [_call(done, call, methods[call["method"]], table, secrets) for call in unary]
+    started = "endpoint" in resolved.interface.targets[COMMAND].placeholders
     return {
-        "command": list(resolved.command),
+        "command": list(resolved.command) if started else [],
         "peers": list(dict.fromkeys(call["peer"] for call in unary)),
         "secrets": secrets,
         "calls": every,

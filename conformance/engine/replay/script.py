@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from conformance.engine.events import CaseDone
-from conformance.engine.interfaces import interface_of
+from conformance.engine.interfaces import interface_of, side_of
 from conformance.engine.options import BadOption, Options
 from conformance.engine.replay import of_execs, of_rpcs
 from conformance.engine.replay.recorded import Recorded
@@ -33,9 +33,11 @@ def script(recorded: Recorded, options: Options) -> str:
     Raises BadOption where what was done is no call, so that only `replay` itself can do it again.
     """
     done = recorded.done
+    if side_of(done.id) == "client":
+        raise BadOption(f"{done.id}: the client under test makes the calls, no script; {_WITHOUT}")
     calls = [call for call in done.calls if call.get("side") != "server"]
     if not calls:
-        raise BadOption(f"{done.id}: {_why_not(done)}; {_WITHOUT}")
+        raise BadOption(f"{done.id}: it made no call of its own, and judges others; {_WITHOUT}")
     if "env" in calls[0]:
         return _python(recorded, "execs", of_execs.record(done, calls))
     if str(calls[0].get("method", "")).startswith("/"):
@@ -47,12 +49,6 @@ def script(recorded: Recorded, options: Options) -> str:
 
 
 _WITHOUT = "replay it without --script"
-
-
-def _why_not(done: CaseDone) -> str:
-    if done.calls:
-        return "what was called was ours, by the client under test, which no script can make do so"
-    return "it made no call of its own, and judges those of others"
 
 
 def _python(recorded: Recorded, player: str, record: Mapping[str, Any]) -> str:

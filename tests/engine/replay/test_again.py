@@ -10,7 +10,7 @@ from conformance.engine.events import Breach, CaseDone, Run
 from conformance.engine.replay.again import Again
 from conformance.engine.replay.recorded import Recorded
 
-RULE = "a volume published at /tmp/refimpl-csi-ab_c is told"
+RULE = "a volume published at /tmp/refimpl-r/refimpl-ab_c/x is told"
 RUN = Run(interface="csi", target="x", revision="", suite="0", seed=1, started=0, config={})
 
 
@@ -28,7 +28,7 @@ def again(then: CaseDone, now: CaseDone | None) -> Again:
 
 OTHER = "no such rule"
 SIGHTS = [
-    (done(), done(message=RULE.replace("ab_c", "x1_z")), "again"),
+    (done(), done(message=RULE.replace("ab_c", "xy_z")), "again"),
     (done(message=f"{RULE} (and 2 more)"), done("warn"), "again"),
     (done(), done(message=OTHER, also=[Breach(rule=RULE)]), "again"),
     (done(), done(message=f"{RULE}\nthe target died and was started again: x"), "again"),
