@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from conformance.engine.events import CaseDone, Outcome
 from conformance.engine.reports.calls import Call
 from conformance.engine.reports.conclusion import conclude, tally
-from conformance.engine.reports.digest import RED, WORDS, Digest, also
+from conformance.engine.reports.digest import RED, WORDS, Digest, also, headline
 from conformance.engine.reports.text import capped, count, duration, one_line, printable
 
 if TYPE_CHECKING:
@@ -150,4 +150,4 @@ def _skips(out: Printer, digest: Digest, verbose: int) -> None:
 
 def _brief(out: Printer, done: CaseDone, message: str) -> None:
     head = f"  {done.id} {done.level} "
-    out.line((head, STYLES[done.outcome]), (one_line(message, max(out.width - len(head), 20)), ""))
+    out.line((head, STYLES[done.outcome]), (headline(done, message, out.width - len(head)), ""))

@@ -47,6 +47,15 @@ def also(done: CaseDone) -> list[tuple[str, str]]:
     ]
 
 
+def headline(done: CaseDone, message: str, width: int) -> str:
+    """A message on one line, cut where it is too long, but never so that it hides that there is
+    more.
+    """
+    suffix = f" (and {len(done.also)} more)"
+    more = suffix if message.endswith(suffix) else ""
+    return one_line(message.removesuffix(more), max(width - len(more), 20)) + more
+
+
 def plural(outcome: Outcome, number: int) -> str:
     """The word behind a number of cases: `failed`, `warning`, `warnings`."""
     return WORDS[outcome][1 if number == 1 else 2]

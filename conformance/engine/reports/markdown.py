@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from conformance.engine.events import CaseDone, Event
 from conformance.engine.reports.calls import Call
 from conformance.engine.reports.conclusion import conclude, facts
-from conformance.engine.reports.digest import RANKED, Digest, also, plural
+from conformance.engine.reports.digest import RANKED, Digest, also, headline, plural
 from conformance.engine.reports.text import capped, count, one_line, printable
 
 # A step summary above 1 MiB is refused whole, so details end well before.
@@ -73,7 +73,7 @@ def _listed(digest: Digest, outcomes: tuple[str, ...], title: str) -> list[str]:
 
 
 def _line(done: CaseDone) -> str:
-    message = one_line(done.message, 200)
+    message = headline(done, done.message, 200)
     text = f": {_text(message)}" if message and message != done.title else ""
     return f"**{_text(done.id)}** ({_text(done.level)}) {_text(done.title)}{text}"
 

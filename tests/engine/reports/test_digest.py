@@ -7,7 +7,7 @@ import pytest
 
 from conformance.engine import reports
 from conformance.engine.events import Breach
-from conformance.engine.reports.digest import Digest, also
+from conformance.engine.reports.digest import Digest, also, headline
 
 
 def test_cases_are_in_the_order_of_the_contract(sample: Any, case: Any) -> None:
@@ -80,6 +80,15 @@ def test_every_report_tells_every_breach(
     text = report(sample(end=1, only=[case(1, "fail", also=[breach])]))
     for part in ("an id is told (SHOULD)", "an id at once", "an id too late"):
         assert part in text
+
+
+def test_a_short_line_tells_that_there_is_more(case: Any) -> None:
+    """The part that is cut off is not the one that matters."""
+    more = case(1, "warn", also=[Breach(rule="an id is told")])
+    message = f"{'a long rule ' * 9}(and 1 more)"
+    assert headline(more, message, 40) == "a long rule a long rule... (and 1 more)"
+    assert headline(case(1, "warn"), "a rule", 40) == "a rule"
+    assert headline(more, "known to be wrong", 40) == "known to be wrong"
 
 
 def test_what_only_warns_is_no_softer_than_the_rest(case: Any) -> None:
