@@ -37,8 +37,8 @@ FOUND_BY_BOTH = {
     },
     f"{_MODIFY} / should fail to modify a volume created with a volume attribute class if new"
     " mutable parameters are not supported by volume": {"CSI-MOD-003"},
-    f"{_HEALTH} / should fail when no volume id is provided": {"CSI-HLTH-002", "CSI-PROTO-004"},
-    f"{_HEALTH} / should return health for a valid volume": {"CSI-HLTH-001", "CSI-PROTO-004"},
+    f"{_HEALTH} / should fail when no volume id is provided": {"CSI-PROTO-004"},
+    f"{_HEALTH} / should return health for a valid volume": {"CSI-PROTO-004"},
 }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from conformance.csi.common import content
 from conformance.csi.target import CsiTarget
-from conformance.engine.verdict import expect, expect_status
+from conformance.engine.verdict import expect, expect_status, should
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code
 
@@ -18,10 +18,11 @@ _LEAST = 0.75
 
 
 def expect_copied(copy: pb.Volume, source: pb.VolumeContentSource, least: int) -> None:
-    """The copy names its source, and has room for all of it (`least` in bytes)."""
+    """The copy has room for all of its source (`least` in bytes), and names no other. CSI lets it
+    name none, which the provisioner of Kubernetes takes for a failure."""
     expect(
-        copy.content_source == source,
-        "a volume made from a source names that source",
+        copy.content_source in (source, pb.VolumeContentSource()),
+        "a volume made from a source names no other source",
         wanted=source,
         got=copy.content_source,
     )
@@ -30,6 +31,12 @@ def expect_copied(copy: pb.Volume, source: pb.VolumeContentSource, least: int) -
         "a volume made from a source is not smaller than it",
         wanted=f"capacity_bytes >= {least}",
         got=copy.capacity_bytes,
+    )
+    should(
+        copy.HasField("content_source"),
+        "a volume made from a source names that source",
+        wanted=source,
+        got="no content_source",
     )
 
 

@@ -123,7 +123,7 @@ def test_an_unstage_unmounts_and_leaves_the_directory(csi: CsiTarget) -> None:
     seen = mounts.layers(path)
     expect(not seen, "after NodeUnstageVolume nothing is mounted", wanted="no mount", got=seen)
     rule = "NodeUnstageVolume leaves the directory to the caller"
-    expect(os.path.isdir(path), rule, wanted=f"a directory at {path}", got="nothing")
+    should(os.path.isdir(path), rule, wanted=f"a directory at {path}", got="nothing")
 
 
 @case("CSI-STG-018", _SOURCE, needs=[*_NEEDS, VOLUME_MOUNT_GROUP, DATA])
