@@ -16,6 +16,11 @@ STRANGER = 65534
 """The user id of nobody, who is no user of these tests."""
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """How long clients keep a fake busy (tests/live/test_many_clients.py)."""
+    parser.addoption("--load-seconds", type=float, default=10.0)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """REFIMPL_NO_SKIP: where root, Go and the peers are to be had, a skip hides a failure."""

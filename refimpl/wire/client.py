@@ -26,7 +26,8 @@ _OPTIONS = (
     ("grpc.enable_http_proxy", 0),  # the environment's proxy knows nothing of this node
     ("grpc.use_local_subchannel_pool", 1),  # a connection of its own, as a kubelet's would be
     ("grpc.initial_reconnect_backoff_ms", 50),  # a restarted server is found at once
-    ("grpc.min_reconnect_backoff_ms", 50),
+    # In spite of its name: how long the handshake of one connection may take.
+    ("grpc.min_reconnect_backoff_ms", 5_000),
     ("grpc.max_reconnect_backoff_ms", 500),
 )
 Callback = Callable[[grpc.ChannelConnectivity], None]

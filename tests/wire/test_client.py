@@ -230,3 +230,32 @@ def test_connectivity_can_be_watched_as_on_any_channel(serve: Callable[..., Endp
     with Channel(serve()) as channel:
         grpc.channel_ready_future(channel).result(timeout=WAIT_S)
         assert isinstance(channel, grpc.Channel)
+
+
+def test_a_connection_may_take_its_time(serve: Callable[..., Endpoint], tmp_path: Path) -> None:
+    """A busy server answers late that it speaks HTTP/2; the call waits, it is not refused."""
+    server = serve()
+    with socket.socket(socket.AF_UNIX) as late, ThreadPoolExecutor(3) as threads:
+        late.bind(str(tmp_path / "late"))
+        late.listen()
+
+        def accept() -> None:
+            threading.Event().wait(0.3)
+            near, _ = late.accept()
+            far = socket.socket(socket.AF_UNIX)
+            far.connect(server.path)
+            threads.submit(pump, near, far)
+            threads.submit(pump, far, near)
+
+        threads.submit(accept)
+        with Channel(Endpoint.parse(tmp_path / "late")) as channel:
+            reply = csi_pb2_grpc.IdentityStub(channel).Probe(REQUEST, timeout=WAIT_S)
+    assert reply == csi_pb2.ProbeResponse()
+
+
+def pump(source: socket.socket, sink: socket.socket) -> None:
+    """Passes bytes on until one side hangs up."""
+    with source:
+        while data := source.recv(65536):
+            sink.sendall(data)
+        sink.shutdown(socket.SHUT_WR)
