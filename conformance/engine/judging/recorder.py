@@ -39,6 +39,7 @@ class Recorder:
         self._open = False
         self._causes: dict[str, str] = {}
         self._lost = ""
+        self._failing = False  # for another reason than that the target was lost
         self._unused: set[str] = set()
         self._internal = ""
         self._stopped = ""
@@ -100,6 +101,7 @@ class Recorder:
             facts = [verdict for verdict in facts if verdict["outcome"] != "xpass"]
         worst = max(facts, key=lambda verdict: _WEIGHT.index(verdict["outcome"]))
         self._lost = self._lost or worst.get("lost", "")
+        self._failing = self._failing or (worst["outcome"] == "fail" and "lost" not in worst)
         calls: list[dict[str, Any]] = next(
             (verdict["calls"] for verdict in facts if "calls" in verdict), []
         )
@@ -178,7 +180,7 @@ class Recorder:
         if self._internal:
             return INTERNAL
         if self._lost:
-            return UNREACHABLE
+            return NOT_CONFORMANT if self._failing else UNREACHABLE
         if status >= INTERRUPTED and not (status == INTERRUPTED and self._halted):
             return status
         if counts["error"]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import sys
 from pathlib import Path
@@ -13,6 +14,21 @@ from conformance.engine import events as stream_of
 from conformance.engine import reports
 from conformance.engine.options import INTERNAL, BadOption
 from refimpl import files
+
+_LOCKS: dict[tuple[int, int], int] = {}
+"""Report folders of this process, by device and inode; the descriptors that hold their locks."""
+
+
+def _lock(folder: int) -> None:
+    """Keeps a folder for this process until that ends; BlockingIOError where another has it."""
+    status = os.fstat(folder)
+    place = (status.st_dev, status.st_ino)
+    try:
+        if place not in _LOCKS:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _LOCKS[place] = os.dup(folder)
+    finally:
+        os.close(folder)
 
 
 @attrs.frozen
@@ -26,8 +42,12 @@ class ReportFolder:
         """Makes the folder and proves it writable; raises BadOption before anything has run."""
         folder = cls(Path(name))
         try:
-            os.close(files.folder(folder.path, strangers=True))
+            _lock(files.folder(folder.path, strangers=True))
             os.close(files.create(folder.events))
+        except BlockingIOError as error:
+            raise BadOption(
+                f"--report-dir {name}: another run writes there; name a directory of its own"
+            ) from error
         except OSError as error:
             raise BadOption(
                 f"--report-dir {name}: {error.strerror}; name a directory you can write to"

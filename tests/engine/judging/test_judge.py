@@ -178,6 +178,22 @@ def test_a_target_lost_in_the_middle_ends_the_run(toy: Toy) -> None:
     assert "it fell down" in toy.end.message
 
 
+def test_a_target_lost_after_a_failure_is_not_conformant(toy: Toy) -> None:
+    """The failure stands, whatever becomes of the target."""
+    cases = """
+    @case("TOY-A-001", "toys")
+    def test_a_toy_that_fails(toy):
+        raise Broken("toys are whole", "a wheel", "no wheel")
+
+    @case("TOY-A-002", "toys")
+    def test_a_toy_that_dies(toy):
+        toy.reason = "it fell down"
+        raise Refused(Code.UNAVAILABLE, "connection reset")
+    """
+    assert toy.run(cases) == 1
+    assert "it fell down" in toy.end.message
+
+
 def test_a_target_that_is_started_again_fails_its_case_only(toy: Toy) -> None:
     """The cases after it get their chance, and a death is never a mere warning."""
     cases = """

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +34,23 @@ def test_a_folder_that_cannot_be_written_is_a_usage_error(tmp_path: Path, name: 
     (tmp_path / "file").write_text("x")
     with pytest.raises(BadOption, match=r"--report-dir .*; name a directory you can write to"):
         ReportFolder.prepare(str(tmp_path / name))
+
+
+def test_two_runs_in_one_folder_are_a_usage_error(tmp_path: Path) -> None:
+    """They would write into each other's reports; one after the other is all right."""
+    script = (
+        "import sys; from conformance.engine.judging.reporting import ReportFolder;"
+        "ReportFolder.prepare(sys.argv[1]); print(flush=True); sys.stdin.read()"
+    )
+    words = [sys.executable, "-c", script, str(tmp_path)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"\n"
+        with pytest.raises(BadOption, match="another run writes there"):
+            ReportFolder.prepare(str(tmp_path))
+        other.communicate()
+    ReportFolder.prepare(str(tmp_path))
+    ReportFolder.prepare(str(tmp_path))
 
 
 def test_every_run_fills_its_folder(toy: Toy, tmp_path: Path) -> None:
