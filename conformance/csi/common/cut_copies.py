@@ -63,6 +63,28 @@ def copy_request(
     return csi.requests.volume(required=size, source=source)
 
 
+@attrs.frozen
+class Way:
+    """A way to copy that can be repeated: from what, and the seconds that it takes uncut."""
+
+    source: pb.VolumeContentSource
+    usual_s: float
+
+
+def ways(csi: CsiTarget, first: Original) -> dict[str, Way]:
+    """The ways to copy a volume, `restore` and `clone`, without those that cannot even be repeated
+    where nobody cuts them. Raises Unjudged where none is left."""
+    usable, unjudged = {}, None
+    for kind, source in first.sources.items():
+        try:
+            usable[kind] = Way(source, usual_s(csi, copy_request(csi, first, source)))
+        except Unjudged as refusal:
+            unjudged = refusal
+    if unjudged and not usable:
+        raise unjudged
+    return usable
+
+
 def usual_s(csi: CsiTarget, request: pb.CreateVolumeRequest) -> float:
     """Seconds that a copy takes which nobody cuts; raises Unjudged where even that one is refused
     when it is asked for again."""

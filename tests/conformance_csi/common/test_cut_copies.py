@@ -96,3 +96,22 @@ def test_a_copy_that_cannot_even_be_repeated_is_another_cases_matter(
             cut_copies.usual_s(driver, request)
         assert unjudged.value.owner == owner
         driver = _stub(stub, Code.OK, Code.ALREADY_EXISTS)
+
+
+def test_a_way_that_cannot_be_repeated_is_left_out(
+    first: cut_copies.Original, csi: CsiTarget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The others are judged; where there is none, its owner is named."""
+    assert set(cut_copies.ways(csi, first)) == {"restore", "clone"}
+    usual_s = cut_copies.usual_s
+
+    def restores_only(target: CsiTarget, request: pb.CreateVolumeRequest) -> float:
+        if request.volume_content_source.HasField("snapshot"):
+            return usual_s(target, request)
+        raise Unjudged(Refused(Code.ALREADY_EXISTS, "another source"), "it cannot be repeated")
+
+    monkeypatch.setattr(cut_copies, "usual_s", restores_only)
+    assert set(cut_copies.ways(csi, first)) == {"restore"}
+    clone = {"clone": first.sources["clone"]}
+    with pytest.raises(Unjudged):
+        cut_copies.ways(csi, cut_copies.Original(first.request, first.volume, b"", clone))

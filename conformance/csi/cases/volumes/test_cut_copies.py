@@ -37,12 +37,11 @@ def test_a_copy_that_was_cut_is_finished_when_asked_for_again(csi: CsiTarget) ->
     volume of its own and calls it somebody else's leaves the claim pending for ever."""
     first = cut_copies.original(csi)
     with together() as check:
-        for kind, source in first.sources.items():
+        for kind, way in cut_copies.ways(csi, first).items():
             with check:
-                usual_s = cut_copies.usual_s(csi, cut_copies.copy_request(csi, first, source))
                 for (how, cut), part in itertools.product(_CUTS.items(), _PARTS):
-                    request = cut_copies.copy_request(csi, first, source)
-                    cut(csi, request, part * usual_s)
+                    request = cut_copies.copy_request(csi, first, way.source)
+                    cut(csi, request, part * way.usual_s)
                     cut_copies.expect_finished(csi, request, first, f"a {kind} {how}")
 
 
@@ -53,14 +52,13 @@ def test_a_copy_that_a_kill_cut_is_finished_when_asked_for_again(csi: CsiTarget)
     with _own_process(csi) as (process, own):
         first = cut_copies.original(own)
         with together() as check:
-            for kind, source in first.sources.items():
+            for kind, way in cut_copies.ways(own, first).items():
+                request = cut_copies.copy_request(own, first, way.source)
+                cut_copies.interrupted(own, request, way.usual_s / 2, process.kill)
+                process.start().ready()
+                if cut_copies.forgotten(own, first):
+                    pytest.skip("the driver keeps nothing over a restart")
                 with check:
-                    usual_s = cut_copies.usual_s(own, cut_copies.copy_request(own, first, source))
-                    request = cut_copies.copy_request(own, first, source)
-                    cut_copies.interrupted(own, request, usual_s / 2, process.kill)
-                    process.start().ready()
-                    if cut_copies.forgotten(own, first):
-                        pytest.skip("the driver keeps nothing over a restart")
                     cut_copies.expect_finished(own, request, first, f"a {kind} cut by a kill")
 
 
