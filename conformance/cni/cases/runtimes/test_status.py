@@ -78,7 +78,7 @@ def test_status_is_answered_while_an_add_hangs(runtime: RuntimeUnderTest) -> Non
     document = runtime.use("a", version="1.1.0")
     pod = runtime.pod()
     with ThreadPoolExecutor(1) as pool, together() as check:
-        attempt = pool.submit(runtime.attempt, pod, 4 * runtime.subject.patience_s)
+        attempt = pool.submit(runtime.attempt, pod, 2 * runtime.subject.patience_s)
         eventually(lambda: runtime.calls("ADD"), 5.0, "a pod that starts is attached")
         for what, change in (
             ("hangs", lambda: None),
