@@ -135,7 +135,7 @@ class CdiTarget:
         line = self.implementation.repeat(opened, call.act, call.request)
         return "; ".join([*parts[-10:], line])
 
-    def lost(self) -> Loss | None:
+    def lost(self, *, failed: bool = True) -> Loss | None:  # noqa: ARG002
         """How the implementation died since the last look; it has been started again."""
         return self.implementation.lost()
 

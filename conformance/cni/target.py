@@ -112,7 +112,7 @@ class CniTarget:
         named = " ".join((*call.request.env.values(), call.request.stdin.decode(errors="replace")))
         return "" if _OF_A_CASE.search(named) else call.shell()
 
-    def lost(self) -> Loss | None:
+    def lost(self, *, failed: bool = True) -> Loss | None:  # noqa: ARG002
         """Of a plugin that is gone from its place, or a runtime that ended."""
         if self._plugins and (reason := self._plugins.gone()):
             return Loss(reason)

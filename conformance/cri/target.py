@@ -107,7 +107,7 @@ class CriTarget:
             return ""
         return reproduce.line(call, self.endpoint)
 
-    def lost(self) -> Loss | None:
+    def lost(self, *, failed: bool = True) -> Loss | None:  # noqa: ARG002
         """Why the runtime no longer answers, None where it does."""
         if probe(self.endpoint) == "live":
             return None

@@ -9,21 +9,19 @@ from google.protobuf.message import Message
 
 from conformance.csi.watched import Watch, WatchedChannel
 from conformance.engine.ledger.calls import CallLedger, LedgerChannel
-from conformance.engine.targets.life import Guarded, Life
+from conformance.engine.targets.life import Guarded, Life, no_sign
 from conformance.engine.targets.supervise import Supervised
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.csi.kubelet import Driver
-from refimpl.wire.client import Channel, Unreachable
+from refimpl.wire.client import Channel
 from refimpl.wire.endpoint import Endpoint
 from refimpl.wire.journal import Journal
-from refimpl.wire.status import Code, Refused
 
 __all__ = ["Connections"]
 
 # A run makes some thousands of calls; the journal has to reach back over one case only.
 _KEEP = 20_000
 _READY_S = 10.0
-_SIGN_S = 5.0
 
 
 class Connections:
@@ -93,15 +91,8 @@ class Connections:
 
 def _no_sign(endpoints: Iterable[Endpoint]) -> str:
     """At which endpoint even the simplest question has no answer, and why; empty where all do."""
-    for endpoint in endpoints:
-        with Channel(endpoint) as channel:
-            try:
-                channel.wait_ready(_SIGN_S)
-                identity = Driver.over(channel).identity
-                identity.GetPluginInfo(pb.GetPluginInfoRequest(), timeout=_SIGN_S)
-            except Unreachable as error:
-                return str(error)
-            except Refused as refusal:
-                if refusal.code in (Code.DEADLINE_EXCEEDED, Code.UNAVAILABLE):
-                    return f"{endpoint}: {refusal.message}"
-    return ""
+
+    def ask(channel: Channel, limit_s: float) -> None:
+        Driver.over(channel).identity.GetPluginInfo(pb.GetPluginInfoRequest(), timeout=limit_s)
+
+    return next(filter(None, (no_sign(endpoint, ask) for endpoint in endpoints)), "")

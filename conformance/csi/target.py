@@ -181,7 +181,7 @@ class CsiTarget:
         at = self.node_endpoints[0] if "/csi.v1.Node/" in call.method else self.endpoint
         return reproduce.grpcurl(call, at, "refimpl/csi/api/csi.proto")
 
-    def lost(self) -> Loss | None:
+    def lost(self, *, failed: bool = True) -> Loss | None:  # noqa: ARG002
         """Why the driver no longer answered, None where it does; one that we started is started
         again, and a connection to it stands."""
         loss = self.life.lost()

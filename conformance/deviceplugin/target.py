@@ -113,9 +113,9 @@ class OurSides:
         """Nothing: both sides end with the run."""
         return ""
 
-    def lost(self) -> Loss | None:
+    def lost(self, *, failed: bool = True) -> Loss | None:
         """What became of the side that the last case was about; None while it serves."""
-        return self._judged.lost()
+        return self._judged.lost(failed=failed)
 
     def close(self) -> None:
         """Ends both."""

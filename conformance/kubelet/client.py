@@ -73,6 +73,9 @@ class Client(Protocol):
     def fate(self) -> str:
         """Why it ended by itself: exit status and last words; empty if it did not."""
 
+    def silence(self) -> str:
+        """Why it answers nothing although it runs; empty where it answers, or nobody can tell."""
+
     def run(self, pod: PodSpec) -> None:
         """Binds the pod to the node and returns; what becomes of it is in its state. While it does
         not run this may be another spec of a pod that it has admitted."""

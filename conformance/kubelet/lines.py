@@ -101,6 +101,10 @@ class LinesClient:
                 self._fate = str(self._act("fate").get("fate", ""))
         return self._fate
 
+    def silence(self) -> str:
+        """Empty: an adapter that does not answer an act is ended, which is its fate."""
+        return ""
+
     def run(self, pod: PodSpec) -> None:
         """Binds the pod to the node; what becomes of it is in its state."""
         self._act("run", pod=pod.manifest(_NODE))

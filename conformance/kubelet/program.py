@@ -7,6 +7,7 @@ import functools
 import re
 import signal
 import subprocess
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Sequence
 from http.client import HTTPException
@@ -19,7 +20,7 @@ from conformance.engine.verdict import Broken, eventually, timeout
 from conformance.kubelet.reading import last_error
 from refimpl.wire.client import Unreachable
 
-__all__ = ["KubeletProgram", "http_get", "version_of"]
+__all__ = ["KubeletProgram", "http_answers", "http_get", "version_of"]
 
 _END_S = 30.0
 _VERSION = re.compile(r"v?(\d+\.\d+)\.\d+\S*")
@@ -111,6 +112,18 @@ def version_of(program: str) -> tuple[str, str]:
         return "", ""
     match = _VERSION.search(done.stdout)
     return (match[0].removeprefix("v"), match[1]) if match else ("", "")
+
+
+def http_answers(port: int) -> bool:
+    """Whether anything at all comes back on loopback, be it an error."""
+    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        direct.open(f"http://127.0.0.1:{port}/", timeout=timeout(10)).close()
+    except urllib.error.HTTPError as error:
+        error.close()
+    except (OSError, HTTPException):
+        return False
+    return True
 
 
 def http_get(port: int, path: str) -> str:

@@ -17,7 +17,7 @@ from conformance.kubelet.configuration import Ports, kubeconfig, kubelet_configu
 from conformance.kubelet.listener import break_listener, can_break
 from conformance.kubelet.machine import Machine
 from conformance.kubelet.pod_objects import PodObjects
-from conformance.kubelet.program import KubeletProgram, http_get, version_of
+from conformance.kubelet.program import KubeletProgram, http_answers, http_get, version_of
 from conformance.kubelet.reading import capacity_of, container_config, metrics_of
 from refimpl.apiserver.server import ApiServer
 from refimpl.cri.fake import FakeRuntime
@@ -113,6 +113,11 @@ class RealKubelet:
     def fate(self) -> str:
         """Why it ended by itself; empty if it did not."""
         return self.process.fate()
+
+    def silence(self) -> str:
+        """Why nothing comes from its HTTP endpoints although it runs."""
+        silent = self.running() and not http_answers(self._ports.health)
+        return f"its port {self._ports.health} answers nothing" if silent else ""
 
     def close(self) -> None:
         """Ends it and everything of it."""

@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from conformance.engine.targets import life
 from conformance.kubelet.client import Ability
 from refimpl.deviceplugin.devicemanager.layout import Layout
 from refimpl.node.choices import KubeletChoices
@@ -34,9 +35,9 @@ class SocketClient:
         self.folder = self.root = Path(tempfile.mkdtemp(prefix="refimpl-"))
 
     def start(self, _choices: KubeletChoices | None = None) -> None:
-        """Waits until it answers; raises Unreachable."""
+        """Waits until it answers, longer for one that did before; raises Unreachable."""
         with Channel(self._endpoint) as channel:
-            channel.wait_ready(_READY_S)
+            channel.wait_ready(life.BACK_S if self._served else _READY_S)
         link = Path(Layout(self.folder).pod_resources.path)
         link.parent.mkdir(exist_ok=True)
         if not link.is_symlink():
@@ -55,6 +56,10 @@ class SocketClient:
         if not self._served or self.running():
             return ""
         return f"{self._endpoint} is served no longer"
+
+    def silence(self) -> str:
+        """Why it says nothing to whom it lets connect."""
+        return life.no_sign(self._endpoint, lambda *_: None)
 
     def close(self) -> None:
         """Forgets it."""

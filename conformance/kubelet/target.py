@@ -55,6 +55,7 @@ class ClientTarget:
         self.journal = journal
         self._numbers = itertools.count(1)
         self._choices = KubeletChoices()
+        self._gone: Loss | None = None
         try:
             client.start()
         except BaseException:
@@ -112,16 +113,19 @@ class ClientTarget:
         """Nothing: the plugins that a client speaks with are ours, and end with the run."""
         return ""
 
-    def lost(self) -> Loss | None:
-        """Why the client died, None if it lives; it is started again."""
-        why = self.client.fate()
-        if not why:
-            return None
+    def lost(self, *, failed: bool = True) -> Loss | None:
+        """Why the client died, or answers nothing, None if it lives; it is started again. It is
+        asked for a sign of life after a case that failed."""
+        fate = self.client.fate()
+        why = fate or (self.client.silence() if failed else "")
+        if self._gone or not why:
+            return self._gone
         try:
             self.renew()
         except (Unreachable, BadOption) as error:
-            return Loss(f"{why}; {error}")
-        return Loss(why, revived=True)
+            self._gone = Loss(f"{why}; {error}")
+            return self._gone
+        return Loss(why, True, fate or "silence")
 
     def close(self) -> None:
         """Ends the client and everything of it."""

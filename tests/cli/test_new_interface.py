@@ -87,7 +87,7 @@ FILES = {
             def calls(self, mark):
                 return []
 
-            def lost(self):
+            def lost(self, *, failed=True):
                 return None
 
             def close(self):

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from conformance.csi import connections
 from conformance.engine import run
 from conformance.engine.events import CaseDone
 from conformance.engine.judging.session import Listener
@@ -61,7 +60,7 @@ def test_a_driver_that_answers_nothing_is_started_again(
 ) -> None:
     """After one deadline, and not one for each call that follows."""
     monkeypatch.setattr(life, "WAKE_S", 0.1)
-    monkeypatch.setattr(connections, "_SIGN_S", 0.5)
+    monkeypatch.setattr(life, "SIGN_S", 0.5)
     target = opened(_file(tmp_path))
     target.steps.volume()
     os.killpg(target.process.process.pid, signal.SIGSTOP)
@@ -85,7 +84,7 @@ def test_a_driver_that_wakes_up_goes_on(
     opened: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The same process, with all that it had."""
-    monkeypatch.setattr(connections, "_SIGN_S", 0.5)
+    monkeypatch.setattr(life, "SIGN_S", 0.5)
     target = opened(_file(tmp_path))
     pid = target.process.process.pid
     os.killpg(pid, signal.SIGSTOP)

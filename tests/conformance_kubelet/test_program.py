@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -13,7 +14,7 @@ import pytest
 
 from conformance.engine.options import BadOption
 from conformance.engine.verdict import eventually
-from conformance.kubelet.program import KubeletProgram, http_get, version_of
+from conformance.kubelet.program import KubeletProgram, http_answers, http_get, version_of
 from refimpl.wire.client import Unreachable
 
 REFUSES = """echo 'E1 1 run.go:72] "command failed" err="failed to validate: policy"'; exit 1"""
@@ -87,6 +88,35 @@ class Healthy(BaseHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         """Nothing."""
+
+
+class Refusing(Healthy):
+    """Knows nothing of any path."""
+
+    def do_GET(self) -> None:
+        """To whatever is asked."""
+        self.send_error(404)
+
+
+@pytest.mark.parametrize("kind", [Healthy, Refusing])
+def test_an_error_is_an_answer_too(kind: type[Healthy]) -> None:
+    """Whoever says that a path is wrong is alive."""
+    with HTTPServer(("127.0.0.1", 0), kind) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        assert http_answers(server.server_port)
+        server.shutdown()
+        thread.join()
+    assert not http_answers(server.server_port)
+
+
+def test_who_takes_connections_and_says_nothing_does_not_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As a process that is stopped."""
+    monkeypatch.setenv("REFIMPL_TIMEOUT_FACTOR", "0.01")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        assert not http_answers(server.getsockname()[1])
 
 
 def test_an_answer_is_its_body_and_none_is_empty() -> None:

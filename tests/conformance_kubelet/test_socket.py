@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
+import socket
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +14,7 @@ import pytest
 from conformance.deviceplugin.target import open_target
 from conformance.engine.options import BadOption
 from conformance.engine.scope import CaseScope
+from conformance.engine.targets import life
 from conformance.kubelet.socket import SocketClient
 from conformance.kubelet.target import ClientTarget
 from refimpl.deviceplugin.kubelet import FakeKubelet, Pod
@@ -97,3 +100,47 @@ def test_a_path_without_a_server_is_unreachable(tmp_path: Path) -> None:
     with pytest.raises(Unreachable, match="no socket"):
         client.start()
     client.close()
+
+
+def test_a_socket_whose_server_is_stopped_is_silent(
+    kubelet: FakeKubelet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It takes connections, and nobody reads."""
+    client = SocketClient(kubelet.pod_resources, "1.37")
+    assert client.silence() == ""
+    client.close()
+    monkeypatch.setattr(life, "SIGN_S", 0.1)
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "s.sock"))
+        server.listen()
+        client = SocketClient(Endpoint.parse(tmp_path / "s.sock"), "1.37")
+        assert "it hangs" in client.silence()
+        client.close()
+
+
+def test_a_kubelet_that_comes_back_is_no_loss_for_good(kubelet: FakeKubelet) -> None:
+    """Its own supervisor starts it again; the run goes on."""
+    target = open_target(resolved("deviceplugin", str(kubelet.pod_resources), side="client"))
+    kubelet.stop()
+    again = threading.Timer(0.1, kubelet.start)
+    again.start()
+    loss = target.lost()
+    again.join()
+    assert loss
+    assert loss.revived
+    assert target.lost() is None
+    target.close()
+
+
+def test_a_kubelet_that_does_not_come_back_is_waited_for_once(
+    kubelet: FakeKubelet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then the run ends."""
+    monkeypatch.setattr(life, "BACK_S", 0.1)
+    target = open_target(resolved("deviceplugin", str(kubelet.pod_resources), side="client"))
+    kubelet.stop()
+    loss = target.lost()
+    assert loss
+    assert not loss.revived
+    assert target.lost() is loss
+    target.close()

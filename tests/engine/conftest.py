@@ -217,7 +217,7 @@ _TARGET = '''
         def reproduce(self, calls):
             return f"play {calls[-1].rpc}"
 
-        def lost(self):
+        def lost(self, *, failed=True):
             return Loss(self.reason, self.revived, self.cause) if self.reason else None
 
         def close(self):

@@ -9,18 +9,26 @@ from pathlib import Path
 from typing import cast
 
 import attrs
+import grpc
 
 from conformance.deviceplugin.plugins.process import Maker, PluginPlace, PluginProcess
 from conformance.deviceplugin.plugins.rules import REGISTER
+from conformance.engine.targets.life import no_sign
 from refimpl.deviceplugin import names
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
+from refimpl.deviceplugin.api import deviceplugin_pb2_grpc as stubs
 from refimpl.deviceplugin.devicemanager.links import PluginLink
 from refimpl.deviceplugin.kubelet import FakeKubelet
-from refimpl.wire.endpoint import Endpoint
+from refimpl.wire.client import Channel
+from refimpl.wire.endpoint import Endpoint, probe
 from refimpl.wire.faults import Faults
 from refimpl.wire.journal import Entry, Journal
+from refimpl.wire.status import Code
 
 __all__ = ["Arrival", "KubeletSession"]
+
+# A plugin that died is seen in one of the last calls of the case.
+_LATEST = 5
 
 
 @attrs.frozen
@@ -111,6 +119,23 @@ class KubeletSession:
         open_links = (link for link in self.kubelet.links if not link.ended) if runs else ()
         return any(link.connection.resource == judged for link in open_links)
 
+    def calls(self) -> list[Entry]:
+        """The calls to the plugin so far, streams last: they end because it does."""
+        calls = [each for each in self.journal.since(self.began) if each.side == "client"]
+        return sorted(calls, key=lambda each: each.rpc == "ListAndWatch")
+
+    def hung_up(self) -> bool:
+        """Whether the plugin left one of the last calls without an answer."""
+        return any(
+            call.code == Code.UNAVAILABLE for call in self.journal.since(self.began)[-_LATEST:]
+        )
+
+    def silence(self) -> str:
+        """Why the plugin that came last answers nothing where it serves; empty where it does."""
+        sockets = [Endpoint.parse(link.connection.socket) for link in self.links[-1:]]
+        asked = (no_sign(each, _options) for each in sockets if probe(each) == "live")
+        return next(asked, "")
+
     # -- kubelet and plugins --------------------------------------------------------------------
 
     def start_kubelet(self, *, accepting: bool = True) -> None:
@@ -151,6 +176,11 @@ class KubeletSession:
         self.kubelet.stop(0)
         for path in self._home.iterdir():
             shutil.rmtree(path, ignore_errors=True)
+
+
+def _options(channel: Channel, limit_s: float) -> None:
+    stub = stubs.DevicePluginStub(cast("grpc.Channel", channel))
+    stub.GetDevicePluginOptions(pb.Empty(), timeout=limit_s)
 
 
 def _deep(folder: Path, length: int) -> Path:

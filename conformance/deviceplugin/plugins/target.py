@@ -9,9 +9,10 @@ from conformance.deviceplugin.plugins.capabilities import PluginCapabilities
 from conformance.deviceplugin.plugins.plugin import DevicePluginUnderTest
 from conformance.deviceplugin.plugins.sessions import PluginSetup, Sessions
 from conformance.engine.scope import CaseScope
+from conformance.engine.targets.life import fatal
 from conformance.engine.targets.resolve import ResolvedTarget
 from conformance.engine.targets.target import Loss
-from conformance.engine.verdict import Broken
+from conformance.engine.verdict import Broken, soon
 from refimpl.deviceplugin import illusion
 from refimpl.wire.client import Unreachable
 from refimpl.wire.journal import Entry, Journal
@@ -92,17 +93,23 @@ class PluginTarget:
         """Nothing: the plugin and the kubelet around it end with the run."""
         return ""
 
-    def lost(self) -> Loss | None:
-        """How a plugin ended by itself; it is started again for the next case."""
-        if not self.sessions.open:
+    def lost(self, *, failed: bool = True) -> Loss | None:
+        """How a plugin ended by itself, or that it answers nothing; it is started again for the
+        next case. It is asked for a sign of life after a case that failed."""
+        session = self.sessions.current if self.sessions.open else None
+        if session is None or session.main is None or session.main.ended_by_us:
             return None
-        session = self.sessions.current
-        main = session.main
-        if main is None or session.may_exit or main.status() is None or main.ended_by_us:
+        if failed and session.hung_up():
+            soon(lambda: not session.main or not session.main.alive(), 5.0)  # it may be dying
+        silent = session.main.alive()
+        if not (failed if silent else not session.may_exit):
             return None
-        fate = main.fate()
+        reason = session.silence() if silent else session.main.fate()
+        if not reason:
+            return None
+        call = fatal(session.calls())
         self.sessions.end()
-        return Loss(fate, revived=True)
+        return Loss(reason, True, "silence" if silent else f"{call.rpc if call else ''} {reason}")
 
     def close(self) -> None:
         """Ends plugin and kubelet."""

@@ -217,7 +217,7 @@ class Judge:
         failed = verdict["outcome"] in ("fail", "warn", "xfail", "error")
         if not failed and report.when != "teardown":
             return
-        loss = self._targets[case.interface].lost()
+        loss = self._targets[case.interface].lost(failed=failed)
         if not loss:
             return
         fate = "died and was started again" if loss.revived else "was lost"

@@ -15,17 +15,19 @@ from conformance.engine.options import BadOption
 from conformance.engine.targets.supervise import Supervised
 from conformance.engine.targets.target import Loss
 from conformance.engine.verdict import soon, timeout
-from refimpl.wire.client import Unreachable
+from refimpl.wire.client import Channel, Unreachable
 from refimpl.wire.endpoint import Endpoint, probe
 from refimpl.wire.journal import Entry, Journal
-from refimpl.wire.status import Code
+from refimpl.wire.status import Code, Refused
 
-__all__ = ["BACK_S", "WAKE_S", "Guarded", "Life"]
+__all__ = ["BACK_S", "WAKE_S", "Guarded", "Life", "fatal", "no_sign"]
 
 BACK_S = 30.0
 """How long a target of somebody else's is waited for, whose own supervisor may start it again."""
 WAKE_S = 5.0
 """How long one that we started and that answers nothing has, before it is started again."""
+SIGN_S = 5.0
+"""How long the simplest call may take on a target that lives."""
 
 # An RPC that ended the target so often, one call after the other, is not called any more.
 _DEADLY = 3
@@ -83,7 +85,7 @@ class Life:
         if not dead and not self.silence:
             self._looked = self.journal.seq
             return None
-        loss = self._died(_fatal(latest)) if dead else self._silent(_fatal(latest))
+        loss = self._died(fatal(latest)) if dead else self._silent(fatal(latest))
         self.silence = "" if loss.revived else loss.reason
         self._gone = None if loss.revived else loss
         self._looked = self.journal.seq
@@ -126,7 +128,24 @@ class Life:
             return Loss(f"{reason}\n{error}")
 
 
-def _fatal(calls: Sequence[Entry]) -> Entry | None:
+def no_sign(endpoint: Endpoint, ask: Callable[[Channel, float], object]) -> str:
+    """Why a server gives no sign of life; empty where it does, if only by a refusal.
+
+    ask: makes the simplest call that there is, within so many seconds.
+    """
+    with Channel(endpoint) as channel:
+        try:
+            channel.wait_ready(SIGN_S)
+            ask(channel, SIGN_S)
+        except Unreachable as error:
+            return str(error)
+        except Refused as refusal:
+            if refusal.code in (Code.DEADLINE_EXCEEDED, Code.UNAVAILABLE):
+                return f"{endpoint}: {refusal.message}"
+    return ""
+
+
+def fatal(calls: Sequence[Entry]) -> Entry | None:
     """The call that the target died of, or fell silent over: the first of those at the end that
     got no answer; the last one where all were answered."""
     unanswered = (Code.UNAVAILABLE, Code.DEADLINE_EXCEEDED, Code.CANCELLED)

@@ -69,8 +69,11 @@ class Target(Protocol):
         """One shell line that repeats the last of these calls without us; empty where it cannot
         work any more: what it names went with the case, or its target with the run."""
 
-    def lost(self) -> Loss | None:
-        """What happened to a target that no longer answers; one that we started is revived."""
+    def lost(self, *, failed: bool = True) -> Loss | None:
+        """What happened to a target that no longer answers; one that we started is revived.
+
+        failed: the case did, so that it is worth while to look closely.
+        """
 
     def close(self) -> None:
         """Ends connections and whatever was started."""
