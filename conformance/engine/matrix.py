@@ -237,7 +237,7 @@ def main(words: Sequence[str] | None = None) -> int:
         parser.error(f"there is no mutant called {', '.join(strange)}")
     wrong: list[str] = []
     # Broken drivers leave things behind; all of it goes with this folder.
-    with tempfile.TemporaryDirectory(prefix="refimpl-matrix-", ignore_cleanup_errors=True) as home:
+    with tempfile.TemporaryDirectory(prefix="matrix-", ignore_cleanup_errors=True) as home:
         tempfile.tempdir = os.environ["TMPDIR"] = home
         for interface in [chosen.interface] if chosen.interface else INTERFACES:
             INTERFACES[interface].import_fakes()
