@@ -8,8 +8,9 @@ from pathlib import Path
 
 import attrs
 
-from conformance.csi.common import content
+from conformance.csi.common import content, mounts
 from conformance.csi.target import CsiTarget
+from conformance.engine.ledger.leftovers import MOUNT
 
 _NAME = "refimpl-foreign"
 
@@ -47,6 +48,20 @@ def inside(csi: CsiTarget, directory: str) -> Foreign:
     """A file in a directory, which is made where it is missing."""
     os.makedirs(directory, exist_ok=True)
     return at(csi, os.path.join(directory, _NAME))
+
+
+def bind(csi: CsiTarget, source: str, target: str) -> None:
+    """A mount at `target` that shows what is at `source`; on record until it is off, which is in
+    the hands of the case. Needs root."""
+    ledger = csi.cleanup.calls.ledger
+    entry = ledger.add(MOUNT, target)
+
+    def forget() -> None:
+        if not mounts.layers(target):
+            ledger.remove(entry)
+
+    csi.scope.callback(forget)
+    mounts.bind(source, target)
 
 
 def link(csi: CsiTarget, path: str, leads_to: str) -> None:

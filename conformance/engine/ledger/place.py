@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from conformance.engine.ledger import mounts, processes, sweep
-from conformance.engine.ledger.entries import Ledger
+from conformance.engine.ledger.entries import FOLDER, Ledger
+from conformance.engine.ledger.file import UnreadableLedger
 from conformance.engine.options import BadOption, Options
 
 __all__ = ["run_place"]
@@ -50,17 +51,19 @@ def run_place(options: Options) -> Iterator[Path]:
 
 
 def _leave(ledger: Ledger, folder: Path, run_id: str) -> None:
-    """What a driver has left mounted stays on record: it may hold what is not ours to delete."""
+    """What a driver has left mounted stays on record: it may hold what is not ours to delete. What
+    stays is told, also of what was made on the target."""
     with contextlib.suppress(OSError):
         processes.end(run_id)
         ledger.gone(processes.PROCESSES, run_id)
-    if points := mounts.below(str(folder)):
-        print(f"refimpl: {points[-1]} is still mounted; refimpl sweep removes it", file=sys.stderr)
-    else:
+    if not mounts.below(str(folder)):
         shutil.rmtree(folder, ignore_errors=True)
         if not folder.exists():
-            ledger.gone("folder", folder)
+            ledger.gone(FOLDER, folder)
     ledger.close()
+    with contextlib.suppress(OSError, UnreadableLedger):
+        for line in sweep.left_by(run_id):
+            print(f"refimpl: {line}", file=sys.stderr)
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import hashlib
 import os
 import shlex
@@ -75,6 +76,16 @@ def ledgers(interface: str = "", target: str = "") -> list[Path]:
     one is named."""
     name = f"{interface or '*'}-{_short(target) if target else '*'}"
     return sorted(home().glob(f"{name}-*.jsonl"))
+
+
+def left_by(run_id: str) -> list[str]:
+    """What the ledgers of a run that has ended say is still there, a sentence each."""
+    paths = sorted(home().glob(f"*-{glob.escape(run_id)}-*.jsonl"))
+    lines = []
+    for path in paths:
+        names = ", ".join(map(str, left(path)))
+        lines.append(f"{names}: could not be undone; {command_of(path)} tries again")
+    return lines
 
 
 def _short(target: str) -> str:

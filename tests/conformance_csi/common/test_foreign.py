@@ -6,7 +6,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-from conformance.csi.common import foreign
+import pytest
+
+from conformance.csi.common import foreign, mounts
 
 
 def test_a_file_that_was_left_alone_has_no_harm(csi: Any, tmp_path: Path) -> None:
@@ -38,3 +40,17 @@ def test_a_link_goes_and_what_it_leads_to_stays(csi: Any, tmp_path: Path) -> Non
     (tmp_path / "replaced").write_text("other")
     csi.scope.close()
     assert sorted(os.listdir(tmp_path)) == ["real", "replaced"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
+def test_a_mount_is_on_record_until_it_is_off(csi: Any, tmp_path: Path) -> None:
+    """A run that is killed in between leaves it to a sweep."""
+    ledger, path = csi.cleanup.calls.ledger, str(tmp_path)
+    for taken_off, left in ((True, []), (False, [path])):
+        foreign.bind(csi, path, path)
+        assert [entry.name for entry in ledger.entries()] == [path]
+        if taken_off:
+            mounts.uncover(path)
+        csi.scope.close()
+        assert [entry.name for entry in ledger.entries()] == left
+    mounts.uncover(path)

@@ -12,7 +12,8 @@ import msgspec
 import pytest
 
 from conformance.engine.ledger import processes, sweep
-from conformance.engine.ledger.entries import CALL, Ledger
+from conformance.engine.ledger.entries import CALL, FOLDER, Ledger
+from conformance.engine.ledger.leftovers import MOUNT
 from conformance.engine.ledger.place import run_place
 from conformance.engine.options import BadOption, Options
 from refimpl.cni.host import syscalls
@@ -74,13 +75,51 @@ def test_what_a_driver_left_mounted_is_told_and_kept_for_a_sweep(
         target = folder / "target"
         target.mkdir()
         syscalls.mount(str(theirs), str(target), flags=0x1000)  # MS_BIND
-    assert f"{target} is still mounted" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert told.startswith(f"refimpl: folder {folder}: could not be undone; refimpl sweep csi --")
     assert (target / "data").exists()
     lines, failed = sweep.sweep(Options(target=""))
     assert not failed, lines
     assert os.listdir(tmp) == ["theirs"]
     assert (theirs / "data").exists()
     assert sweep.ledgers() == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
+def test_what_a_case_mounted_goes_before_what_it_lies_on(tmp: Path) -> None:
+    """A driver would refuse to let go of a target with a stranger's mount on it."""
+    target = tmp / "target"
+    target.mkdir()
+    chosen = options()
+    ledger = Ledger(sweep.ledger_path("csi", chosen.named_target, "1"), chosen.named_target)
+    ledger.making(FOLDER, target)
+    for _ in range(2):
+        ledger.add(MOUNT, str(target))
+        syscalls.mount(str(target), str(target), flags=0x1000)  # MS_BIND
+    ledger.close()
+    lines, failed = sweep.sweep(Options(target=""))
+    assert not failed
+    assert [line.partition(": ")[2] for line in lines] == [
+        f"mount {target} removed",
+        f"mount {target} was gone already",
+        f"folder {target} removed",
+    ]
+    assert not target.exists()
+
+
+def test_what_is_left_on_the_target_is_told_at_the_end(capsys: pytest.CaptureFixture[str]) -> None:
+    """With the command that tries again; a run that leaves nothing says nothing."""
+    with run_place(options()):
+        pass
+    assert capsys.readouterr().err == ""
+    with run_place(options("2")):
+        ledger = Ledger(sweep.ledger_path("csi", "/run/x.sock", "2"), "/run/x.sock")
+        ledger.add(CALL, "/csi.v1.Controller/CreateVolume")
+        ledger.close()
+    told = capsys.readouterr().err
+    assert told == (
+        "refimpl: CreateVolume: could not be undone; refimpl sweep csi /run/x.sock tries again\n"
+    )
 
 
 def test_what_a_killed_run_had_is_swept_without_its_target(tmp: Path) -> None:

@@ -44,7 +44,7 @@ def test_a_target_that_is_mounted_twice_is_unmounted_twice(csi: CsiTarget) -> No
     mounted = csi.steps.mount()
     written = content.fresh()
     content.write(mounted, written)
-    mounts.bind(mounted.target_path, mounted.target_path)
+    foreign.bind(csi, mounted.target_path, mounted.target_path)
     csi.scope.callback(lambda: mounts.uncover(mounted.target_path))
     code = code_of(lambda: csi.steps.unmount(mounted))
     left = mounts.layers(mounted.target_path)
@@ -131,13 +131,13 @@ def _mounted_below(csi: CsiTarget, mounted: Mounted) -> str:
     with contextlib.ExitStack() as stack:
         if inner:
             aside = csi.steps.staging_path()
-            mounts.bind(target, aside)
+            foreign.bind(csi, target, aside)
             stack.callback(mounts.uncover, aside)
         mounts.take_away(target)
         os.mkdir(target, 0o750)
         if inner:
             os.mkdir(inner)
-            mounts.bind(aside, inner)
+            foreign.bind(csi, aside, inner)
             csi.scope.callback(lambda: mounts.take_away(inner))
     return inner
 
