@@ -136,7 +136,7 @@ _CHECKS: tuple[Callable[[], Check], ...] = (
     _program("mkfs.ext4", "volumes with a file system of their own size", "install e2fsprogs"),
     _program(
         "grpcurl",
-        "the `reproduce` lines of a report",
+        "the `last call` lines of a report",
         "go install github.com/fullstorydev/grpcurl/cmd/grpcurl@latest",
     ),
     _program("go", "building the peers that tests/live runs", "install Go 1.26 or later"),

@@ -10,6 +10,7 @@ from conformance.engine.events import CaseDone, Event
 from conformance.engine.reports.calls import Call
 from conformance.engine.reports.conclusion import conclude, facts
 from conformance.engine.reports.digest import RANKED, WORDS, Digest, also, plural
+from conformance.engine.reports.repeats import CALLS_SHOWN
 from conformance.engine.reports.text import (
     as_json,
     capped,
@@ -63,7 +64,7 @@ def _environment() -> Environment:
         "pretty": _pretty,
         "sought": _sought,
     }
-    environment.globals["count"] = count
+    environment.globals |= {"count": count, "shown": CALLS_SHOWN}
     return environment
 
 
