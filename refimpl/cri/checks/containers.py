@@ -14,6 +14,8 @@ def check(request: pb.CreateContainerRequest) -> None:
         if not request.HasField(name):
             raise _invalid(f"{name} is missing: it is required")
     config = request.config
+    if not config.HasField("metadata"):
+        raise _invalid("config.metadata is missing: it is required")
     if config.stop_signal not in pb.Signal.values():
         raise _invalid(f"stop_signal is {config.stop_signal}: it is no Signal")
     context = config.linux.security_context

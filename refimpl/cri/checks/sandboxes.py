@@ -17,8 +17,10 @@ _PORTS = range(1, 1 << 16)
 
 def check(config: pb.PodSandboxConfig, choices: SandboxChoices) -> None:
     """INVALID_ARGUMENT for what no sandbox can have."""
+    if not config.HasField("metadata"):
+        raise _invalid("config.metadata is missing: it is required")
     _check_user(config.linux.security_context, choices)
-    _check_ports(config)
+    _check_ports(config, choices)
     if len(config.hostname) > _HOSTNAME:
         raise _invalid(
             f"config.hostname has {len(config.hostname)} characters: {_HOSTNAME} at most"
@@ -48,10 +50,11 @@ def _check_sysctls(config: pb.PodSandboxConfig) -> None:
             )
 
 
-def _check_ports(config: pb.PodSandboxConfig) -> None:
+def _check_ports(config: pb.PodSandboxConfig, choices: SandboxChoices) -> None:
     for mapping in config.port_mappings:
         # CRI PortMapping.host_port: 0 is none.
-        if mapping.host_port and mapping.host_port not in _PORTS:
+        none = mapping.host_port == 0 or (mapping.host_port < 0 and choices.negative_port)
+        if not none and mapping.host_port not in _PORTS:
             raise _invalid(f"host_port is {mapping.host_port}: 1 to 65535, or 0 for none")
 
 

@@ -48,6 +48,8 @@ class RuntimeRpcs:
         )
         if request.verbose:
             reply.info["config"] = json.dumps({"runtime": self._choices.name})
+            if self._choices.bare_texts:
+                reply.info["lastCNILoadStatus"] = "OK"
         return reply
 
     def RuntimeConfig(

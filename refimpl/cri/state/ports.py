@@ -9,6 +9,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
@@ -142,6 +143,18 @@ class Processes(Protocol):
     def attach(self, container: Container, request: StreamRequest, streams: Streams) -> Outcome:
         """Connects to the first process of a container that runs, until that ends or the client
         has left."""
+
+    def pause(self, container: Container) -> None:
+        """Its processes stand still."""
+
+    def resume(self, container: Container) -> None:
+        """They go on."""
+
+    def checkpoint(self, container: Container, folder: Path) -> None:
+        """Writes what it takes to go on from here into an empty folder; it runs on afterwards."""
+
+    def restore(self, container: Container, folder: Path) -> None:
+        """A container that was created goes on from there once it is started."""
 
     def dial(self, sandbox: Sandbox, port: int) -> socket.socket:
         """Connects to a port inside. Raises Refused."""

@@ -6,6 +6,7 @@ import itertools
 import socket
 import threading
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, NoReturn
 
 import attrs
@@ -143,6 +144,24 @@ class VirtualProcesses:
     def dial(self, sandbox: Sandbox, port: int) -> socket.socket:
         """Not done yet."""
         _later("PortForward")
+
+    # -- checkpoints --------------------------------------------------------------------------
+
+    def pause(self, container: Container) -> None:
+        """Not done yet."""
+        _later("pausing a container")
+
+    def resume(self, container: Container) -> None:
+        """Not done yet."""
+        _later("resuming a container")
+
+    def checkpoint(self, container: Container, folder: Path) -> None:
+        """Not done yet."""
+        _later("checkpoints")
+
+    def restore(self, container: Container, folder: Path) -> None:
+        """Not done yet."""
+        _later("checkpoints")
 
     # -- inside -------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from functools import partial
 
-from conformance.cri.needs import HANDLER, OURS
+from conformance.cri.needs import HANDLER, OURS, served
 from conformance.cri.target import CriTarget
 from conformance.engine.case import case
 from conformance.engine.verdict import expect, should
@@ -87,7 +87,11 @@ def test_the_default_handler_is_listed_with_its_features(cri: CriTarget) -> None
     )
 
 
-@case("CRI-RT-013", "kubelet reads the cgroup driver at its start (KEP 4033)")
+@case(
+    "CRI-RT-013",
+    "kubelet reads the cgroup driver at its start (KEP 4033)",
+    needs=[served("RuntimeConfig")],
+)
 def test_the_cgroup_driver_is_told_and_stays(cri: CriTarget) -> None:
     """Kubelet and runtime with different drivers fight over cgroups."""
     replies = [cri.runtime.RuntimeConfig(pb.RuntimeConfigRequest()) for _ in range(3)]

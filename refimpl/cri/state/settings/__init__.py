@@ -7,9 +7,12 @@ from typing import Any, Self
 import attrs
 import msgspec
 
+from refimpl.cri.state.settings.checkpoints import CheckpointChoices
 from refimpl.cri.state.settings.containers import ContainerChoices
 from refimpl.cri.state.settings.divergence import PROFILES, Divergence
+from refimpl.cri.state.settings.events import EventChoices
 from refimpl.cri.state.settings.images import ImageChoices
+from refimpl.cri.state.settings.logs import LogChoices
 from refimpl.cri.state.settings.runtime import RuntimeChoices
 from refimpl.cri.state.settings.sandboxes import SandboxChoices
 from refimpl.cri.state.settings.stats import StatsChoices
@@ -28,6 +31,9 @@ class RuntimeSettings:
     images: ImageChoices = attrs.field(factory=ImageChoices)
     streaming: StreamingChoices = attrs.field(factory=StreamingChoices)
     stats: StatsChoices = attrs.field(factory=StatsChoices)
+    logs: LogChoices = attrs.field(factory=LogChoices)
+    events: EventChoices = attrs.field(factory=EventChoices)
+    checkpoints: CheckpointChoices = attrs.field(factory=CheckpointChoices)
 
     @classmethod
     def of(cls, profile: str) -> Self:

@@ -12,7 +12,8 @@ __all__ = ["RuntimeChoices"]
 @attrs.frozen(kw_only=True)
 class RuntimeChoices:
     """name: kubelet begins container ids with it. version: a semantic one. without: RPCs that are
-    UNIMPLEMENTED. pod_cidr: whether UpdateRuntimeConfig looks at the range."""
+    UNIMPLEMENTED. pod_cidr: whether UpdateRuntimeConfig looks at the range. bare_texts: whether
+    verbose info has values that are no JSON."""
 
     name: str = diverges(
         "",
@@ -41,6 +42,9 @@ class RuntimeChoices:
             *("StreamPodSandboxStats", "StreamImages"),
         ),
         source="CRI contract, facts 10 and 1.1: when RPCs appeared",
+    )
+    bare_texts: bool = diverges(
+        "D62", False, containerd=True, source="containerd 2.4.2, run: lastCNILoadStatus"
     )
     pod_cidr: bool = diverges(
         "D59", True, crio=False, source="containerd parses it, CRI-O does nothing"

@@ -16,7 +16,8 @@ class SandboxChoices:
     """duplicate: RunPodSandbox with metadata of a sandbox that is there. status_handler: whether
     PodSandboxStatus tells the runtime handler. always_info: `info` without verbose. pod_labels:
     whether labels of kubelet are added where they are missing. user_for_group: whether
-    run_as_group needs a user."""
+    run_as_group needs a user. negative_port: whether a host_port below 0 counts as none.
+    empty_names: metadata in which a name is empty."""
 
     duplicate: Literal["refused", "existing"] = diverges(
         "D4",
@@ -33,6 +34,9 @@ class SandboxChoices:
     pod_labels: bool = diverges("D28", False, crio=True, source="CRI-O server/sandbox_run_linux.go")
     user_for_group: bool = diverges(
         "D77", True, crio=False, source="CRI-O: no check of the sandbox was found in its source"
+    )
+    negative_port: bool = diverges(
+        "D95", False, containerd=True, source="containerd 2.4.2, run: taken for none"
     )
     empty_names: Literal["refused", "accepted"] = diverges(
         "D90", "refused", containerd="accepted", source="containerd 2.4.2, run"
