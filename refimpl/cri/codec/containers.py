@@ -41,7 +41,15 @@ def metadata(container: Container) -> pb.ContainerMetadata:
 
 
 def item(container: Container) -> pb.Container:
-    """An item of a list."""
+    """An item of a list; made once as long as nothing changes, as lists are long and asked for
+    each second."""
+    made: pb.Container | None = container.shown.get("item")
+    if made is None:
+        made = container.shown["item"] = _item(container)
+    return made
+
+
+def _item(container: Container) -> pb.Container:
     return pb.Container(
         id=container.id,
         pod_sandbox_id=container.sandbox_id,

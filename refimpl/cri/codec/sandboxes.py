@@ -38,7 +38,15 @@ def metadata(sandbox: Sandbox) -> pb.PodSandboxMetadata:
 
 
 def item(sandbox: Sandbox) -> pb.PodSandbox:
-    """An item of a list."""
+    """An item of a list; made once as long as nothing changes, as lists are long and asked for
+    each second."""
+    made: pb.PodSandbox | None = sandbox.shown.get("item")
+    if made is None:
+        made = sandbox.shown["item"] = _item(sandbox)
+    return made
+
+
+def _item(sandbox: Sandbox) -> pb.PodSandbox:
     return pb.PodSandbox(
         id=sandbox.id,
         metadata=metadata(sandbox),

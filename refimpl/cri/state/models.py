@@ -1,7 +1,8 @@
 """What a runtime knows: records of sandboxes, containers and images, and how they are asked for.
 
 Records are replaced, not changed, so that one that was handed out stays as it was. `config` is the
-message as sent, which the state keeps and never looks into.
+message as sent, which the state keeps and never looks into; `shown` has what somebody has made of a
+record to show it, as long as the record is the same.
 """
 
 from __future__ import annotations
@@ -102,6 +103,7 @@ class Sandbox:
     netns: str = ""
     addresses: tuple[str, ...] = ()
     state: SandboxState = SandboxState.READY
+    shown: dict[str, Any] = attrs.field(factory=dict, init=False, eq=False, repr=False)
 
 
 @attrs.frozen
@@ -129,6 +131,7 @@ class Container:
     reason: str = ""
     message: str = ""
     state: ContainerState = ContainerState.CREATED
+    shown: dict[str, Any] = attrs.field(factory=dict, init=False, eq=False, repr=False)
 
 
 @attrs.frozen
