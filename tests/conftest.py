@@ -11,6 +11,11 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# How fast examples are made and tested says how busy the machine is, and nothing of the code.
+settings.register_profile("ours", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("ours")
 
 STRANGER = 65534
 """The user id of nobody, who is no user of these tests."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from refimpl.cdi import annotations
@@ -92,7 +92,6 @@ def test_keys_of_any_annotation_follow_kubernetes(name: str, sound: bool) -> Non
 _DEVICES = st.lists(st.sampled_from([GPU0, GPU1, NIC]), min_size=1, max_size=4)
 
 
-@settings(deadline=None)
 @given(st.dictionaries(st.sampled_from(["0", "1", "a/b"]), _DEVICES))
 def test_what_is_written_is_read(allocations: dict[str, list[str]]) -> None:
     """All devices of all allocations, none more."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from refimpl.cdi import files
@@ -179,7 +179,6 @@ _SPECS = st.builds(
 )
 
 
-@settings(deadline=None)
 @given(_SPECS, st.sampled_from(["yaml", "json"]), st.sampled_from(["strict", "practice"]))
 def test_what_is_rendered_loads_as_it_was(spec: Spec, form: Form, policy: Policy) -> None:
     """CDI-059: and renders the same again; no reader takes a text for a number."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from refimpl.cdi.host import HostNode
@@ -361,7 +361,6 @@ _EDITS = st.builds(
 )
 
 
-@settings(deadline=None)
 @given(_EDITS)
 def test_the_same_edits_again_change_only_hooks_and_rules(edits: ContainerEdits) -> None:
     """CDI-060; the given config is never touched."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from refimpl.cdi.names import (
@@ -97,14 +97,12 @@ def test_a_kind_is_split_at_its_first_slash() -> None:
     assert kind_problem("foo.bar.baz/foo-bar123.B_az", strict=True) == ""
 
 
-@settings(deadline=None)
 @given(st.text(max_size=20))
 def test_a_name_that_parses_is_rendered_as_it_came(text: str) -> None:
     """And nothing but BadName is raised."""
     assert not is_qualified(text) or str(QualifiedName.parse(text)) == text
 
 
-@settings(deadline=None)
 @given(st.from_regex(r"[a-z0-9:._-]{1,8}/[a-z0-9:._-]{1,8}=[a-z0-9:._-]{1,8}", fullmatch=True))
 def test_strict_is_stricter(text: str) -> None:
     """What the strict rule takes, the lax one takes."""

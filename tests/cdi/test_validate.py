@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from refimpl.cdi.model import Spec
@@ -356,7 +356,6 @@ SPECS = st.fixed_dictionaries(
 )
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=80), st.sampled_from(["f.json", "f.yaml", ""]), st.sampled_from(POLICIES))
 @example(b"cdiVersion: 0x" + b"f" * 5000, "f.yaml", "practice")
 @example(b"[" * 5000, "f.json", "practice")
@@ -366,7 +365,6 @@ def test_no_text_makes_it_raise(data: bytes, name: str, policy: Any) -> None:
     assert (judged.spec is None) == bool(judged.errors)
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(SPECS | TREES, st.sampled_from(POLICIES))
 def test_no_document_makes_it_raise(value: Any, policy: Any) -> None:
     """Every finding has a place in the text, a known rule and prints on one line."""

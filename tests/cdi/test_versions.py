@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from refimpl.cdi import versions
@@ -101,7 +101,6 @@ DOCUMENTS = st.fixed_dictionaries(
 )
 
 
-@settings(deadline=None)
 @given(DOCUMENTS, _DEVICE)
 def test_a_document_that_grows_never_needs_less(document: dict[str, Any], device: Any) -> None:
     """CDI-059: one more device raises the minimum or leaves it."""
@@ -113,7 +112,6 @@ def test_a_document_that_grows_never_needs_less(document: dict[str, Any], device
     assert at_least(minimum_version(document, presence=True), old)
 
 
-@settings(deadline=None)
 @given(ANYTHING)
 def test_the_minimum_is_a_version_whatever_the_document(value: Any) -> None:
     """Garbage needs the floor, not an exception."""

@@ -446,7 +446,8 @@ steps = st.lists(st.tuples(keys, st.none() | st.integers(1, 9)), max_size=20)
 
 
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=60,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 @given(runs=st.lists(steps, max_size=4))
 def test_any_history_ends_in_what_a_dictionary_holds(

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from refimpl.documents import json
@@ -36,14 +36,12 @@ def test_numbers_keep_their_exact_value() -> None:
     assert [str(value[key]) for key in "bcd"] == ["1.0", "1E+400", "-0.10"]
 
 
-@settings(deadline=None)
 @given(value=VALUES)
 def test_what_was_dumped_reads_back_the_same(value: Any) -> None:
     """Dump and parse are each other's inverse for every value a document can hold."""
     assert json.parse(json.dump(value)).value == value
 
 
-@settings(deadline=None)
 @given(value=VALUES)
 def test_both_readers_see_the_same_value(value: Any) -> None:
     """The thorough reader steps in for the quick one, so they must never differ."""
@@ -51,7 +49,6 @@ def test_both_readers_see_the_same_value(value: Any) -> None:
     assert JsonScanner(text, "").read().value == json.parse(text.encode()).value
 
 
-@settings(deadline=None)
 @given(text=st.text(st.sampled_from('{}[]:,"\\u0d8aE+-.1 \nnultre/')))
 def test_both_readers_refuse_the_same_texts(text: str) -> None:
     """What the standard library refuses is refused, and nothing else (but half surrogates)."""
@@ -68,7 +65,6 @@ def test_both_readers_refuse_the_same_texts(text: str) -> None:
     assert accepted == sound
 
 
-@settings(deadline=None)
 @given(data=st.binary())
 def test_no_bytes_raise_anything_but_a_document_error(data: bytes) -> None:
     """Readers catch one exception; any other would end a lint run half way."""

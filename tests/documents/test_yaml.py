@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml as pyyaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from refimpl.documents import yaml
@@ -125,7 +125,6 @@ def test_every_value_has_its_place_and_its_spelling() -> None:
     assert document.spelled(("devices", 0, "tags")) is None
 
 
-@settings(deadline=None)
 @given(st.text(max_size=60))
 def test_no_text_makes_the_reader_raise_anything_else(text: str) -> None:
     """DocumentError is the only way to refuse."""
@@ -147,7 +146,6 @@ _TREES = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(_TREES)
 def test_what_a_writer_wrote_is_read_again(value: Any) -> None:
     """The same values that PyYAML's safe dumper was given."""

@@ -45,7 +45,7 @@ def test_a_secret_is_hidden_in_every_form(form: str) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(secret=st.text(st.characters(exclude_categories=("Cs",)), min_size=SHORTEST, max_size=40))
 @example(secret="canary")
 @example(secret="',./;'[]-=")

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from refimpl.cni import config
@@ -55,7 +55,6 @@ def networks(draw: st.DrawFn) -> dict[str, Any]:
     return network
 
 
-@settings(deadline=None)
 @given(network=networks())
 def test_what_was_read_dumps_and_reads_back_the_same(network: dict[str, Any]) -> None:
     """A runtime caches the document of ADD and reads it again for DEL, perhaps months later."""
@@ -65,7 +64,6 @@ def test_what_was_read_dumps_and_reads_back_the_same(network: dict[str, Any]) ->
     assert second.raw == network
 
 
-@settings(deadline=None)
 @given(plugin=plugins(), name=NAMES, version=VERSIONS)
 def test_a_wrapped_plugin_reads_back_as_a_list(
     plugin: dict[str, Any], name: str, version: str

@@ -62,7 +62,6 @@ def dump(value: Any) -> bytes:
     return json.dumps(value, indent=2).encode()
 
 
-@settings(deadline=None)
 @given(network=sound_lists())
 def test_a_sound_list_is_clean(network: dict[str, Any]) -> None:
     """CNI-CFG-040, first half."""
@@ -227,7 +226,7 @@ MUTATIONS: list[tuple[str, str, Mutation]] = [
     MUTATIONS,
     ids=[f"{row}-{index}" for index, (row, _, _) in enumerate(MUTATIONS)],
 )
-@settings(deadline=None, max_examples=8)
+@settings(max_examples=8)
 @given(network=sound_lists())
 def test_each_single_mutation_yields_its_finding(
     row: str, severity: str, mutate: Mutation, network: dict[str, Any]
@@ -265,7 +264,6 @@ TREES = st.recursive(
 )
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(tree=TREES, name=st.sampled_from(["a.conf", "a.conflist", "a.json", ".conf", "a"]))
 def test_no_document_makes_lint_raise(tree: Any, name: str) -> None:
     """A check that dies on the broken file is no use for broken files."""
@@ -282,7 +280,6 @@ def test_no_document_makes_lint_raise(tree: Any, name: str) -> None:
         assert finding.rule
 
 
-@settings(deadline=None)
 @given(network=sound_lists(), path=st.lists(st.integers(0, 9), max_size=6), leaf=TREES)
 def test_no_replaced_member_makes_lint_raise(
     network: dict[str, Any], path: list[int], leaf: Any
@@ -302,7 +299,6 @@ def test_no_replaced_member_makes_lint_raise(
     assert json.loads(json.dumps(report.to_dict()))["counts"]["error"] >= 0
 
 
-@settings(deadline=None)
 @given(data=st.binary(max_size=200))
 def test_no_bytes_make_lint_raise(data: bytes) -> None:
     """Neither do bytes that are no document: they are a finding."""
@@ -316,7 +312,7 @@ def test_deep_and_large_documents_are_findings() -> None:
         assert lint_bytes(data).failed
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(
     files=st.dictionaries(
         st.sampled_from(["10.conflist", "20.conf", "30.json", "x.bak", "n/a.conf", "n/b", "n/c/d"]),
@@ -345,7 +341,7 @@ def places(value: Any, pointer: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...
             yield from places(item, (*pointer, key))
 
 
-@settings(deadline=None, max_examples=5)
+@settings(max_examples=5)
 @given(network=sound_lists())
 def test_depth_in_any_place_is_no_danger(network: dict[str, Any]) -> None:
     """Comparing or printing such a value would exhaust Python's stack."""

@@ -195,4 +195,4 @@ class Walk(RuleBasedStateMachine):
 
 
 TestWalk = Walk.TestCase
-TestWalk.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestWalk.settings = settings(max_examples=60, stateful_step_count=30)

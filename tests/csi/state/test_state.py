@@ -305,7 +305,7 @@ class Driver(RuleBasedStateMachine):
 
 
 TestDriver = Driver.TestCase
-TestDriver.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestDriver.settings = settings(max_examples=60, stateful_step_count=40)
 
 
 def test_readiness_comes_with_time(open_desk: Any) -> None:

@@ -124,7 +124,8 @@ blocks = st.dictionaries(st.integers(0, 63), st.sampled_from([b"a", b"b", b"\0"]
 
 
 @settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=40,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 @given(old=blocks, new=blocks, step=st.sampled_from([BLOCK, 4 * BLOCK, 3 * BLOCK]))
 def test_changes_cover_every_difference_and_no_equal_step(

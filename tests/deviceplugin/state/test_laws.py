@@ -206,4 +206,4 @@ class Kubelet(RuleBasedStateMachine):
 
 
 TestKubelet = Kubelet.TestCase
-TestKubelet.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+TestKubelet.settings = settings(max_examples=60, stateful_step_count=25)

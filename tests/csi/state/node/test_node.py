@@ -161,4 +161,4 @@ def _code(call: Callable[[], None]) -> Code:
 
 
 TestNodeLife = NodeLife.TestCase
-TestNodeLife.settings = limits(max_examples=40, stateful_step_count=30, deadline=None)
+TestNodeLife.settings = limits(max_examples=40, stateful_step_count=30)

@@ -290,4 +290,4 @@ class Nodes(RuleBasedStateMachine):
 
 
 TestNodes = Nodes.TestCase
-TestNodes.settings = settings(max_examples=50, stateful_step_count=30, deadline=None)
+TestNodes.settings = settings(max_examples=50, stateful_step_count=30)
