@@ -15,6 +15,7 @@ from pathlib import Path
 
 from conformance.engine.options import BadOption
 from conformance.engine.targets import process
+from conformance.engine.targets.output import tail
 from conformance.engine.targets.supervise import Supervised
 from conformance.engine.verdict import Broken, eventually, timeout
 from conformance.kubelet.reading import last_error
@@ -92,7 +93,7 @@ class KubeletProgram:
 
     def _last_words(self) -> str:
         """Of its log: how it crashed, else the last error, else whatever came last."""
-        error = last_error(self.log.read_text(errors="replace"))
+        error = last_error(tail(self.log))
         return process.crash(self.log) or error or process.last_words(self.log)
 
 

@@ -11,6 +11,7 @@ from typing import Protocol
 import attrs
 
 from conformance.deviceplugin.settings import DpSettings
+from conformance.engine.targets.output import tail
 from conformance.engine.targets.placeholders import used
 from conformance.engine.targets.process import Measures, measures_of
 from conformance.engine.targets.supervise import Supervised
@@ -157,7 +158,7 @@ class CommandProcess:
 
     def output(self) -> str:
         """All that it has written so far."""
-        return self._process.log.read_text(errors="replace")
+        return tail(self._process.log)
 
     def measures(self) -> Measures | None:
         """What it holds now; None where that cannot be seen."""

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import attrs
 
+from conformance.engine.targets.output import tail
+
 __all__ = ["Measures", "crash", "last_words", "measures_of", "peer_of", "resident", "visible"]
 
 # Where a program says why it dies: Go's panic or signal, Python's traceback, a fatal line of a log.
@@ -70,20 +72,14 @@ def last_words(log: Path, lines: int = 3, *, since: int = 0) -> str:
     since: where in the file its present process began to write, in bytes; what those before it
     died of stands above.
     """
-    text = _written(log, since).strip()
+    text = tail(log, since).strip()
     shown = _death(text)[:lines] or text.splitlines()[-lines:]
     return "".join(f"\n  | {line[:_SHOWN]}" for line in shown)
 
 
 def crash(log: Path, *, since: int = 0) -> str:
     """The line in which a program says why it dies; empty for none. since: as above."""
-    return next(iter(_death(_written(log, since))), "")
-
-
-def _written(log: Path, since: int) -> str:
-    with log.open("rb") as file:
-        file.seek(since)
-        return file.read().decode(errors="replace")
+    return next(iter(_death(tail(log, since))), "")
 
 
 def _death(text: str) -> list[str]:

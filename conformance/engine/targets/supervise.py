@@ -15,7 +15,7 @@ from threading import Event
 from typing import Self
 
 from conformance.engine.options import BadOption
-from conformance.engine.targets import placeholders, process
+from conformance.engine.targets import output, placeholders, process
 from conformance.engine.targets.tie import tie
 from conformance.engine.verdict import timeout
 from refimpl.wire import polling
@@ -78,6 +78,8 @@ class Supervised:
                 )
             except OSError as error:
                 raise BadOption(f"{self.command[0]}: {error.strerror}") from error
+        started = self.process
+        output.bound(self.log, lambda: started.poll() is None)
         return self
 
     def ready(self) -> Self:

@@ -8,6 +8,8 @@ import signal
 import threading
 from collections.abc import Callable
 
+from conformance.engine.ledger.processes import MARK
+
 __all__ = ["tie"]
 
 _PDEATHSIG = 1  # PR_SET_PDEATHSIG, linux/prctl.h
@@ -15,9 +17,11 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def tie() -> Callable[[], object] | None:
-    """A `preexec_fn` with which the kernel kills a process at our death; None in a thread that is
-    not the main one, as the kernel looks at the thread that starts it. A sweep ends those."""
-    if threading.current_thread() is not threading.main_thread():
+    """A `preexec_fn` with which the kernel kills a process at our death. None in a thread that is
+    not the main one, as the kernel looks at the thread that starts it: a sweep ends those. None
+    outside of a run of ours as well: gRPC complains of each fork unless it is told not to."""
+    ours = MARK in os.environ
+    if not ours or threading.current_thread() is not threading.main_thread():
         return None
     starter = os.getpid()
 

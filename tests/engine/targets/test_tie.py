@@ -7,6 +7,9 @@ import sys
 import threading
 from pathlib import Path
 
+import pytest
+
+from conformance.engine.ledger.processes import MARK
 from conformance.engine.targets.tie import tie
 from conformance.engine.verdict import eventually
 
@@ -18,6 +21,11 @@ child = subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"]
 print(child.pid, flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """
+
+
+@pytest.fixture(autouse=True)
+def _in_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(MARK, "a run of its own")
 
 
 def test_a_tied_process_dies_with_the_one_that_started_it() -> None:
@@ -36,3 +44,9 @@ def test_a_thread_that_ends_takes_nothing_with_it() -> None:
     thread.start()
     thread.join()
     assert ties == [None]
+
+
+def test_outside_of_a_run_nothing_is_tied(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody there keeps gRPC from complaining of the fork."""
+    monkeypatch.delenv(MARK)
+    assert tie() is None
