@@ -11,7 +11,7 @@ from conformance.cni.needs import PODS
 from conformance.cni.runtimes.runtime import RuntimeUnderTest
 from conformance.cni.runtimes.session import PORTS, pod_session
 from conformance.engine.case import case
-from conformance.engine.verdict import expect
+from conformance.engine.verdict import expect, together
 from refimpl.cni.runtime.kubernetes import ANNOTATIONS
 
 SPEC = "CNI 1.1 Deriving runtimeConfig"
@@ -33,30 +33,39 @@ def test_runtime_config_is_what_was_asked_for_and_there_is(runtime: RuntimeUnder
     if not sent:
         pytest.skip(f"{runtime.subject.name} sends no runtimeConfig")
     rule = "runtimeConfig has what the plugin declared and the runtime has a value for"
-    expect(not sent.keys() - SPELLED, rule, wanted=sorted(SPELLED), got=sorted(sent))
-    for letter in "bc":
-        there = adds[letter].get("runtimeConfig")
-        expect("runtimeConfig" not in adds[letter], rule, wanted="no member", got=there)
-    wants = dict.fromkeys([*SPELLED, ANNOTATIONS], True)
-    runtime.use(runtime.plugin("a", capabilities=wants))
-    runtime.started()
-    sent = runtime.calls("a ADD")[0].document
-    empty = {name: value for name, value in _config(sent).items() if value in (None, [], {})}
-    expect(not empty, "what the runtime has no value for is left out", wanted="none", got=empty)
-    there = "runtimeConfig" in sent and not _config(sent)
-    expect(not there, "an empty runtimeConfig is left out", wanted="no member", got=sent)
+    with together() as check:
+        with check:
+            expect(not sent.keys() - SPELLED, rule, wanted=sorted(SPELLED), got=sorted(sent))
+        for letter in "bc":
+            with check:
+                there = adds[letter].get("runtimeConfig")
+                expect("runtimeConfig" not in adds[letter], rule, wanted="no member", got=there)
+        wants = dict.fromkeys([*SPELLED, ANNOTATIONS], True)
+        runtime.use(runtime.plugin("a", capabilities=wants))
+        runtime.started()
+        sent = runtime.calls("a ADD")[0].document
+        empty = {name: value for name, value in _config(sent).items() if value in (None, [], {})}
+        with check:
+            expect(
+                not empty, "what the runtime has no value for is left out", wanted="none", got=empty
+            )
+        there = "runtimeConfig" in sent and not _config(sent)
+        with check:
+            expect(not there, "an empty runtimeConfig is left out", wanted="no member", got=sent)
 
 
 @case("CNI-RT-045", CONVENTIONS, needs=[PODS], alone=True)
 def test_the_members_are_spelled_as_agreed(runtime: RuntimeUnderTest) -> None:
     """A plugin that is not written in Go finds nothing under another spelling, and maps no port."""
     sent = _sent(runtime)
-    for name, known in SPELLED.items():
-        payload = sent.get(name)
-        entries = payload if isinstance(payload, list) else [payload] if payload else []
-        for each in entries:
-            strange = sorted(set(each) - known)
-            expect(not strange, f"members of {name}", wanted=sorted(known), got=strange)
+    with together() as check:
+        for name, known in SPELLED.items():
+            payload = sent.get(name)
+            entries = payload if isinstance(payload, list) else [payload] if payload else []
+            for each in entries:
+                strange = sorted(set(each) - known)
+                with check:
+                    expect(not strange, f"members of {name}", wanted=sorted(known), got=strange)
 
 
 @case("CNI-RT-046", CONVENTIONS, needs=[PODS], alone=True)
@@ -85,10 +94,13 @@ def test_limits_are_told_in_bits(runtime: RuntimeUnderTest) -> None:
         pytest.skip(f"{runtime.subject.name} sends no bandwidth")
     wanted = {"ingressrate": 10_000_000, "egressrate": 2 * 2**20}
     got = {name: limits.get(name) for name in wanted}
-    expect(got == wanted, "rates are bits per second", wanted=wanted, got=got)
-    for name in ("ingressburst", "egressburst"):
-        sane = 0 < limits.get(name, 0) < _MOST_BURST
-        expect(sane, f"{name} fits the kernel", wanted=f"1 to {_MOST_BURST}", got=limits)
+    with together() as check:
+        with check:
+            expect(got == wanted, "rates are bits per second", wanted=wanted, got=got)
+        for name in ("ingressburst", "egressburst"):
+            sane = 0 < limits.get(name, 0) < _MOST_BURST
+            with check:
+                expect(sane, f"{name} fits the kernel", wanted=f"1 to {_MOST_BURST}", got=limits)
 
 
 def _sent(runtime: RuntimeUnderTest) -> dict[str, Any]:

@@ -53,22 +53,28 @@ def test_check_has_the_parameters_and_the_result_of_add(runtime: RuntimeUnderTes
         got=names(checks),
     )
     final = adds["b"].answer
-    for call in checks:
-        add = adds[call.plugin]
-        addresses = (call.previous or {}).get("ips")
-        expect(
-            addresses == final["ips"],
-            f"{call.step} has the final result",
-            wanted=final["ips"],
-            got=addresses,
-        )
-        for name in ("CNI_CONTAINERID", "CNI_IFNAME", "CNI_NETNS"):
-            same = call.env.get(name) == add.env.get(name)
-            expect(
-                same,
-                f"{call.step} has the {name} of ADD",
-                wanted=add.env.get(name),
-                got=call.env.get(name),
-            )
-        has = [each.document.get("runtimeConfig") for each in (add, call)]
-        expect(has[0] == has[1], f"{call.step} has runtimeConfig", wanted=has[0], got=has[1])
+    with together() as check:
+        for call in checks:
+            add = adds[call.plugin]
+            addresses = (call.previous or {}).get("ips")
+            with check:
+                expect(
+                    addresses == final["ips"],
+                    f"{call.step} has the final result",
+                    wanted=final["ips"],
+                    got=addresses,
+                )
+            for name in ("CNI_CONTAINERID", "CNI_IFNAME", "CNI_NETNS"):
+                same = call.env.get(name) == add.env.get(name)
+                with check:
+                    expect(
+                        same,
+                        f"{call.step} has the {name} of ADD",
+                        wanted=add.env.get(name),
+                        got=call.env.get(name),
+                    )
+            has = [each.document.get("runtimeConfig") for each in (add, call)]
+            with check:
+                expect(
+                    has[0] == has[1], f"{call.step} has runtimeConfig", wanted=has[0], got=has[1]
+                )

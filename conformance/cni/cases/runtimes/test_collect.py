@@ -12,7 +12,7 @@ from conformance.cni.runtimes.runtime import RuntimeUnderTest
 from conformance.cni.runtimes.session import result_of
 from conformance.cni.runtimes.subject import GC, RESTART
 from conformance.engine.case import case
-from conformance.engine.verdict import expect, soon
+from conformance.engine.verdict import expect, soon, together
 
 SPEC = "CNI 1.1 GC"
 KEYS = ("cni.dev/valid-attachments", "cni.dev/attachments")
@@ -31,12 +31,17 @@ def test_a_collection_lists_all_that_is_valid_and_runs_alone(runtime: RuntimeUnd
         pytest.skip(f"{runtime.subject.name} did not call GC")
     ifname = runtime.calls("ADD")[0].env.get("CNI_IFNAME")
     wanted = sorted((pod.id, ifname) for pod in pods)
-    for call in calls:
-        listed = next((call.document[key] for key in KEYS if key in call.document), None)
-        pairs = sorted((each["containerID"], each["ifname"]) for each in listed or ())
-        expect(pairs == wanted, f"{call.step} lists what is valid", wanted=wanted, got=listed)
-    if GC not in runtime.subject.lacks:
-        _runs_alone(runtime)
+    with together() as check:
+        for call in calls:
+            listed = next((call.document[key] for key in KEYS if key in call.document), None)
+            pairs = sorted((each["containerID"], each["ifname"]) for each in listed or ())
+            with check:
+                expect(
+                    pairs == wanted, f"{call.step} lists what is valid", wanted=wanted, got=listed
+                )
+        with check:
+            if GC not in runtime.subject.lacks:
+                _runs_alone(runtime)
 
 
 def _runs_alone(runtime: RuntimeUnderTest) -> None:

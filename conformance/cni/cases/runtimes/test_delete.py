@@ -52,10 +52,14 @@ def test_a_failed_add_is_followed_by_delete_of_all(runtime: RuntimeUnderTest) ->
     wanted = ["a ADD", "b ADD", "c DEL", "b DEL", "a DEL"]
     soon(lambda: runtime.steps()[:5] == wanted)
     rule = "an ADD that fails is followed by DEL of the whole list in reverse"
-    expect(refusal, "a failing plugin fails the pod", wanted="an error", got="the pod runs")
-    expect(runtime.steps()[:5] == wanted, rule, wanted=wanted, got=names(runtime.calls()))
-    given = [call.step for call in runtime.calls("DEL")[:3] if call.previous is not None]
-    expect(not given, "that DEL has no prevResult", wanted="none", got=given)
+    with together() as check:
+        with check:
+            expect(refusal, "a failing plugin fails the pod", wanted="an error", got="the pod runs")
+        with check:
+            expect(runtime.steps()[:5] == wanted, rule, wanted=wanted, got=names(runtime.calls()))
+        given = [call.step for call in runtime.calls("DEL")[:3] if call.previous is not None]
+        with check:
+            expect(not given, "that DEL has no prevResult", wanted="none", got=given)
 
 
 @case("CNI-RT-023", DEL, alone=True)
@@ -89,20 +93,26 @@ def test_a_failed_delete_is_repeated_until_it_succeeds(runtime: RuntimeUnderTest
 def test_delete_has_the_parameters_of_add(runtime: RuntimeUnderTest) -> None:
     """A mapping of ports is taken back by its description, and an attachment found by its names."""
     session = pod_session(runtime)
-    for call in session.deletes[:3]:
-        add = session.of(f"{call.plugin} ADD")
-        assert add is not None
-        for name in ("CNI_CONTAINERID", "CNI_IFNAME"):
-            expect(
-                call.env.get(name) == add.env.get(name),
-                f"{call.step} has the {name} of ADD",
-                wanted=add.env.get(name),
-                got=call.env.get(name),
-            )
-        args = [sorted(each.env.get("CNI_ARGS", "").split(";")) for each in (add, call)]
-        expect(args[0] == args[1], f"{call.step} has CNI_ARGS", wanted=args[0], got=args[1])
-        has = [each.document.get("runtimeConfig") for each in (add, call)]
-        expect(has[0] == has[1], f"{call.step} has runtimeConfig", wanted=has[0], got=has[1])
+    with together() as check:
+        for call in session.deletes[:3]:
+            add = session.of(f"{call.plugin} ADD")
+            assert add is not None
+            for name in ("CNI_CONTAINERID", "CNI_IFNAME"):
+                with check:
+                    expect(
+                        call.env.get(name) == add.env.get(name),
+                        f"{call.step} has the {name} of ADD",
+                        wanted=add.env.get(name),
+                        got=call.env.get(name),
+                    )
+            args = [sorted(each.env.get("CNI_ARGS", "").split(";")) for each in (add, call)]
+            with check:
+                expect(args[0] == args[1], f"{call.step} has CNI_ARGS", wanted=args[0], got=args[1])
+            has = [each.document.get("runtimeConfig") for each in (add, call)]
+            with check:
+                expect(
+                    has[0] == has[1], f"{call.step} has runtimeConfig", wanted=has[0], got=has[1]
+                )
 
 
 @case("CNI-RT-025", ORDER, needs=[PODS], alone=True)

@@ -7,7 +7,7 @@ from conformance.cni.runtimes.namespaces import is_up
 from conformance.cni.runtimes.runtime import RuntimeUnderTest
 from conformance.cni.runtimes.session import pod_session
 from conformance.engine.case import case
-from conformance.engine.verdict import expect
+from conformance.engine.verdict import expect, together
 from refimpl.cni.contract import valid_container_id
 from refimpl.cni.runtime import namespaces
 
@@ -26,19 +26,25 @@ def test_plugins_get_the_variables_of_the_verb_and_no_others(runtime: RuntimeUnd
     """A CNI_ variable of the runtime's own environment that reaches a plugin is taken for a word
     of the protocol: CNI_NETNS_OVERRIDE there switches off the check of the own namespace.
     """
-    for call in pod_session(runtime).adds:
-        given = {name.removeprefix("CNI_") for name in call.env if name.startswith("CNI_")}
-        needed = OURS - {"ARGS"}
-        missing = sorted(name for name in needed if not call.env.get(f"CNI_{name}"))
-        expect(not missing, "ADD has all its variables", wanted=sorted(needed), got=call.env)
-        expect(not call.twice, "each variable is there once", wanted="once", got=call.twice)
-        strays = sorted(f"CNI_{name}" for name in given - OURS)
-        expect(
-            not strays,
-            "no other CNI_ variable of the runtime's environment reaches a plugin",
-            wanted="none",
-            got=", ".join(strays),
-        )
+    with together() as check:
+        for call in pod_session(runtime).adds:
+            given = {name.removeprefix("CNI_") for name in call.env if name.startswith("CNI_")}
+            needed = OURS - {"ARGS"}
+            missing = sorted(name for name in needed if not call.env.get(f"CNI_{name}"))
+            with check:
+                expect(
+                    not missing, "ADD has all its variables", wanted=sorted(needed), got=call.env
+                )
+            with check:
+                expect(not call.twice, "each variable is there once", wanted="once", got=call.twice)
+            with check:
+                strays = sorted(f"CNI_{name}" for name in given - OURS)
+                expect(
+                    not strays,
+                    "no other CNI_ variable of the runtime's environment reaches a plugin",
+                    wanted="none",
+                    got=", ".join(strays),
+                )
 
 
 @case("CNI-RT-005", "CNI 1.1 Parameters", alone=True)
@@ -49,10 +55,14 @@ def test_a_container_has_one_legal_id_of_its_own(runtime: RuntimeUnderTest) -> N
     runtime.started()
     second = runtime.calls()[0].id
     ids = {call.id for call in first.calls}
-    expect(len(ids) == 1, "all verbs name one container by one id", wanted="one", got=ids)
-    for each in (*ids, second):
-        expect(valid_container_id(each), "ids are legal", wanted="[A-Za-z0-9_.-]", got=each)
-    expect(second not in ids, "ids are unique", wanted="another id", got=second)
+    with together() as check:
+        with check:
+            expect(len(ids) == 1, "all verbs name one container by one id", wanted="one", got=ids)
+        for each in (*ids, second):
+            with check:
+                expect(valid_container_id(each), "ids are legal", wanted="[A-Za-z0-9_.-]", got=each)
+        with check:
+            expect(second not in ids, "ids are unique", wanted="another id", got=second)
 
 
 @case("CNI-RT-006", "CNI 1.1 Lifecycle and ordering", needs=[RUNTIME_NETNS], alone=True)

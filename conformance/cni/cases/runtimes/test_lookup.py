@@ -70,13 +70,15 @@ def test_a_plugin_that_cannot_be_run_fails_the_add_and_the_others_are_deleted(
 def test_the_search_path_is_what_is_configured(runtime: RuntimeUnderTest) -> None:
     """A plugin finds its delegates there, in that order."""
     wanted = os.pathsep.join(map(str, runtime.subject.bin_dirs))
-    for call in pod_session(runtime).calls:
-        expect(
-            call.env.get("CNI_PATH") == wanted,
-            f"CNI_PATH of {call.step} has the plugin directories in their order",
-            wanted=wanted,
-            got=call.env.get("CNI_PATH"),
-        )
+    with together() as check:
+        for call in pod_session(runtime).calls:
+            with check:
+                expect(
+                    call.env.get("CNI_PATH") == wanted,
+                    f"CNI_PATH of {call.step} has the plugin directories in their order",
+                    wanted=wanted,
+                    got=call.env.get("CNI_PATH"),
+                )
 
 
 @case("CNI-RT-054", "practice: libcni", alone=True)

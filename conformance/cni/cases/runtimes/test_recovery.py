@@ -109,18 +109,24 @@ def test_the_kept_file_is_the_one_that_others_read(runtime: RuntimeUnderTest) ->
         "networkName": session.document["name"],
     }
     wrong = [name for name, value in members.items() if kept.get(name) != value]
-    expect(not wrong, rule, wanted=members, got={name: kept.get(name) for name in wrong})
-    expect(kept.get("result"), rule, wanted="the final result", got=kept.get("result"))
-    expect(
-        _config(kept).get("name") == session.document["name"],
-        "the kept file has the network list in base64",
-        wanted=session.document,
-        got=_config(kept),
-    )
-    mode = files[0].mode, session.folder_mode
-    expect(mode == (0o600, 0o700), "only its owner reads it", wanted="600 in 700", got=mode)
-    left = [each.name for each in session.left if each.name == wanted]
-    expect(not left, "it goes with DEL", wanted="no file", got=left)
+    with together() as check:
+        with check:
+            expect(not wrong, rule, wanted=members, got={name: kept.get(name) for name in wrong})
+        with check:
+            expect(kept.get("result"), rule, wanted="the final result", got=kept.get("result"))
+        with check:
+            expect(
+                _config(kept).get("name") == session.document["name"],
+                "the kept file has the network list in base64",
+                wanted=session.document,
+                got=_config(kept),
+            )
+        mode = files[0].mode, session.folder_mode
+        with check:
+            expect(mode == (0o600, 0o700), "only its owner reads it", wanted="600 in 700", got=mode)
+        left = [each.name for each in session.left if each.name == wanted]
+        with check:
+            expect(not left, "it goes with DEL", wanted="no file", got=left)
 
 
 def _decoded(data: bytes) -> dict[str, Any]:

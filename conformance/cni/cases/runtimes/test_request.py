@@ -8,7 +8,7 @@ from conformance.cni.runtimes.checks import differences
 from conformance.cni.runtimes.runtime import RuntimeUnderTest
 from conformance.cni.runtimes.session import FIELDS, pod_session
 from conformance.engine.case import case
-from conformance.engine.verdict import expect
+from conformance.engine.verdict import expect, together
 from refimpl.documents import DocumentError
 from refimpl.documents import json as documents
 
@@ -44,43 +44,56 @@ def test_what_a_plugins_object_has_arrives_unchanged(runtime: RuntimeUnderTest) 
     """A number that is rounded on the way is another subnet, another id, another limit (the
     reference library's numbers are floating).
     """
-    for step in ("a ADD", "a DEL"):
-        call = pod_session(runtime).of(step)
-        sent = call.document.get("refimpl") if call else None
-        wrong = differences(sent, FIELDS)
+    with together() as check:
+        for step in ("a ADD", "a DEL"):
+            call = pod_session(runtime).of(step)
+            sent = call.document.get("refimpl") if call else None
+            wrong = differences(sent, FIELDS)
+            if runtime.practice:
+                wrong = [line for line in wrong if "2^53" not in line]
+            with check:
+                expect(
+                    not wrong,
+                    f"{step} gets the members of the plugin's object",
+                    wanted="",
+                    got=wrong,
+                )
         if runtime.practice:
-            wrong = [line for line in wrong if "2^53" not in line]
-        expect(not wrong, f"{step} gets the members of the plugin's object", wanted="", got=wrong)
-    if runtime.practice:
-        return
-    huge = {"huge": Decimal("1E+400")}
-    taken = runtime.offer(runtime.network(runtime.plugin("a", refimpl=huge)))
-    rule = "a number beyond the range of floating point arrives like any other"
-    expect(taken, rule, wanted="1E+400", got="the configuration is refused")
-    runtime.started()
-    sent = runtime.calls("a ADD")[0].document.get("refimpl")
-    expect(sent == huge, rule, wanted=huge, got=sent)
+            return
+        huge = {"huge": Decimal("1E+400")}
+        taken = runtime.offer(runtime.network(runtime.plugin("a", refimpl=huge)))
+        rule = "a number beyond the range of floating point arrives like any other"
+        expect(taken, rule, wanted="1E+400", got="the configuration is refused")
+        runtime.started()
+        sent = runtime.calls("a ADD")[0].document.get("refimpl")
+        expect(sent == huge, rule, wanted=huge, got=sent)
 
 
 @case("CNI-RT-009", SPEC, alone=True)
 def test_capabilities_are_taken_out(runtime: RuntimeUnderTest) -> None:
     """They are a word to the runtime alone; what the runtime says to it comes as runtimeConfig."""
-    for call in pod_session(runtime).calls:
-        there = "capabilities" in call.document
-        expect(
-            not there or runtime.practice,
-            f"{call.step} gets no capabilities",
-            wanted="no such member",
-            got=call.document.get("capabilities"),
-        )
+    with together() as check:
+        for call in pod_session(runtime).calls:
+            there = "capabilities" in call.document
+            with check:
+                expect(
+                    not there or runtime.practice,
+                    f"{call.step} gets no capabilities",
+                    wanted="no such member",
+                    got=call.document.get("capabilities"),
+                )
 
 
 @case("CNI-RT-010", SPEC, alone=True)
 def test_what_is_the_lists_stays_with_the_list(runtime: RuntimeUnderTest) -> None:
     """A plugin would have to know what not to look at."""
-    for call in pod_session(runtime).calls:
-        there = sorted(OF_LISTS & call.document.keys())
-        expect(not there, f"{call.step} gets no member of the list", wanted="none", got=there)
+    with together() as check:
+        for call in pod_session(runtime).calls:
+            there = sorted(OF_LISTS & call.document.keys())
+            with check:
+                expect(
+                    not there, f"{call.step} gets no member of the list", wanted="none", got=there
+                )
 
 
 @case("CNI-RT-011", SPEC, alone=True)

@@ -6,7 +6,7 @@ from conformance.cni.runtimes.checks import undone
 from conformance.cni.runtimes.runtime import RuntimeUnderTest
 from conformance.cni.runtimes.session import result_of
 from conformance.engine.case import case
-from conformance.engine.verdict import expect
+from conformance.engine.verdict import expect, together
 
 SPEC = "CNI 1.1 Network configuration format"
 
@@ -29,9 +29,17 @@ def test_a_version_that_nobody_knows_is_refused(runtime: RuntimeUnderTest) -> No
         return
     pod = runtime.pod()
     refusal = runtime.attempt(pod)
-    expect(refusal, "a network of version 9.0.0 is refused", wanted="an error", got="the pod runs")
-    owed = undone(runtime, pod)
-    expect(not owed, "what was added is deleted", wanted="DEL", got=owed)
+    with together() as check:
+        with check:
+            expect(
+                refusal,
+                "a network of version 9.0.0 is refused",
+                wanted="an error",
+                got="the pod runs",
+            )
+        with check:
+            owed = undone(runtime, pod)
+            expect(not owed, "what was added is deleted", wanted="DEL", got=owed)
 
 
 @case("CNI-RT-058", SPEC, alone=True)
@@ -45,7 +53,12 @@ def test_a_list_without_a_version_is_of_0_1_0_or_refused(runtime: RuntimeUnderTe
     runtime.attempt(pod)
     adds = runtime.calls("a ADD")
     owed = undone(runtime, pod)
-    expect(not owed, "what was added can be deleted", wanted="DEL", got=owed)
-    sent = [call.document.get("cniVersion") for call in adds]
-    odd = [each for each in sent if each not in (None, "0.1.0")]
-    expect(not odd, "a list without cniVersion is one of 0.1.0", wanted="0.1.0", got=repr(sent))
+    with together() as check:
+        with check:
+            expect(not owed, "what was added can be deleted", wanted="DEL", got=owed)
+        sent = [call.document.get("cniVersion") for call in adds]
+        odd = [each for each in sent if each not in (None, "0.1.0")]
+        with check:
+            expect(
+                not odd, "a list without cniVersion is one of 0.1.0", wanted="0.1.0", got=repr(sent)
+            )
