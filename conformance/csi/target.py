@@ -174,8 +174,8 @@ class CsiTarget:
     def reproduce(self, calls: Sequence[Entry]) -> str:
         """A grpcurl line that repeats the last call, where its driver outlives the run and it names
         nothing that went with the case."""
-        call = calls[-1]
-        creates = [each.to_dict()["replies"] for each in calls if each.method in TABLE]
+        *before, call = calls
+        creates = [each for each in before if each.method in TABLE]
         if self.fake or self.process or reproduce.depends(call, creates, self.run_id):
             return ""
         at = self.node_endpoints[0] if "/csi.v1.Node/" in call.method else self.endpoint

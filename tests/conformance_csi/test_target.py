@@ -54,6 +54,19 @@ def test_calls_reach_the_endpoint_that_serves_them(tmp_path: Path, opened: Any) 
         target.close()
 
 
+def test_a_line_repeats_what_can_be_repeated(tmp_path: Path, opened: Any) -> None:
+    """A create whose reply repeats its name, and not what names a volume of before."""
+    with FakeDriver(tmp_path / "c.sock", storage="memory") as driver:
+        target = opened(str(driver.endpoint))
+        mark = target.mark()
+        volume = target.steps.volume(target.requests.volume(parameters={"a": "b"}))
+        created = target.calls(mark)
+        assert "CreateVolume" in target.reproduce(created)
+        target.controller.DeleteVolume(target.requests.delete(volume.volume_id))
+        assert target.reproduce(target.calls(mark)) == ""
+        target.close()
+
+
 def test_a_driver_that_is_gone_is_lost(
     tmp_path: Path, opened: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

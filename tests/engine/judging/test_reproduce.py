@@ -64,10 +64,9 @@ def test_an_address_is_one_that_grpcurl_takes(at: str, shown: str) -> None:
     assert option(line, "-d") == "{}"
 
 
-REPLIES = [[{"volume": {"volume_id": "vol-1"}}]]
-
 REQUESTS = [
-    (pb.CreateVolumeRequest(name="refimpl-r4-v1"), False),
+    (pb.CreateVolumeRequest(name="refimpl-r4-v2", parameters={"zone": "a"}), False),
+    (pb.CreateVolumeRequest(name="refimpl-r4-v1"), True),
     (pb.DeleteVolumeRequest(volume_id="vol-2"), False),
     (pb.DeleteVolumeRequest(volume_id="vol-1"), True),
     (pb.DeleteVolumeRequest(volume_id="vol-2", secrets={"key": "word"}), True),
@@ -75,9 +74,20 @@ REQUESTS = [
 ]
 
 
+def entry(request: Any, reply: Any = None) -> Entry:
+    """A call on record."""
+    call = Entry(method="/csi.v1.Controller/X", request_type=type(request), reply_type=type(reply))
+    call.requests_are(request.SerializeToString())
+    if reply is not None:
+        call.replies_are(reply.SerializeToString())
+    return call
+
+
 @pytest.mark.parametrize(("request_", "gone"), REQUESTS)
 def test_what_a_call_depends_on(request_: Any, gone: bool) -> None:
-    """A volume that was made, a path of the run, a secret."""
-    call = Entry(method="/csi.v1.Controller/X", request_type=type(request_))
-    call.requests_are(request_.SerializeToString())
-    assert reproduce.depends(call, REPLIES, "r4") == gone
+    """A volume that was made, by id or by name, a path of the run, a secret."""
+    volume = pb.Volume(volume_id="vol-1", volume_context={"zone": "a"})
+    create = entry(
+        pb.CreateVolumeRequest(name="refimpl-r4-v1"), pb.CreateVolumeResponse(volume=volume)
+    )
+    assert reproduce.depends(entry(request_), [create], "r4") == gone
