@@ -121,6 +121,7 @@ def test_an_unpublish_of_a_dead_mount_is_done_or_tells(csi: CsiTarget) -> None:
                 rule = f"NodeUnpublishVolume {what} is done once that is unmounted ({code.name})"
                 expect_status(partial(csi.steps.unmount, mounted), {Code.OK}, rule)
                 expect_gone(csi, mounted.target_path, "after that nothing is left at the target")
+                csi.steps.withdraw(mounted)  # it may be the one volume there is
 
 
 def _mounted_below(csi: CsiTarget, mounted: Mounted) -> str:
