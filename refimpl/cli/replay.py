@@ -12,8 +12,10 @@ from refimpl.cli.streams import load
 from refimpl.cli.words import CommandAfterDashes
 
 if TYPE_CHECKING:
+    from conformance.engine.events import CaseDone
     from conformance.engine.options import Options
     from conformance.engine.replay.again import Again
+    from conformance.engine.reports.console import Printer
 
 EPILOG = """\b
 Examples:
@@ -89,22 +91,17 @@ def command(ctx: click.Context, /, events: str, id: str, target: str, **argument
 def _tell(again: Again, options: Options, times: int, verbose: int) -> int:
     """Prints what came of it; the exit code."""
     from conformance.engine.judging.terminal import make_console
-    from conformance.engine.reports import console
+    from conformance.engine.reports.console import Printer
 
-    out = console.Printer(make_console())
-    recorded, done = again.recorded, again.done
-    if done is None:
-        out.line((f"{recorded.done.id} was not judged on {options.shown_target}", "bold yellow"))
+    out, id = Printer(make_console()), again.recorded.done.id
+    if again.done is None:
+        out.line((f"{id} was not judged on {options.shown_target}", "bold yellow"))
         return again.exit_code or _NOT_JUDGED
-    console.block(out, done, verbose)
-    out.labelled("target", f"{again.target}, seed {options.seed}")
-    out.labelled("played", _played(again, options))
-    if done.got != recorded.done.got:
-        out.labelled("got then", recorded.done.got)
+    _show(out, again, again.done, options, verbose)
     sentence, style, code = _VERDICTS[again.sight]
-    reason = f": {done.message}" if again.sight == "skipped" else ""
+    reason = f": {again.done.message}" if again.sight == "skipped" else ""
     tried = f" at try {again.tries} of {times}" if times > 1 else ""
-    out.line((f"{recorded.done.id} {sentence}{reason}{tried}.", style))
+    out.line((f"{id} {sentence}{reason}{tried}.", style))
     if again.sight == "passes" and len(options.only) == 1:
         out.line(("It was judged alone: --whole plays what came before it as well.", ""))
     return code
@@ -118,13 +115,23 @@ _VERDICTS = {
 }
 
 
-def _played(again: Again, options: Options) -> str:
-    """`2 of 2 calls on record, in their order`."""
-    calls = len(again.recorded.done.calls)
+def _show(out: Printer, again: Again, done: CaseDone, options: Options, verbose: int) -> None:
+    """The case as it ended now, on which target, and by how many of the calls on record."""
+    from conformance.engine.reports.console import block
+
+    block(out, done, verbose)
+    out.labelled("target", f"{again.target}, seed {options.seed}")
+    out.labelled("played", _played(again, done, len(options.only) - 1))
+    then = again.recorded.done.got
+    out.labelled("got then", then if done.got != then else "")
+
+
+def _played(again: Again, done: CaseDone, before: int) -> str:
+    """`2 of 2 calls on record, in their order`. before: how many cases came before."""
     from conformance.engine.reports.text import count
 
-    before = len(options.only) - 1
     after = f", after {count(before, 'case')} that came before it" if before else ""
-    if again.done and again.done.outcome == "pass":
+    if done.outcome == "pass":
         return f"the case, to its end{after}"
+    calls = len(again.recorded.done.calls)
     return f"{again.played} of {calls} calls on record, in their order{after}"

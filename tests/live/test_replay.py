@@ -84,7 +84,8 @@ def test_findings_show_again(
     ids = findings(folder, tmp_path, *(word.format(folder) for word in words))
     assert len(ids) >= 10
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for way, share in ((replayed, SHOWN), (scripted, SCRIPTED)):
-            ends = pool.map(lambda id, way=way: way(folder, tmp_path, id), ids)  # type: ignore[misc]
+        # Every finding by its line, every third by its script: each is a process or two.
+        for way, some, share in ((replayed, ids, SHOWN), (scripted, ids[::3], SCRIPTED)):
+            ends = pool.map(lambda id, way=way: way(folder, tmp_path, id), some)  # type: ignore[misc]
             missing = [end for end in ends if end]
-            assert len(missing) <= (1 - share) * len(ids) + 1e-9, missing
+            assert len(missing) <= (1 - share) * len(some) + 1e-9, missing

@@ -47,7 +47,7 @@ class Again:
             return "none"
         if self.done.outcome == "skip":
             return "skipped"
-        if self.done.outcome not in ("fail", "warn"):
+        if self.done.outcome == "pass":
             return "passes"
         return "again" if _same(self.recorded.done, self.done) else "otherwise"
 

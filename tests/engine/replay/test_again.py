@@ -35,6 +35,8 @@ SIGHTS = [
     (done(), done(message=OTHER), "otherwise"),
     (done("xfail", "known: it is old", wanted="A"), done(wanted="A"), "again"),
     (done("xfail", "known: it is old", wanted="A"), done(wanted="B"), "otherwise"),
+    (done("error", "KeyError: 'x'"), done("error", "KeyError: 'x'"), "again"),
+    (done(), done("error", "KeyError: 'x'"), "otherwise"),
     (done(), done("pass", ""), "passes"),
     (done(), done("skip", "it has no list"), "skipped"),
     (done(), None, "none"),
