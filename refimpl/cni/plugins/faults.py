@@ -52,7 +52,7 @@ def counted(settings: dict[str, Any], what: str) -> int:
         return int(counts[what])
     import fcntl
 
-    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         fcntl.flock(file, fcntl.LOCK_EX)
         known = os.read(file, 1 << 20)

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["begin", "end", "records"]
 
+# Neither through a link nor waiting for a reader, where somebody has put a pipe.
+_APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+
 
 def begin(settings: dict[str, Any], environ: Mapping[str, str], stdin: bytes) -> str:
     """Writes the first line of a call and returns its id; "" when no journal is wanted."""
@@ -63,7 +66,7 @@ def append(path: str, line: dict[str, Any]) -> None:
     """One line at the end of a file (0600), alone under its lock. Raises OSError."""
     import fcntl
 
-    file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    file = os.open(path, _APPEND, 0o600)
     try:
         fcntl.flock(file, fcntl.LOCK_EX)
         data = dumps(line) + b"\n"

@@ -24,6 +24,8 @@ __all__ = ["HOST", "Change", "empty", "is_own", "namespace", "new_namespace", "r
 
 HOST = "host"
 OWN = "/proc/self/ns/net"
+# Neither through a link nor waiting for the other end of a pipe.
+_SAFE = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 _NS_GET_NSTYPE, _CLONE_NEWNET = 0xB703, 0x40000000  # linux/nsfs.h, linux/sched.h
 
 
@@ -72,9 +74,7 @@ class Change:
         import fcntl
 
         try:
-            self._lock = os.open(
-                self.path + ".lock", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600
-            )
+            self._lock = os.open(self.path + ".lock", os.O_RDWR | os.O_CREAT | _SAFE, 0o600)
         except OSError as error:
             raise CniError(IO, f"the kernel file {self.path} cannot be locked: {error}") from None
         try:
@@ -96,7 +96,7 @@ class Change:
     def _replace(self, data: bytes) -> None:
         name = self.path + ".new"
         try:
-            file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+            file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _SAFE, 0o600)
             with open(file, "wb") as out:
                 out.write(data)
             os.rename(name, self.path)

@@ -24,6 +24,7 @@ from typing import Any, Final
 
 import attrs
 
+from refimpl import files
 from refimpl.cni.runtime.attachment import Attachment
 from refimpl.cni.runtime.gojson import Struct, as_map, marshal
 from refimpl.cni.runtime.profiles import Profile
@@ -193,7 +194,7 @@ def _plain(value: Any) -> Any:
 
 def _read(place: Path, network: str = "", attachment: Attachment | None = None) -> Kept:
     """One file; `network` and `attachment` stand in for what a bare result does not say."""
-    data = place.read_bytes()
+    data = files.read(place)
     try:
         value = documents.parse(data, name=str(place)).value
     except DocumentError as error:

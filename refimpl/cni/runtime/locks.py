@@ -42,7 +42,7 @@ class Locks:
             yield
             return
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        number = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        number = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
             # struct flock; locks of open file descriptions hold between threads, too.
             area = struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, start, length, 0)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
 
 from refimpl.cni.plugins import journal, records
 
@@ -41,3 +45,18 @@ def test_bytes_that_are_no_text_are_kept(tmp_path) -> None:
     (record,) = records(path)
     assert (record["stdin"], record["stdout"], record["stderr"]) == (b"\xff\0", b"\xfe", b"\xfd")
     assert (record["env"]["X"], record["status"], record["faults"]) == ("\udcff", 3, ["exit"])
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+def test_a_journal_that_somebody_planted_is_not_written_to(kind: str, tmp_path: Path) -> None:
+    """A link would lead into another file; a pipe would have the plugin wait for its reader."""
+    path, precious = tmp_path / "calls", tmp_path / "precious"
+    precious.write_text("precious")
+    if kind == "link":
+        path.symlink_to(precious)
+    else:
+        os.mkfifo(path)
+    with pytest.raises(OSError, match=r"symbolic links|No such device"):
+        journal.append(str(path), {"call": "1"})
+    assert precious.read_text() == "precious"

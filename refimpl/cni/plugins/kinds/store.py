@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Store"]
 
+# Never through a link: that would be another file of the machine.
+_LOCK = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
+
 
 class Store:
     """The store of one network. As a context manager it holds the lock."""
@@ -44,7 +48,7 @@ class Store:
         import fcntl
 
         try:
-            self._lock = os.open(self.path("lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            self._lock = os.open(self.path("lock"), _LOCK, 0o644)
             fcntl.flock(self._lock, fcntl.LOCK_EX)
         except OSError as error:
             raise self._failure("locked", error) from None
@@ -111,7 +115,7 @@ class Store:
     def _write(self, name: str, data: bytes) -> None:
         new = self.path(self.scratch)
         try:
-            file = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+            file = os.open(new, _NEW, 0o644)
             with open(file, "wb") as out:
                 out.write(data)
             os.rename(new, self.path(name))

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 
 import pytest
+
+from refimpl.cni.format.addresses import address
+from refimpl.cni.format.errors import CniError
+from refimpl.cni.plugins.kinds.store import Store
 
 PAIR = "cni.dev/valid-attachments"
 
@@ -163,3 +168,15 @@ def test_del_after_a_kill_leaves_nothing(rig, point) -> None:
     assert rig.run("host-local", "DEL", rig.conf()).status == 0
     assert rig.reserved() == {}
     assert rig.run("host-local", "ADD", rig.conf()).status == 0
+
+
+@pytest.mark.parametrize("name", ["lock", ".new"])
+def test_a_link_in_the_store_is_not_followed(name: str, tmp_path: Path) -> None:
+    """Its target is a file of somebody else, which an entry would overwrite."""
+    precious, folder = tmp_path / "precious", tmp_path / "store"
+    precious.write_text("precious")
+    folder.mkdir()
+    (folder / name).symlink_to(precious)
+    with pytest.raises(CniError, match="symbolic links"), Store(str(folder)) as store:
+        store.take(address("10.0.0.1"), ("container", "eth0"))
+    assert precious.read_text() == "precious"
