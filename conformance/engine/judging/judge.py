@@ -32,6 +32,7 @@ class Judge:
         self._known: dict[str, Known] | None = None
         self._resolved: dict[str, ResolvedTarget] = {}
         self._mark = 0
+        self._gone = ""
         self._chosen: set[str] = set()
         self.scope = CaseScope()
 
@@ -122,6 +123,8 @@ class Judge:
             if case:
                 target = self.target(case.interface)
                 self._mark = target.mark()
+                if self._gone:
+                    pytest.skip(f"the target was lost: {self._gone}")
                 self.scope = CaseScope(heavy=case.heavy)
                 reason = case.unmet(target)
                 if reason:
@@ -215,7 +218,7 @@ class Judge:
     ) -> None:
         """A target that died or fell silent is a finding about the case, whatever it was about."""
         failed = verdict["outcome"] in ("fail", "warn", "xfail", "error")
-        if not failed and report.when != "teardown":
+        if self._gone or (not failed and report.when != "teardown"):
             return
         loss = self._targets[case.interface].lost(failed=failed)
         if not loss:
@@ -231,7 +234,10 @@ class Judge:
             report.outcome, report.longrepr = "failed", verdict["message"]
         if not loss.revived:
             verdict["lost"] = loss.reason
-            item.session.shouldstop = loss.reason
+            if hasattr(item.config, "workerinput"):
+                self._gone = loss.reason  # xdist cannot bear a worker that stops by itself
+            else:
+                item.session.shouldstop = loss.reason
 
     def pytest_sessionfinish(self) -> None:
         """Closes what was opened."""

@@ -64,7 +64,7 @@ class Recorder:
         verdict: dict[str, Any] = report.refimpl
         cause, id = verdict.get("cause", ""), verdict["case"]["id"]
         first = self._causes.setdefault(cause, id)
-        if cause and first != id and verdict["outcome"] == "fail" and "lost" not in verdict:
+        if cause and first != id and verdict["outcome"] == "fail":
             reason = f"because {first} failed: the target was lost in the same way again"
             verdict |= {"outcome": "skip", "message": reason}
             report.outcome, report.longrepr = "skipped", ("", 0, f"Skipped: {reason}")

@@ -118,7 +118,7 @@ class Life:
         began = time.monotonic()
         if soon(lambda: self._serves() and not self._sign(), BACK_S):
             return Loss(f"{reason}; it was back {time.monotonic() - began:.0f} s later", True)
-        return Loss(f"{reason}, nor within {timeout(BACK_S):g} s")
+        return Loss(f"{reason}, nor within {timeout(BACK_S):g} s", cause="gone")
 
     def _revived(self, reason: str, cause: str) -> Loss:
         assert self.process is not None

@@ -248,6 +248,34 @@ def test_a_second_death_of_the_same_is_no_further_finding(toy: Toy, workers: str
     assert f"because {first.id} failed" in second.message
 
 
+def test_workers_tell_a_target_that_is_gone_once(toy: Toy) -> None:
+    """Each has it before it, and none goes on."""
+    cases = """
+    @case("TOY-A-001", "toys")
+    def test_a_toy_that_is_gone(toy):
+        toy.reason, toy.cause = "it fell down", "gone"
+        raise Refused(Code.UNAVAILABLE, "connection reset")
+
+    @case("TOY-A-002", "toys")
+    def test_another_toy_that_is_gone(toy):
+        toy.reason, toy.cause = "it fell down", "gone"
+        raise Refused(Code.UNAVAILABLE, "connection reset")
+
+    @case("TOY-A-004", "toys")
+    def test_a_toy_after_it(toy):
+        toy.reason, toy.cause = "it fell down", "gone"
+        raise Refused(Code.UNAVAILABLE, "connection reset")
+
+    @case("TOY-A-005", "toys")
+    def test_a_toy_at_the_end(toy):
+        toy.reason, toy.cause = "it fell down", "gone"
+        raise Refused(Code.UNAVAILABLE, "connection reset")
+    """
+    assert toy.run(cases, workers="2") == 6
+    assert sorted(toy.outcomes.values()) == ["fail", "skip", "skip", "skip"]
+    assert "it fell down" in toy.end.message
+
+
 def test_a_known_death_is_known_the_second_time_too(toy: Toy, tmp_path: Path) -> None:
     """An entry is for its case, whoever died first."""
     expect = _known(tmp_path, "TOY-A-002")
