@@ -332,3 +332,26 @@ def _in_a_thread(function: Callable[[], None]) -> None:
     thread = threading.Thread(target=function)
     thread.start()
     thread.join()
+
+
+@pytest.mark.parametrize("log", [b"", b"\0" * 64, b'["format","refimpl-csi",1]\nrubbish\n', None])
+def test_a_driver_does_not_start_over_a_log_it_cannot_read(log: bytes | None, short: Path) -> None:
+    """Taking it for empty would delete the content of every volume."""
+    state = short / "state"
+    with served(str(short / "c.sock"), "--state-dir", str(state)) as (process, _):
+        process.terminate()
+        assert process.wait(DEADLINE_S) == 0
+    content = state / "storage" / "homes" / "v" / "data" / "file"
+    content.parent.mkdir(parents=True)
+    content.write_text("precious")
+    file = state / "state.jsonl"
+    file.unlink()
+    if log is not None:
+        file.write_bytes(log)
+    words = ["serve", "csi", str(short / "c.sock"), "--state-dir", str(state)]
+    ended = subprocess.run([sys.executable, "-m", "refimpl", *words], capture_output=True)
+    assert ended.returncode == 4
+    assert str(file).encode() in ended.stderr
+    assert b"nothing was touched" in ended.stderr
+    assert content.read_text() == "precious"
+    assert (file.read_bytes() if file.exists() else None) == log
