@@ -26,8 +26,8 @@ CHECKOUT = Path(__file__).parents[2]
 
 # What fails whatever the library's habits are taken for: by plugin, of the MUST rows.
 BEYOND_PRACTICE = {
-    "bridge": {"CNI-PLG-046", "CNI-PLG-051", "CNI-PLG-100"},
-    "host-local": {"CNI-PLG-046"},
+    "bridge": {"CNI-PLG-051", "CNI-PLG-100"},
+    "host-local": set[str](),
 }
 
 
@@ -130,7 +130,7 @@ def test_the_policy_practice_leaves_only_what_no_library_explains(cni_plugins: P
     for name, expected in BEYOND_PRACTICE.items():
         found = judged(cni_plugins / name, "--policy", "practice", "--level", "must")
         assert {id for id, told in found.surprises.items() if told.startswith("fail")} == expected
-        assert found.exit_code == 1, found.said
+        assert found.exit_code == bool(expected), found.said
 
 
 @pytest.mark.usefixtures("root")
