@@ -18,7 +18,8 @@ from refimpl.wire.status import Code, Refused
 __all__ = ["Excuses"]
 
 _MISSING = "CSI-PROTO-004"  # every RPC that is advertised is there
-_NO_ROOM = "no room on the target: {} answers RESOURCE_EXHAUSTED"
+_EPHEMERAL = "csi.storage.k8s.io/ephemeral"
+_NO_ROOM = "no room on the target"
 # Others fill a pool and a node as well, so that this is no breach of any of these.
 _FILLING = frozenset(
     {
@@ -43,8 +44,8 @@ class Excuses:
         rpc = rpcs.named(method.rpartition("/")[2])
         if refusal.code == Code.UNIMPLEMENTED and self._missing(rpc):
             return Unjudged(refusal, f"{rpc.name} is advertised and UNIMPLEMENTED", _MISSING)
-        if refusal.code == Code.RESOURCE_EXHAUSTED and self._full(rpc, request):
-            return Unjudged(refusal, _NO_ROOM.format(rpc.name))
+        if self._full(rpc, request, refusal.code):
+            return Unjudged(refusal, f"{_NO_ROOM}: {rpc.name} answers {refusal.code.name}")
         return refusal
 
     @functools.cache  # noqa: B019 - one target lives as long as its process
@@ -59,19 +60,29 @@ class Excuses:
             return refusal.code == Code.UNIMPLEMENTED
         return False
 
-    def _full(self, rpc: rpcs.Rpc, request: Message) -> bool:
+    def _full(self, rpc: rpcs.Rpc, request: Message, code: Code) -> bool:
+        if rpc.name == "ControllerExpandVolume" and code == Code.OUT_OF_RANGE:
+            return self._told() and self._short_of(request)  # CSI has no other code for it
+        if code != Code.RESOURCE_EXHAUSTED:
+            return False
+        if rpc.name == "NodePublishVolume":
+            return _makes_a_volume(request)
         if rpc.name != "CreateVolume":
             return rpc.name in _FILLING
-        if "controller:GET_CAPACITY" not in self._requests.capabilities:
-            return True
-        return self._short_of(request) or self._takes_none()
+        return not self._told() or self._short_of(request) or self._takes_none()
+
+    def _told(self) -> bool:
+        return "controller:GET_CAPACITY" in self._requests.capabilities
 
     def _short_of(self, request: Any) -> bool:
         """Whether GetCapacity tells less room than the request wants."""
         wanted = request.capacity_range
-        size: int = wanted.required_bytes or wanted.limit_bytes or 1
+        size: int = wanted.required_bytes or wanted.limit_bytes
+        if not size:
+            return True  # the driver chooses a size, and nobody knows which
+        question = self._requests.capacity(getattr(request, "parameters", None))
         try:
-            told = self._driver.controller.GetCapacity(self._requests.capacity(request.parameters))
+            told = self._driver.controller.GetCapacity(question)
         except Refused:
             return True
         return told.available_capacity < size
@@ -85,3 +96,8 @@ class Excuses:
             except Refused as refusal:
                 return refusal.code == Code.RESOURCE_EXHAUSTED
         return False
+
+
+def _makes_a_volume(request: Any) -> bool:
+    """Whether it is an inline volume that is published, which is made by that."""
+    return bool(request.volume_context.get(_EPHEMERAL) == "true")

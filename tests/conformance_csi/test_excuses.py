@@ -97,3 +97,12 @@ def test_a_full_node_is_no_breach_and_no_room_to_stage_is(csi: Any) -> None:
         request = getattr(pb, f"{rpc}Request")(volume_id="v")
         full = refusal(lambda: getattr(stub, rpc)(request))  # noqa: B023 - called at once
         assert isinstance(full, Unjudged) == excused
+
+
+def test_an_inline_volume_needs_room_where_it_is_published(csi: Any) -> None:
+    """One that exists already needs none."""
+    fault(csi, "NodePublishVolume", Code.RESOURCE_EXHAUSTED)
+    for context, excused in (({"csi.storage.k8s.io/ephemeral": "true"}, True), ({}, False)):
+        request = pb.NodePublishVolumeRequest(volume_id="v", volume_context=context)
+        full = refusal(lambda: csi.node.NodePublishVolume(request))  # noqa: B023 - called at once
+        assert isinstance(full, Unjudged) == excused

@@ -8,14 +8,17 @@ from collections.abc import Callable, Iterator
 from conformance.csi.common import pagination
 from conformance.csi.needs import LIST_VOLUMES
 from conformance.csi.target import CsiTarget
-from conformance.engine.verdict import Broken, eventually, expect
+from conformance.engine.verdict import Broken, Unjudged, eventually, expect
 from refimpl.wire.status import Code, Refused
 
 
 def expect_refusal(call: Callable[[], object], rule: str) -> Refused:
-    """Makes the call; raises Broken unless it is refused, with whatever code."""
+    """Makes the call; raises Broken unless it is refused, with whatever code, and Unjudged where
+    it is refused for something else."""
     try:
         reply = call()
+    except Unjudged:
+        raise
     except Refused as refusal:
         return refusal
     raise Broken(rule, "an error", f"OK, {' '.join(str(reply).split())}")

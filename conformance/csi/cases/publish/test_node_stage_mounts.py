@@ -22,7 +22,7 @@ from conformance.csi.needs import (
 from conformance.csi.steps import Mounted
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
-from conformance.engine.verdict import expect, expect_status, should
+from conformance.engine.verdict import Unjudged, expect, expect_status, should
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code, Refused
 
@@ -58,6 +58,8 @@ def _mounted_as(csi: CsiTarget, fs_type: str) -> str | Refused:
     request = csi.requests.volume(capabilities=[capability], required=size)
     try:
         mounted = csi.steps.mount(csi.steps.volume(request), capability=capability)
+    except Unjudged:
+        raise
     except Refused as refusal:
         return refusal
     return mounts.fs_type(mounted.target_path)

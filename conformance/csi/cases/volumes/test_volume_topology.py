@@ -29,7 +29,9 @@ def test_a_volume_can_be_used_where_it_is_required(csi: CsiTarget) -> None:
 @case("CSI-CTRL-055", "CSI 1.13 CreateVolume", needs=NEEDS)
 def test_a_place_that_cannot_be_reached_is_exhausted(csi: CsiTarget) -> None:
     """On RESOURCE_EXHAUSTED the scheduler looks for another node; a volume made elsewhere, or
-    another code, leaves the pod waiting."""
+    another code, leaves the pod waiting. A pool that is full answers the same, hence the volume
+    that can be made."""
+    assert csi.steps.volume().volume_id
     request = _placed(csi, requisite=[places.nowhere(csi.preconditions.place)])
     expect_status(
         lambda: csi.controller.CreateVolume(request),
