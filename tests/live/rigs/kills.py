@@ -115,7 +115,7 @@ class Machine:
         self._stack.callback(subprocess.run, ["rm", "-rf", str(self.folder)], check=False)
         words = [*REFIMPL, "serve", "csi", str(self._socket)]
         driver = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, start_new_session=True)
-        self._stack.callback(driver.wait)
+        self._stack.enter_context(driver)  # waits, and closes its pipe
         self._stack.callback(driver.terminate)
         assert driver.stdout is not None
         assert driver.stdout.readline().startswith("ready")
