@@ -103,13 +103,13 @@ def test_the_target_of_another_volume_is_left_alone(csi: CsiTarget) -> None:
     )
 
 
-@case("CSI-NUNP-012", _SOURCE, needs=[NODE, VOLUMES, MOUNTS, ROOT, FUSE])
+@case("CSI-NUNP-012", _SOURCE, needs=[NODE, VOLUMES, MOUNT, MOUNTS, ROOT, FUSE])
 def test_an_unpublish_of_a_dead_mount_is_done_or_tells(csi: CsiTarget) -> None:
     """A FUSE server that died leaves a mount at which every look fails. A driver that takes that
     for "not there" lets the pod go, and the mount stays on the node for ever."""
     with together() as check:
         for error in dead_mounts.ERRORS:
-            mounted = csi.steps.mount()
+            mounted = csi.steps.mount(capability=csi.requests.capability(block=False))
             with check:
                 mounts.uncover(mounted.target_path)
                 with dead_mounts.dead_mount(mounted.target_path, error):
