@@ -8,7 +8,7 @@ import attrs
 
 from conformance.engine.events import CaseDone
 from conformance.engine.reports.repeats import CALLS_SHOWN
-from conformance.engine.reports.text import duration, one_line, sketch
+from conformance.engine.reports.text import count, duration, one_line, sketch
 
 
 @attrs.frozen
@@ -41,6 +41,13 @@ class Call:
     def last(cls, done: CaseDone) -> list[Call]:
         """The last calls of a finding; those before them are in the stream alone."""
         return [cls.of(entry) for entry in done.calls[-CALLS_SHOWN:]]
+
+    @staticmethod
+    def earlier(done: CaseDone) -> str:
+        """What is said of the calls before the last ones; empty where there are none. A breach that
+        was found together with others may be about one of them."""
+        left = len(done.calls) - CALLS_SHOWN
+        return f"{count(left, 'call')} before these, see events.jsonl" if left > 0 else ""
 
     def line(self, width: int) -> str:
         """The call on one line of at most `width` characters, the status and message first kept."""

@@ -107,7 +107,7 @@ def block(
         out.labelled(label, text)
     for number, call in enumerate(Call.last(done)):
         if not number:
-            out.line(("  calls:", "dim"))
+            out.line((f"  calls:    {Call.earlier(done)}".rstrip(), "dim"))
         room = _LONGEST if verbose > 1 else out.width - 4
         out.line((f"    {call.line(room)}", ""))
     for label, line in repeats:

@@ -106,6 +106,7 @@ def _detail(digest: Digest, done: CaseDone) -> list[str]:
         )
         if value
     ]
+    body += [f"calls:     {text}" for text in filter(None, [Call.earlier(done)])]
     body += [f"call:      {call.line(300)}" for call in Call.last(done)]
     body += [f"{f'{label}:':10} {one_line(line)}" for label, line in digest.repeats(done)]
     summary = f"<summary><b>{_html(done.id)}</b> {_html(done.title)}</summary>"

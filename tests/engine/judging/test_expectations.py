@@ -126,6 +126,15 @@ def test_a_range_of_another_form_is_refused() -> None:
 
 
 def test_our_own_files_can_be_read() -> None:
-    """They travel in the wheel."""
-    for path in sorted((fixtures.folder() / "expectations").glob("*.toml")):
-        assert expectations.load([path])
+    """They travel in the wheel; one may be a topic of which nothing is known."""
+    paths = sorted((fixtures.folder() / "expectations").glob("*.toml"))
+    read = {path.stem: expectations.load([path]) for path in paths}
+    assert read["csi-driver-host-path"]
+
+
+def test_a_file_without_entries_is_a_file(tmp_path: Path) -> None:
+    """All that was known of a topic is mended: who includes the file need not change."""
+    (tmp_path / "mended.toml").write_text('target = "ours"\n')
+    path = _file(tmp_path, 'include = ["mended"]' + ENTRY)
+    assert list(expectations.load([path])) == ["CSI-LV-006"]
+    assert expectations.load([tmp_path / "mended.toml"]) == {}

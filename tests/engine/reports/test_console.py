@@ -5,12 +5,14 @@ import re
 from typing import IO, Any
 
 import pytest
+from msgspec import structs
 from rich.cells import cell_len
 from rich.console import Console
 
 from conformance.engine.events import Breach
 from conformance.engine.reports.console import summary, verdict
 from conformance.engine.reports.digest import Digest
+from conformance.engine.reports.repeats import CALLS_SHOWN
 
 
 def log(file: IO[str]) -> Console:
@@ -63,6 +65,15 @@ def test_a_failure_tells_rule_level_source_wanted_got_and_calls(sample: Any, cas
         '    CreateVolume(name: "refimpl-7f3a-pvc-1", cap...) -> OK volume: {...} (12 ms)',
         "    DeleteVolume() -> INVALID_ARGUMENT: volume id is empty (12 ms)",
     ]
+
+
+def test_that_there_were_more_calls_is_told(sample: Any, case: Any) -> None:
+    """A breach that is told with others may be about one of those that are not shown."""
+    failed = case(1, "fail")
+    many = structs.replace(failed, calls=failed.calls[:1] * (CALLS_SHOWN + 2))
+    text = shown(sample(end=1, only=[many]))
+    assert "  calls:    2 calls before these, see events.jsonl\n" in text
+    assert text.count("    CreateVolume(") == CALLS_SHOWN
 
 
 def test_every_breach_of_a_case_is_told(sample: Any, case: Any) -> None:

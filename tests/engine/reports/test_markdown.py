@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 from markdown_it import MarkdownIt
+from msgspec import structs
 
 from conformance.engine.reports import markdown
+from conformance.engine.reports.repeats import CALLS_SHOWN
 
 
 def rendered(text: str) -> str:
@@ -46,6 +48,13 @@ def test_a_failure_has_its_details_behind_a_click(sample: Any, case: Any) -> Non
     assert "call:      DeleteVolume() -> INVALID_ARGUMENT: volume id is empty (12 ms)" in details
     assert "replay:    refimpl test csi" in details
     assert "last call: grpcurl -plaintext" in details
+
+
+def test_that_there_were_more_calls_is_told(sample: Any, case: Any) -> None:
+    """A breach that is told with others may be about one of those that are not shown."""
+    failed = case(1, "fail")
+    many = structs.replace(failed, calls=failed.calls[:1] * (CALLS_SHOWN + 1))
+    assert "calls:     1 call before these" in markdown(sample(end=1, only=[many]))
 
 
 def test_hostile_text_stays_text(sample: Any) -> None:
