@@ -2,10 +2,31 @@
 
 from __future__ import annotations
 
+import base64
+
 from refimpl.cri.api import cri_pb2 as pb
 from refimpl.cri.state.models import Image
+from refimpl.images.credentials import Credentials
+from refimpl.wire.status import Code, Refused
 
-__all__ = ["image"]
+__all__ = ["credentials", "image"]
+
+
+def credentials(auth: pb.AuthConfig) -> Credentials:
+    """As kubelet sends them: `auth` is name and password in one, in base64. Raises Refused
+    (INVALID_ARGUMENT), without what was sent."""
+    user, password = auth.username, auth.password
+    if auth.auth and not user:
+        try:
+            pair = base64.b64decode(auth.auth, validate=True).decode().rstrip("\0")
+        except ValueError:
+            raise Refused(Code.INVALID_ARGUMENT, "auth.auth is no base64 of a text") from None
+        user, colon, password = pair.partition(":")
+        if not colon:
+            raise Refused(Code.INVALID_ARGUMENT, "auth.auth is not name:password in base64")
+    return Credentials(
+        user, password, auth.identity_token, auth.registry_token, auth.server_address
+    )
 
 
 def image(known: Image) -> pb.Image:

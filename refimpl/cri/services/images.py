@@ -8,6 +8,7 @@ from refimpl.cri.api import cri_pb2 as pb
 from refimpl.cri.codec import images as codec
 from refimpl.cri.state import RuntimeState
 from refimpl.wire.server import Call
+from refimpl.wire.status import Code, Refused
 
 __all__ = ["ImageRpcs"]
 
@@ -24,7 +25,7 @@ class ImageRpcs:
         image = self._images.find(request.image.image)
         if image is None:
             return pb.ImageStatusResponse()
-        details = {"entrypoint": image.entrypoint, "command": image.command, "env": image.env}
+        details = {"imageSpec": json.loads(image.config or "{}"), "layers": image.layers}
         info = {"info": json.dumps(details)} if request.verbose else {}
         return pb.ImageStatusResponse(image=codec.image(image), info=info)
 
@@ -41,7 +42,11 @@ class ImageRpcs:
         """The id, as everywhere else."""
         if self._state.settings.images.checks_handler:
             self._state.processes(request.image.runtime_handler)
-        image = self._images.pull(request.image.image, request.auth)
+        credentials = codec.credentials(request.auth)
+        try:
+            image = self._images.pull(request.image.image, credentials, call)
+        except Refused as refusal:
+            raise call.ending() if refusal.code == Code.CANCELLED else refusal from None
         return pb.PullImageResponse(image_ref=image.id)
 
     def RemoveImage(self, request: pb.RemoveImageRequest, call: Call) -> pb.RemoveImageResponse:

@@ -47,7 +47,7 @@ class Containers:
 
     def __init__(self, core: Core, sandboxes: Sandboxes, images: Images) -> None:
         self._core, self._sandboxes, self._images = core, sandboxes, images
-        sandboxes.occupants = self
+        sandboxes.occupants, images.used = self, self._uses
         self._table: dict[str, _Entry] = {}
         self._by_sandbox: dict[str, dict[str, _Entry]] = {}
         self._names: Names[tuple[str, ContainerKey]] = Names("container")
@@ -213,6 +213,10 @@ class Containers:
             self._processes(container).remove(container)
 
     # -- inside -------------------------------------------------------------------------------
+
+    def _uses(self, image_id: str) -> bool:
+        with self._core.lock:
+            return any(entry.container.image.id == image_id for entry in self._table.values())
 
     def _processes(self, container: Container) -> Processes:
         return self._core.processes(container.handler)

@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 import re
-import threading
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
 
 import attrs
 
 from refimpl.cri.state.lifecycle import IMAGE, ImageEvent, ImageState
 from refimpl.cri.state.models import Image
-from refimpl.cri.state.tables import Core
+from refimpl.cri.state.ports import Caller
+from refimpl.cri.state.pulls import UNAVAILABLE, Pull
+from refimpl.cri.state.tables import ALWAYS, Core
+from refimpl.images.credentials import NOBODY, Credentials
 from refimpl.images.references import Malformed, parse
 from refimpl.wire.status import Code, Refused
 
 __all__ = ["Images"]
 
 _ID = re.compile(r"(sha256:)?[0-9a-f]{3,64}")
-
-
-@attrs.define(eq=False)
-class _Pull:
-    """One download; who asks for the same meanwhile gets what comes of it."""
-
-    done: threading.Event = attrs.field(factory=threading.Event)
-    image: Image | None = None
-    refusal: Refused | None = None
 
 
 class Images:
@@ -36,38 +28,48 @@ class Images:
         self._core = core
         self._table: dict[str, Image] = {}
         self._references: dict[str, ImageState] = {}
-        self._pulls: dict[str, _Pull] = {}
+        self._pulls: dict[tuple[str, Credentials], Pull] = {}
+        self.used: Callable[[str], bool] = lambda _id: False
 
     # -- what kubelet asks for ----------------------------------------------------------------
 
-    def pull(self, name: str, auth: Any = None) -> Image:
-        """The image, there from now on. INVALID_ARGUMENT for what is no reference; what its source
-        refuses."""
+    def pull(self, name: str, credentials: Credentials = NOBODY, caller: Caller = ALWAYS) -> Image:
+        """The image, there from now on. Who asks for the same with the same credentials meanwhile
+        shares the download, which goes on until all of them are gone. INVALID_ARGUMENT for what is
+        no reference; what its source refuses."""
         reference = _whole(_given(name))
+        key = (reference, credentials)
         with self._core.lock:
-            pull = self._pulls.get(reference)
-            joined = pull is not None
-            pull = pull or self._pulls.setdefault(reference, _Pull())
+            pull = self._pulls.get(key)
+            joined = pull is not None and pull.join(caller)
+            if pull is None or not joined:
+                pull = self._pulls[key] = Pull(caller)
             self._become(reference, "pull")
-        if joined:
-            pull.done.wait()
-        else:
-            self._download(reference, auth, pull)
-        if pull.refusal:
-            raise pull.refusal
-        assert pull.image is not None
-        return pull.image
+        if not joined:
+            with caller.waiting():
+                self._download(key, pull)
+        return pull.result(caller)
 
     def remove(self, name: str) -> None:
         """Gone with all its tags and digests, whichever of them was named; success where it is
-        unknown (CRI RemoveImage)."""
+        unknown (CRI RemoveImage). Runtimes that take away just the name that was given keep it
+        until its last one."""
+        choices = self._core.settings.images
         with self._core.lock:
             image = self.find(name)
             if image is None:
                 return
+            if not choices.removes_used and self.used(image.id):
+                raise Refused(
+                    Code.FAILED_PRECONDITION,
+                    f"image {image.id} is that of a container: remove that before",
+                )
+            if choices.removes == "name" and self._untag(image, name):
+                return
             del self._table[image.id]
             for reference in (*image.tags, *image.digests):
                 self._references.pop(reference, None)
+        self._core.ports.images.forget(image)
 
     # -- what there is ------------------------------------------------------------------------
 
@@ -111,18 +113,33 @@ class Images:
 
     # -- inside -------------------------------------------------------------------------------
 
-    def _download(self, reference: str, auth: Any, pull: _Pull) -> None:
+    def _download(self, key: tuple[str, Credentials], pull: Pull) -> None:
+        reference, credentials = key
         try:
-            pull.image = self.add(self._core.ports.images.pull(reference, auth))
+            pull.image = self.add(self._core.ports.images.pull(reference, credentials, pull))
         except Refused as refusal:
-            pull.refusal = refusal
+            pull.refusal = self._told(refusal)
         finally:
             with self._core.lock:
                 self._become(reference, "pull failure" if pull.image is None else "pulled")
-                del self._pulls[reference]
-            if pull.image is None and pull.refusal is None:
-                pull.refusal = Refused(Code.UNKNOWN, f"{reference}: its download broke off")
-            pull.done.set()
+                if self._pulls.get(key) is pull:
+                    del self._pulls[key]
+            pull.end(reference)
+
+    def _told(self, refusal: Refused) -> Refused:
+        """With the word for a registry that cannot be reached, where this runtime says it."""
+        if self._core.settings.images.tells_unavailable:
+            return refusal
+        return Refused(refusal.code, refusal.message.removeprefix(f"{UNAVAILABLE}: "))
+
+    def _untag(self, image: Image, name: str) -> bool:
+        """Takes one tag away; False where the name is an id or digest, or the last tag."""
+        tags = [tag for tag in image.tags if tag != _tag(name)]
+        if self._by_id(name) or len(tags) in (0, len(image.tags)):
+            return False
+        self._table[image.id] = attrs.evolve(image, tags=tuple(tags))
+        self._references.pop(_tag(name), None)
+        return True
 
     def _become(self, reference: str, event: ImageEvent) -> None:
         state = self._references.get(reference, ImageState.ABSENT)
@@ -162,6 +179,14 @@ def _whole(name: str) -> str:
     except Malformed as error:
         raise Refused(Code.INVALID_ARGUMENT, str(error)) from None
     return reference.digested or reference.tagged
+
+
+def _tag(name: str) -> str:
+    """The whole name with its tag; "" for what is no such name."""
+    try:
+        return parse(name).tagged
+    except Malformed:
+        return ""
 
 
 def _given(name: str) -> str:

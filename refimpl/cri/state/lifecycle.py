@@ -66,6 +66,7 @@ CONTAINER: Mapping[tuple[ContainerState, ContainerEvent], ContainerState] = {
 
 IMAGE: Mapping[tuple[ImageState, ImageEvent], ImageState] = {
     (ImageState.ABSENT, "pull"): ImageState.PULLING,
+    (ImageState.ABSENT, "pull failure"): ImageState.ABSENT,
     (ImageState.PULLING, "pull"): ImageState.PULLING,
     (ImageState.PULLING, "pulled"): ImageState.PRESENT,
     (ImageState.PULLING, "pull failure"): ImageState.ABSENT,
@@ -73,7 +74,8 @@ IMAGE: Mapping[tuple[ImageState, ImageEvent], ImageState] = {
     (ImageState.PRESENT, "pulled"): ImageState.PRESENT,
     (ImageState.PRESENT, "pull failure"): ImageState.PRESENT,
 }
-"""Of a reference. What is there stays there while it is looked up again."""
+"""Of a reference. What is there stays there while it is looked up again; what is not there may fail
+twice, for two with different credentials."""
 
 _HINTS: Mapping[str, str] = {
     "start": "a container is started once: create another one",

@@ -139,7 +139,8 @@ class Image:
     """One image. `id` is the digest of its config, `tags` and `digests` are whole references,
     `size` is in bytes. user: as the image has it: uid, name, either with a group, or empty.
     stop_signal: 0 for none. `entrypoint`, `command`, `env` (NAME=VALUE) and `workdir` are defaults
-    of its containers. pinned: the collector of garbage leaves it alone."""
+    of its containers. pinned: the collector of garbage leaves it alone. config: its OCI config as
+    JSON, "" where it has none; layers: their digests, lowest first."""
 
     id: str
     size: int
@@ -152,6 +153,8 @@ class Image:
     env: tuple[str, ...] = ()
     workdir: str = ""
     pinned: bool = False
+    config: str = ""
+    layers: tuple[str, ...] = ()
 
 
 @attrs.frozen

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import attrs
 
 from refimpl.cri.state.models import Condition, Container, Image, Sandbox
+from refimpl.images.credentials import Credentials
 
 if TYPE_CHECKING:
     from refimpl.streaming.outcome import Outcome
@@ -176,8 +177,12 @@ class Network(Protocol):
 class ImageSource(Protocol):
     """Where images are pulled from."""
 
-    def pull(self, reference: str, auth: Any = None) -> Image:
-        """The image, with that reference among its tags or digests. Raises Refused."""
+    def pull(self, reference: str, credentials: Credentials, caller: Caller) -> Image:
+        """The image, with that reference among its tags or digests. Raises Refused, also once the
+        caller is gone, and has kept nothing then."""
+
+    def forget(self, image: Image) -> None:
+        """Nobody knows it any more: its content may go."""
 
 
 class Logs(Protocol):

@@ -1,35 +1,65 @@
-"""Images without a registry: whatever reference somebody comes up with, there is an image of it."""
+"""Images of the virtual model: those of a registry on this machine are pulled, any other is made
+up, as somebody who works without a network wants it."""
 
 from __future__ import annotations
 
 import hashlib
+import json
+from typing import Any
 
+from refimpl.cri.images import RegistryImages
 from refimpl.cri.state.models import Image
+from refimpl.cri.state.ports import Caller
+from refimpl.cri.state.pulls import UNAVAILABLE
+from refimpl.images.client.http import is_loopback
+from refimpl.images.credentials import Credentials
 from refimpl.images.references import Reference, parse
 from refimpl.wire.status import Code, Refused
 
-__all__ = ["AnyImages"]
+__all__ = ["AnyImages", "VirtualImages"]
 
 _SIZE = 1 << 20
 _FOREVER = ("/pause",)
+_PATH = "PATH=/bin"
 _NOBODY = ".invalid"
 """RFC 2606: no host has a name that ends so."""
 
 
-class AnyImages:
-    """Content is made of repository and tag, so that it is the same in every run, and at every
-    registry but those in `.invalid`, which nobody serves."""
+class VirtualImages:
+    """all_real: no image is made up."""
 
-    def pull(self, reference: str, auth: object = None) -> Image:
+    def __init__(self, real: RegistryImages, *, all_real: bool = False) -> None:
+        self._real, self._all_real = real, all_real
+        self._made_up = AnyImages()
+
+    def pull(self, reference: str, credentials: Credentials, caller: Caller) -> Image:
+        """Raises Refused."""
+        real = self._all_real or is_loopback(parse(reference).domain)
+        source = self._real if real else self._made_up
+        return source.pull(reference, credentials, caller)
+
+    def forget(self, image: Image) -> None:
+        """One that was made up has no content."""
+        self._real.forget(image)
+
+
+class AnyImages:
+    """Whatever reference somebody comes up with, there is an image of it. Content is made of
+    repository and tag, so that it is the same in every run, and at every registry but those in
+    `.invalid`, which nobody serves."""
+
+    def pull(self, reference: str, *_who: Any) -> Image:
         """UNKNOWN, beginning with the word that kubelet looks for, where nobody serves it."""
         named = parse(reference)
         if named.domain.partition(":")[0].endswith(_NOBODY):
             raise Refused(
                 Code.UNKNOWN,
-                f"RegistryUnavailable: there is no host {named.domain}, so that {named} cannot be"
-                " pulled",
+                f"{UNAVAILABLE}: there is no host {named.domain}, so that {named} cannot be pulled",
             )
         return image_of(named)
+
+    def forget(self, image: Image) -> None:
+        """It has no content."""
 
 
 def image_of(named: Reference) -> Image:
@@ -41,7 +71,8 @@ def image_of(named: Reference) -> Image:
         tags=() if named.digest else (named.tagged,),
         digests=(f"{named.name}@{content}",),
         entrypoint=_FOREVER,
-        env=("PATH=/bin",),
+        env=(_PATH,),
+        config=json.dumps({"config": {"Entrypoint": _FOREVER, "Env": [_PATH]}}),
     )
 
 

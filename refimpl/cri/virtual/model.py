@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+from refimpl.cri.images import RegistryImages
 from refimpl.cri.models import Model, ModelChoices
-from refimpl.cri.virtual.images import AnyImages
+from refimpl.cri.virtual.images import VirtualImages
 from refimpl.cri.virtual.logs import NoLogs
 from refimpl.cri.virtual.network import AddressPool
 from refimpl.cri.virtual.processes import VirtualProcesses
+from refimpl.images.store import FolderBlobs, MemoryBlobs
 
 __all__ = ["open_model"]
 
 
 def open_model(choices: ModelChoices) -> Model:
-    """All handlers are one; it has no options, for which it raises ValueError."""
-    if choices.options:
-        raise ValueError(f"the virtual model has no option {next(iter(choices.options))!r}")
+    """All handlers are one. Its option is `images`: `real` where each is to be pulled. Raises
+    ValueError for another one; OSError where the folder cannot be had."""
+    for name, value in choices.options.items():
+        if (name, value) not in (("images", "real"), ("images", "made-up")):
+            raise ValueError(
+                f"the virtual model has no option {name}={value}: there is images=made-up (all but"
+                " those of a registry on this machine) and images=real"
+            )
+    blobs = MemoryBlobs() if choices.folder is None else FolderBlobs(choices.folder / "blobs")
+    real = choices.options.get("images") == "real"
     processes = VirtualProcesses(choices.clock, choices.scripts)
     return Model(
         handlers=dict.fromkeys(choices.handlers, processes),
         network=AddressPool(),
-        images=AnyImages(),
+        images=VirtualImages(RegistryImages(blobs), all_real=real),
         logs=NoLogs(),
     )

@@ -81,11 +81,11 @@ def test_two_who_pull_the_same_share_one_download(
     """CRI-IM-018."""
     begun, go, pulls = threading.Event(), threading.Event(), []
 
-    def pull(self: AnyImages, reference: str, auth: Any = None) -> Image:
+    def pull(self: AnyImages, reference: str, *who: Any) -> Image:
         pulls.append(reference)
         begun.set()
         assert go.wait(10)
-        return whole(self, reference, auth)
+        return whole(self, reference, *who)
 
     whole = AnyImages.pull
     monkeypatch.setattr(AnyImages, "pull", pull)
