@@ -6,10 +6,11 @@ import socket
 import threading
 
 from refimpl.cri.state import RuntimeState
+from refimpl.cri.state.models import SandboxState
 from refimpl.streaming.outcome import Outcome
 from refimpl.streaming.pipe import Pipe
-from refimpl.streaming.requests import StreamRequest, TooMany
-from refimpl.streaming.server import StreamingServer
+from refimpl.streaming.requests import StreamRequest, Tokens, TooMany
+from refimpl.streaming.server import Spoken, StreamingServer
 from refimpl.streaming.streams import ForwardFailed, Sizes, Streams
 from refimpl.wire.status import Code, Refused
 
@@ -17,6 +18,8 @@ __all__ = ["MOST_OUTPUT", "Collected", "StreamHost"]
 
 MOST_OUTPUT = 16 << 20
 """Bytes of each stream that ExecSync returns (CRI ExecSyncResponse); the rest is dropped."""
+
+_NS = 1_000_000_000
 
 
 class Collected:
@@ -58,13 +61,23 @@ class StreamHost:
         """Where it is served, once. RESOURCE_EXHAUSTED where too many wait for their use."""
         with self._lock:
             if self._server is None:
-                self._server = StreamingServer(self)
+                self._server = self._made()
                 self._server.start()
             server = self._server
         try:
             return server.url(request)
         except TooMany as error:
             raise Refused(Code.RESOURCE_EXHAUSTED, str(error)) from None
+
+    def _made(self) -> StreamingServer:
+        choices, clock = self._state.settings.streaming, self._state.ports.clock
+        return StreamingServer(
+            self,
+            tokens=Tokens(
+                clock=lambda: clock.now() / _NS, other_path_uses=choices.other_path == "used"
+            ),
+            spoken=Spoken.stock() if choices.spoken == "stock" else Spoken(),
+        )
 
     def run(self, request: StreamRequest, streams: Streams) -> Outcome:
         """Runs a command, or attaches to a container, until that ends or the client has left."""
@@ -81,9 +94,13 @@ class StreamHost:
         return act(container, request, streams)
 
     def dial(self, sandbox: str, port: int) -> socket.socket:
-        """Connects to a port of a sandbox. Raises ForwardFailed."""
+        """Connects to a port of a sandbox that is ready. Raises ForwardFailed."""
         try:
             found = self._state.sandboxes.get(sandbox)
+            if found.state is not SandboxState.READY:
+                raise ForwardFailed(
+                    f"error forwarding port {port} to pod {found.id}: it is stopped"
+                )
             return self._state.processes(found.handler).dial(found, port)
         except Refused as refusal:
             raise ForwardFailed(refusal.message) from None

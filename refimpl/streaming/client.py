@@ -15,7 +15,7 @@ import h11
 from refimpl.streaming import protocols
 from refimpl.streaming.outcome import Outcome
 from refimpl.streaming.spdy.link import Link, SocketBytes
-from refimpl.streaming.spdy.session import Closed, Data, Event, Replied, Reset
+from refimpl.streaming.spdy.session import Closed, Data, Event, Pong, Replied, Reset
 
 __all__ = ["Answer", "SpdyCommandClient", "Unexpected", "upgrade"]
 
@@ -24,7 +24,12 @@ SPDY_VERSIONS = tuple(protocols.SPDY_COMMAND)
 
 
 class Unexpected(Exception):
-    """The server did not switch to the protocol that was asked for."""
+    """The server did not switch to the protocol that was asked for. status: of its answer, 0 where
+    there is none."""
+
+    def __init__(self, message: str, *, status: int = 0) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 @attrs.frozen(kw_only=True)
@@ -123,7 +128,7 @@ class SpdyCommandClient:
         if answer.status != 101:
             answer.connection.close()
             told = answer.body.decode(errors="replace").strip()
-            raise Unexpected(f"{url} answers {answer.status}: {told}")
+            raise Unexpected(f"{url} answers {answer.status}: {told}", status=answer.status)
         self.version = next(iter(answer.headers.get("x-stream-protocol-version", ())), "")
         self._connection = answer.connection
         self._connection.settimeout(None)
@@ -133,6 +138,7 @@ class SpdyCommandClient:
         self._names: dict[int, str] = {}
         self._changed = threading.Condition()
         self._replied, self._closed, self._over = set[int](), set[int](), False
+        self._pongs = set[int]()
         self._timeout_s = timeout_s
         self._reader = threading.Thread(target=self._read, name="refimpl-stream", daemon=True)
         self._reader.start()
@@ -173,6 +179,23 @@ class SpdyCommandClient:
         with self._changed:
             return bytes(self._output.get(name, b""))
 
+    def until(self, text: bytes, name: str = "stdout", timeout_s: float = 20.0) -> bool:
+        """Whether this comes before the end and within that time."""
+
+        def here() -> bool:
+            return text in self._output.get(name, b"")
+
+        with self._changed:
+            self._changed.wait_for(lambda: here() or self._over, timeout_s)
+            return here()
+
+    def ping(self, timeout_s: float = 10.0) -> bool:
+        """Whether the server answers a ping within that time."""
+        number = self._link.ping()
+        with self._changed:
+            self._changed.wait_for(lambda: number in self._pongs or self._over, timeout_s)
+            return number in self._pongs
+
     def wait(self, timeout_s: float = 30.0) -> Outcome | None:
         """How it ended, None where it has not in that time."""
         with self._changed:
@@ -192,9 +215,8 @@ class SpdyCommandClient:
         with self._changed:
             id = self._ids[name] = self._link.open({"streamtype": (name,)})
             self._names[id] = name
-            if not self._changed.wait_for(
-                lambda: id in self._replied or self._over, self._timeout_s
-            ):
+            self._changed.wait_for(lambda: id in self._replied or self._over, self._timeout_s)
+            if id not in self._replied:
                 raise Unexpected(f"the server does not answer to the stream {name}")
 
     def _read(self) -> None:
@@ -213,4 +235,6 @@ class SpdyCommandClient:
                 case Closed(stream) | Reset(stream):
                     self._closed.add(stream)
                     self._replied.add(stream)
+                case Pong(number):
+                    self._pongs.add(number)
             self._changed.notify_all()

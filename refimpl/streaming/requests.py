@@ -47,7 +47,11 @@ class Tokens:
         clock: Callable[[], float] = time.monotonic,
         lifetime_s: float = TOKEN_S,
         most: int = MOST_TOKENS,
+        other_path_uses: bool = False,
     ) -> None:
+        """other_path_uses: whether a request under the path of another kind takes the token away,
+        as in the stock server."""
+        self._other_path_uses = other_path_uses
         self._clock, self._lifetime_s, self._most = clock, lifetime_s, most
         self._lock = threading.Lock()
         self._waiting: dict[str, tuple[float, StreamRequest]] = {}
@@ -63,17 +67,15 @@ class Tokens:
             return token
 
     def take(self, kind: str, token: str) -> StreamRequest | None:
-        """The request of a token that was not used yet; None for any other, whose URL is unknown.
-
-        A path of another kind finds nothing, and takes nothing away.
-        """
+        """The request of a token that was not used yet; None for any other, whose URL is unknown,
+        and for a path of another kind."""
         with self._lock:
             self._drop_old()
             _, request = self._waiting.get(token, (0.0, None))
-            if request is None or request.kind != kind:
+            if request is None or (request.kind != kind and not self._other_path_uses):
                 return None
             del self._waiting[token]
-            return request
+            return request if request.kind == kind else None
 
     def _drop_old(self) -> None:
         now = self._clock()

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Self
 
 import attrs
 
@@ -41,11 +41,25 @@ class Spoken:
     websocket_command: Mapping[str, Protocol] = protocols.WEBSOCKET_COMMAND
     websocket_forward: Mapping[str, Protocol] = protocols.WEBSOCKET_FORWARD
 
+    @classmethod
+    def stock(cls) -> Self:
+        """What k8s.io/cri-streaming speaks, of which runtimes are made: no v5, and no tunnel."""
+        return cls(
+            websocket_command=_without(protocols.WEBSOCKET_COMMAND, lambda each: each.version > 4),
+            websocket_forward=_without(protocols.WEBSOCKET_FORWARD, lambda each: each.tunnel),
+        )
+
     def of(self, transport: str, request: StreamRequest) -> Mapping[str, Protocol]:
         """The names for a request over `spdy` or `websocket`."""
         what = "forward" if request.kind == "portforward" else "command"
         table: Mapping[str, Protocol] = getattr(self, f"{transport}_{what}")
         return table
+
+
+def _without(
+    table: Mapping[str, Protocol], unknown: Callable[[Protocol], bool]
+) -> Mapping[str, Protocol]:
+    return {name: each for name, each in table.items() if not unknown(each)}
 
 
 class StreamingServer:

@@ -16,7 +16,7 @@ from refimpl.streaming.requests import StreamRequest
 from refimpl.streaming.server import StreamingServer
 from refimpl.streaming.spdy.link import ByteStream, Link, SocketBytes
 from refimpl.streaming.spdy.session import Closed, Data, Event, Reset
-from tests.streaming.websocket_client import WebSocketClient
+from refimpl.streaming.websocket_client import WebSocketClient
 
 SPDY = [
     ("Connection", "Upgrade"),

@@ -7,9 +7,10 @@ import json
 
 import pytest
 
+from refimpl.streaming.client import Unexpected
 from refimpl.streaming.requests import StreamRequest
 from refimpl.streaming.server import StreamingServer
-from tests.streaming.websocket_client import WebSocketClient
+from refimpl.streaming.websocket_client import WebSocketClient
 
 SUCCESS = {"metadata": {}, "status": "Success"}
 
@@ -73,5 +74,5 @@ def test_before_v4_only_a_failure_is_told_and_as_text(server: StreamingServer) -
 
 
 def test_a_name_that_nobody_knows_is_refused(server: StreamingServer) -> None:
-    with pytest.raises(ConnectionError, match="403"):
+    with pytest.raises(Unexpected, match="403"):
         WebSocketClient(server.url(ask("true")), "v9.channel.k8s.io")

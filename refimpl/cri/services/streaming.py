@@ -48,6 +48,8 @@ class StreamingRpcs:
         """A URL that leads to the first process."""
         _check_streams(request)
         id = self._checked(request.container_id)
+        if self._choices.terminal == "call":
+            self._check_terminal(id, request)
         wanted = StreamRequest(kind="attach", id=id)
         return pb.AttachResponse(url=self._host.url(_with_streams(wanted, request)))
 
@@ -68,6 +70,14 @@ class StreamingRpcs:
         if self._choices.checked == "call":
             return containers.running(container_id, "runs commands").id
         return containers.get(container_id).id
+
+    def _check_terminal(self, id: str, request: pb.AttachRequest) -> None:
+        has = bool(getattr(self._state.containers.get(id).config, "tty", False))
+        if has != request.tty:
+            raise Refused(
+                Code.INVALID_ARGUMENT,
+                f"tty is {request.tty}, and {has} in the container's configuration: it must match",
+            )
 
     def _late(self, reply: pb.ExecSyncResponse, limit: int) -> pb.ExecSyncResponse:
         if self._choices.exec_timeout == "deadline exceeded":

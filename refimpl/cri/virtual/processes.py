@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import socket
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -13,7 +14,9 @@ import attrs
 
 from refimpl.cri.state.models import Container, Sandbox
 from refimpl.cri.state.ports import Clock, Ended, Exit, Output, StartFailed, Usage
-from refimpl.cri.virtual.programs import FOREVER, Program, Scripts, program_of
+from refimpl.cri.virtual.programs import Program, Scripts, program_of, scripted
+from refimpl.cri.virtual.sessions import Hub, console_of, web_server
+from refimpl.cri.virtual.shell import Missing, Shell, World
 from refimpl.streaming.outcome import Outcome
 from refimpl.streaming.requests import StreamRequest
 from refimpl.streaming.streams import Streams
@@ -22,8 +25,6 @@ from refimpl.wire.status import Code, Refused
 __all__ = ["VirtualProcesses"]
 
 KILL = 9
-_LOOK_S = 0.02
-"""Between two looks at whether a client has left."""
 _NS = 1_000_000_000
 
 
@@ -35,6 +36,9 @@ class _Running:
     pid: int
     since: int
     ended: Ended
+    sandbox_id: str
+    hub: Hub
+    world: World
     cancel: Callable[[], None] = lambda: None
 
 
@@ -79,17 +83,32 @@ class VirtualProcesses:
 
     def start(self, container: Container, output: Output, ended: Ended) -> int:
         """Runs its program; one that ends at once has ended when this returns."""
-        names = (container.image_name, *container.image.tags)
-        program = program_of(names, self._command(container), self._scripts)
+        command = self._command(container)
+        program = self._program(container, command)
         if program.fails:
             raise StartFailed(program.fails)
-        running = _Running(program, next(self._pids), self._clock.now(), ended)
+        hub, config = _hub(container, output), container.config
+        running = _Running(
+            program=program,
+            pid=next(self._pids),
+            since=self._clock.now(),
+            ended=ended,
+            sandbox_id=container.sandbox_id,
+            hub=hub,
+            world=_world(container, hub),
+        )
         with self._lock:
             self._running[container.id] = running
+        console = console_of(hub, tty=config is not None and config.tty)
         for stream, written in program.writes:
-            output(stream, written)
+            console.write(stream, written)
         if program.exit_after_s is not None:
             self._end_after(container.id, running, program.exit_after_s)
+        elif config is not None and config.stdin and _reads(command):
+            shell = Shell(running.world, console, self._clock, partial(self._program, container))
+            threading.Thread(
+                target=self._converse, args=(container.id, running, shell, command), daemon=True
+            ).start()
         return running.pid
 
     def signal(self, container: Container, number: int) -> None:
@@ -107,6 +126,7 @@ class VirtualProcesses:
             running = self._running.pop(container.id, None)
         if running:
             running.cancel()
+            running.hub.end()
 
     def update(self, container: Container, resources: Any) -> None:
         """Nothing is limited."""
@@ -125,25 +145,39 @@ class VirtualProcesses:
 
     def execute(self, container: Container, request: StreamRequest, streams: Streams) -> Outcome:
         """What it knows nothing of succeeds at once, as a probe that is to be content."""
-        names = (container.image_name, *container.image.tags)
-        program = program_of(names, request.command, self._scripts)
-        if program.fails:
-            return Outcome(error=program.fails)
-        for stream, written in program.writes:
-            streams.write(stream, written)
-        if request.command[0].rpartition("/")[2] == "cat" and len(request.command) == 1:
-            return _copied(streams)
-        if program is not FOREVER and not self._waited(program.exit_after_s, streams):
-            return Outcome(exit_code=128 + KILL)
-        return Outcome(exit_code=program.exit_code)
+        running = self._of(container)
+        console = console_of(streams, tty=request.tty)
+        shell = Shell(running.world, console, self._clock, partial(self._program, container))
+        try:
+            names = _names(container)
+            known = scripted(names, request.command, self._scripts)
+            return Outcome(shell.run(request.command) if known is None else shell.play(known))
+        except Missing as missing:
+            return Outcome(error=str(missing))
 
     def attach(self, container: Container, request: StreamRequest, streams: Streams) -> Outcome:
-        """Not done yet."""
-        _later("Attach")
+        """Sees what is written from now on; a terminal has to be what the container has."""
+        if request.tty != bool(container.config is not None and container.config.tty):
+            raise Refused(Code.INVALID_ARGUMENT, "tty is not what the container was made with")
+        self._of(container).hub.attach(request, streams)
+        return Outcome()
 
     def dial(self, sandbox: Sandbox, port: int) -> socket.socket:
-        """Not done yet."""
-        _later("PortForward")
+        """A web server, where a program in there listens at that port."""
+        with self._lock:
+            open_ports = {
+                number
+                for each in self._running.values()
+                if each.sandbox_id == sandbox.id
+                for number in each.program.listens
+            }
+        if port not in open_ports:
+            raise Refused(
+                Code.UNKNOWN,
+                f"error forwarding port {port} to pod {sandbox.id}: connection refused: no program"
+                " listens there",
+            )
+        return web_server()
 
     # -- checkpoints --------------------------------------------------------------------------
 
@@ -175,18 +209,18 @@ class VirtualProcesses:
             return [*config.command, *config.args]
         return [*image.entrypoint, *(config.args or image.command)]
 
-    def _waited(self, seconds: float | None, streams: Streams) -> bool:
-        """Until a command is over; False where the client has left before."""
-        over = threading.Event()
-        forget = self._clock.call_later(seconds, over.set) if seconds else None
-        if seconds == 0:
-            return True
-        while not over.wait(_LOOK_S):
-            if streams.gone:
-                if forget:
-                    forget()
-                return False
-        return True
+    def _program(self, container: Container, command: Sequence[str]) -> Program:
+        return program_of(_names(container), command, self._scripts)
+
+    def _of(self, container: Container) -> _Running:
+        with self._lock:
+            running = self._running.get(container.id)
+        if running is None:
+            raise Refused(Code.FAILED_PRECONDITION, f"container {container.id} has ended")
+        return running
+
+    def _converse(self, id: str, running: _Running, shell: Shell, command: Sequence[str]) -> None:
+        self._end(id, running, Exit(shell.run(command)))
 
     def _end_after(self, id: str, running: _Running, seconds: float) -> None:
         program = running.program
@@ -202,14 +236,48 @@ class VirtualProcesses:
                 return
             del self._running[id]
         running.cancel()
+        running.hub.end()
         running.ended(exit)
 
 
-def _copied(streams: Streams) -> Outcome:
-    """cat, as far as it is alone."""
-    while piece := streams.stdin.read():
-        streams.write("stdout", piece)
-    return Outcome()
+def _names(container: Container) -> tuple[str, ...]:
+    return (container.image_name, *container.image.tags)
+
+
+def _reads(command: Sequence[str]) -> bool:
+    """Whether it is a program that does what it reads: a shell, or cat."""
+    return len(command) == 1 and command[0].rpartition("/")[2] in ("sh", "bash", "ash", "cat")
+
+
+def _hub(container: Container, output: Output) -> Hub:
+    config = container.config
+    if config is None:
+        return Hub(output, stdin=False, once=False)
+    return Hub(output, stdin=config.stdin, once=config.stdin_once)
+
+
+def _world(container: Container, hub: Hub) -> World:
+    """As the configuration has it; what it does not name is the image's."""
+    image, config = container.image, container.config
+    env = dict(each.partition("=")[::2] for each in image.env)
+    if config is None:
+        return World(env=env, over=hub.over)
+    env |= {each.key: each.value.decode(errors="replace") for each in config.envs}
+    context = config.linux.security_context
+    named, _, group = image.user.partition(":")
+    chosen = context.HasField("run_as_user")
+    return World(
+        env=env,
+        workdir=config.working_dir or image.workdir or "/",
+        uid=context.run_as_user.value if chosen else _number(named),
+        gid=context.run_as_group.value if context.HasField("run_as_group") else _number(group),
+        groups=tuple(context.supplemental_groups),
+        over=hub.over,
+    )
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isdecimal() else 0
 
 
 def _later(rpc: str) -> NoReturn:

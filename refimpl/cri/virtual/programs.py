@@ -7,12 +7,13 @@
 from __future__ import annotations
 
 import fnmatch
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 
 import attrs
 
-__all__ = ["FOREVER", "Program", "Scripts", "program_of"]
+__all__ = ["FOREVER", "Program", "Scripts", "program_of", "scripted"]
 
 
 @attrs.frozen(kw_only=True)
@@ -20,7 +21,8 @@ class Program:
     """exit_after_s: None for one that runs until it is ended. ignores: signals without effect.
     traps: signal -> exit code of a program that handles it; else it is 128 + number.
     writes: what it writes at its start, stream and bytes. fails: why it cannot be started.
-    memory: its working set, in bytes. cpu: how much of one CPU it takes."""
+    memory: its working set, in bytes. cpu: how much of one CPU it takes. listens: the ports at
+    which it answers, in HTTP."""
 
     exit_after_s: float | None = None
     exit_code: int = 0
@@ -31,6 +33,7 @@ class Program:
     fails: str = ""
     memory: int = 1 << 20
     cpu: float = 0.01
+    listens: tuple[int, ...] = ()
 
 
 FOREVER = Program()
@@ -51,10 +54,8 @@ def program_of(
 
     What lies below /nonexistent is missing, as by Debian's policy on every machine.
     """
-    names = [*images, " ".join(command)]
-    for glob, program in (scripts or {}).items():
-        if any(fnmatch.fnmatchcase(name, glob) for name in names):
-            return program
+    if program := scripted(images, command, scripts):
+        return program
     if not command:
         return FOREVER
     if _MISSING.match(command[0]):
@@ -63,6 +64,17 @@ def program_of(
     if name in _SHELLS and "-c" in command[1:-1]:
         return _shell(command[command.index("-c") + 1])
     return _simple(name, command[1:])
+
+
+def scripted(
+    images: Sequence[str], command: Sequence[str], scripts: Scripts | None
+) -> Program | None:
+    """The program that was given for an image or a command line."""
+    names = [*images, " ".join(command)]
+    for glob, program in (scripts or {}).items():
+        if any(fnmatch.fnmatchcase(name, glob) for name in names):
+            return program
+    return None
 
 
 def _simple(name: str, arguments: Sequence[str]) -> Program:
@@ -77,7 +89,16 @@ def _simple(name: str, arguments: Sequence[str]) -> Program:
     if name == "sleep" and arguments:
         # As the first process of a container it has no handler, so TERM has no effect.
         return Program(exit_after_s=_seconds(arguments[0]), ignores=frozenset({15}))
+    if name == "httpd":
+        return Program(listens=(_port(arguments),))
     return FOREVER
+
+
+def _port(arguments: Sequence[str]) -> int:
+    """`-p PORT` or `-p ADDRESS:PORT`, 80 without."""
+    after = dict(itertools.pairwise(arguments)).get("-p", "")
+    port = after.rpartition(":")[2]
+    return int(port) if port.isdecimal() else 80
 
 
 def _seconds(text: str) -> float | None:
@@ -122,6 +143,7 @@ def _shell(script: str) -> Program:
                     ignores=frozenset(ignores | {15} - set(traps)),
                     traps=traps,
                     writes=tuple(writes),
+                    listens=part.listens,
                 )
             after += part.exit_after_s
     return Program(

@@ -1,0 +1,325 @@
+"""Commands in virtual containers: a shell just big enough, and the programs that people run in it.
+
+What it does not know succeeds at once, and a file of which nothing is known is there and empty: a
+probe is to be content.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Protocol
+
+import attrs
+
+from refimpl.cri.state.ports import Clock
+from refimpl.cri.virtual.programs import FOREVER, Program
+from refimpl.streaming.streams import Size
+
+__all__ = ["KILLED", "Console", "Missing", "Shell", "World"]
+
+KILLED = 137
+LOOK_S = 0.02
+"""Between two looks at whether a client has left."""
+_PIECE = 1 << 16
+_SHELLS = ("sh", "bash", "ash")
+_KEYWORDS = re.compile(r"(^|[;&|\n])\s*(while|for|until|if|case|trap|kill)\b|\|")
+_ESCAPE = re.compile(rb"\\([0-7]{1,3}|.)", re.DOTALL)
+_ESCAPED = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"\\": b"\\"}
+
+
+class Missing(Exception):
+    """There is no such program; the text says so."""
+
+
+class Console(Protocol):
+    """What a command is connected to."""
+
+    def read(self, timeout_s: float | None = None) -> bytes | None:
+        """The next input, b"" at its end, None where the time is over."""
+
+    def write(self, name: str, data: bytes) -> bool:
+        """Writes to stdout or stderr; False where nobody listens."""
+
+    @property
+    def gone(self) -> bool:
+        """Whether the client has left."""
+
+    @property
+    def size(self) -> Size | None:
+        """Of its terminal, as far as it was told."""
+
+
+@attrs.define(eq=False)
+class World:
+    """What the commands of one container share. running: their command lines. files: content of
+    those that were written, None for one that was removed. over: the container has ended."""
+
+    env: Mapping[str, str] = attrs.field(factory=dict)
+    workdir: str = "/"
+    uid: int = 0
+    gid: int = 0
+    groups: tuple[int, ...] = ()
+    files: dict[str, bytes | None] = attrs.field(factory=dict)
+    running: list[str] = attrs.field(factory=list)
+    over: threading.Event = attrs.field(factory=threading.Event)
+
+
+class _Exit(Exception):
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+class Shell:
+    """One command, and those that it runs. known: the scripted program of a command line."""
+
+    def __init__(
+        self,
+        world: World,
+        console: Console,
+        clock: Clock,
+        known: Callable[[Sequence[str]], Program],
+    ) -> None:
+        self._world, self._console, self._clock, self._known = world, console, clock, known
+        self._out = "stdout"
+
+    def run(self, command: Sequence[str]) -> int:
+        """Its exit code. Raises Missing."""
+        line = " ".join(command)
+        self._world.running.append(line)
+        try:
+            return self._run(command[0].rpartition("/")[2], command)
+        except _Exit as exit:
+            return exit.code
+        finally:
+            self._world.running.remove(line)
+
+    @property
+    def _over(self) -> bool:
+        return self._console.gone or self._world.over.is_set()
+
+    def _run(self, name: str, command: Sequence[str]) -> int:
+        if name in _SHELLS and "-c" in command[1:-1]:
+            return self._script(command[command.index("-c") + 1], command)
+        if name in _SHELLS and len(command) == 1:
+            return self._interactive()
+        program = _PROGRAMS.get(name) if not command[0].startswith("/nonexistent") else None
+        return program(self, command[1:]) if program else self._scripted(command)
+
+    def _scripted(self, command: Sequence[str]) -> int:
+        return self.play(self._known(command))
+
+    def play(self, program: Program) -> int:
+        """What a scripted program does; its exit code. Raises Missing."""
+        if program.fails:
+            raise Missing(program.fails)
+        for stream, written in program.writes:
+            self._console.write(stream, written)
+        if program is FOREVER or self._wait(program.exit_after_s):
+            return program.exit_code
+        return KILLED
+
+    def _wait(self, seconds: float | None) -> bool:
+        """False where the client or the container has gone before."""
+        over = threading.Event()
+        forget = self._clock.call_later(seconds, over.set) if seconds else lambda: None
+        while seconds != 0 and not over.wait(LOOK_S):
+            if self._over:
+                forget()
+                return False
+        return True
+
+    # -- scripts ------------------------------------------------------------------------------
+
+    def _script(self, text: str, command: Sequence[str]) -> int:
+        if _KEYWORDS.search(text):
+            return self._scripted(command)
+        code, joint = 0, ";"
+        for joint_after, step in _steps(self._expanded(text)):
+            if step and not ((joint == "&&" and code) or (joint == "||" and not code)):
+                # What runs in the background has nobody who waits for it.
+                code = 0 if joint_after == "&" else self._step(step)
+            if self._over:
+                return KILLED
+            joint = joint_after
+        return code
+
+    def _expanded(self, text: str) -> str:
+        known = {"$$": "1", **{f"${name}": value for name, value in self._world.env.items()}}
+        return re.sub(r"\$(\$|\w+)", lambda match: known.get(match[0], ""), text)
+
+    def _step(self, tokens: Sequence[str]) -> int:
+        words, outer, rest = [], self._out, iter(tokens)
+        try:
+            for token in rest:
+                if token in (">", ">>", ">&"):
+                    self._redirect(token, next(rest, ""))
+                else:
+                    words.append(token)
+            return self._called(words)
+        finally:
+            self._out = outer
+
+    def _redirect(self, how: str, where: str) -> None:
+        self._out = {"1": "stdout", "2": "stderr"}.get(where, where)
+        if how != ">&":
+            kept = self._world.files.get(where) if how == ">>" else None
+            self._world.files[where] = kept or b""
+
+    def _called(self, words: Sequence[str]) -> int:
+        if words[:1] == ["exit"]:
+            raise _Exit(int(words[1]) & 255 if len(words) > 1 else 0)
+        if not words:
+            return 0
+        try:
+            return self.run(words)
+        except Missing as missing:
+            self._console.write("stderr", f"sh: {missing}\n".encode())
+            return 127
+
+    def _interactive(self) -> int:
+        code = 0
+        for line in self._lines():
+            code = self._script(line, ("sh", "-c", line))
+        return code
+
+    def _lines(self) -> Iterator[str]:
+        text = b""
+        for piece in self._input():
+            *lines, text = (text + piece).split(b"\n")
+            yield from (line.decode(errors="replace") for line in lines)
+        if text:
+            yield text.decode(errors="replace")
+
+    def _input(self) -> Iterator[bytes]:
+        while not self._over:
+            piece = self._console.read(LOOK_S)
+            if piece == b"":
+                return
+            if piece:
+                yield piece
+
+    def _write(self, data: bytes) -> int:
+        if self._out in ("stdout", "stderr"):
+            self._console.write(self._out, data)
+        elif self._out != "/dev/null":
+            self._world.files[self._out] = (self._world.files.get(self._out) or b"") + data
+        return 0
+
+    def _complain(self, text: str) -> int:
+        self._console.write("stderr", f"{text}\n".encode())
+        return 1
+
+    # -- programs -----------------------------------------------------------------------------
+
+    def _echo(self, words: Sequence[str]) -> int:
+        bare = words[:1] in (["-n"], ("-n",))
+        return self._write(" ".join(words[bare:]).encode() + (b"" if bare else b"\n"))
+
+    def _printf(self, words: Sequence[str]) -> int:
+        text, *values = (*words, "") if words else ("",)
+        for value in values:
+            text = text.replace("%s", value, 1)
+        return self._write(_ESCAPE.sub(_unescaped, text.encode()))
+
+    def _cat(self, words: Sequence[str]) -> int:
+        for path in words:
+            if path in self._world.files and self._world.files[path] is None:
+                return self._complain(f"cat: {path}: No such file or directory")
+            self._write(self._world.files.get(path) or b"")
+        for piece in self._input() if not words else ():
+            self._write(piece)
+        return 0
+
+    def _head(self, words: Sequence[str]) -> int:
+        if words[:1] not in (["-c"], ("-c",)) or len(words) < 2:
+            return 0
+        left = int(words[1])
+        while left > 0 and not self._over:
+            self._write(bytes(min(left, _PIECE)))
+            left -= _PIECE
+        return 0
+
+    def _ls(self, words: Sequence[str]) -> int:
+        absent = [path for path in words if self._world.files.get(path, b"") is None]
+        if absent:
+            return self._complain(f"ls: {absent[0]}: No such file or directory")
+        return self._write("".join(f"{path}\n" for path in words if path[0] != "-").encode())
+
+    def _touch(self, words: Sequence[str]) -> int:
+        for path in words:
+            self._world.files[path] = self._world.files.get(path) or b""
+        return 0
+
+    def _rm(self, words: Sequence[str]) -> int:
+        self._world.files.update(dict.fromkeys(words))
+        return 0
+
+    def _sleep(self, words: Sequence[str]) -> int:
+        return 0 if self._wait(self._known(("sleep", *words)).exit_after_s) else KILLED
+
+    def _id(self, words: Sequence[str]) -> int:
+        world = self._world
+        every = " ".join(map(str, dict.fromkeys((world.gid, *world.groups))))
+        short = {"-u": str(world.uid), "-g": str(world.gid), "-G": every}
+        whole = f"uid={world.uid} gid={world.gid} groups={every.replace(' ', ',')}"
+        return self._write(f"{short.get(' '.join(words), whole)}\n".encode())
+
+    def _pgrep(self, words: Sequence[str]) -> int:
+        """`-f PATTERN`; not those that look for it."""
+        pattern = words[-1] if words else ""
+        lines = [each for each in self._world.running if pattern in each and "pgrep" not in each]
+        return 0 if lines else 1
+
+    def _stty(self, words: Sequence[str]) -> int:
+        size = self._console.size
+        if size is None:
+            return self._complain("stty: standard input: Inappropriate ioctl for device")
+        return self._write(f"{size.height} {size.width}\n".encode())
+
+    def _env(self, _words: Sequence[str]) -> int:
+        return self._write("".join(f"{k}={v}\n" for k, v in self._world.env.items()).encode())
+
+
+_PROGRAMS: Mapping[str, Callable[[Shell, Sequence[str]], int]] = {
+    "cat": Shell._cat,
+    "echo": Shell._echo,
+    "env": Shell._env,
+    "false": lambda _shell, _words: 1,
+    "head": Shell._head,
+    "id": Shell._id,
+    "ls": Shell._ls,
+    "pgrep": Shell._pgrep,
+    "printf": Shell._printf,
+    "pwd": lambda shell, _words: shell._write(f"{shell._world.workdir}\n".encode()),
+    "rm": Shell._rm,
+    "sleep": Shell._sleep,
+    "stty": Shell._stty,
+    "touch": Shell._touch,
+    "true": lambda _shell, _words: 0,
+}
+
+
+def _steps(text: str) -> Iterator[tuple[str, list[str]]]:
+    """What ends a step, and its words."""
+    lexer = shlex.shlex(text, posix=True, punctuation_chars=";&|<>")
+    lexer.whitespace_split, lexer.commenters = True, ""
+    words: list[str] = []
+    try:
+        for token in lexer:
+            if token in (";", "&&", "||", "&"):
+                yield token, words
+                words = []
+            else:
+                words.append(token)
+    except ValueError:  # a quote that nobody closes
+        words = []
+    yield ";", words
+
+
+def _unescaped(match: re.Match[bytes]) -> bytes:
+    code = match[1]
+    return bytes([int(code, 8) & 255]) if code.isdigit() else _ESCAPED.get(code, match[0])
