@@ -81,6 +81,7 @@ class FakeRuntime(Fake):
                 scripts=scripts or {},
                 handlers=tuple(dict.fromkeys(["", *handlers])),
                 folder=None if state_dir is None else Path(state_dir),
+                logs=self.settings.logs,
                 options=model_options or {},
             ),
         )

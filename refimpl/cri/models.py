@@ -10,6 +10,7 @@ from typing import Any
 import attrs
 
 from refimpl.cri.state.ports import Clock, ImageSource, Logs, Network, Processes
+from refimpl.cri.state.settings.logs import LogChoices
 from refimpl.cri.virtual.programs import Scripts
 
 __all__ = ["MODELS", "Model", "ModelChoices", "open_model"]
@@ -23,12 +24,14 @@ OSError."""
 class ModelChoices:
     """What a model is opened with. scripts: programs by a glob of image or command line. handlers:
     names of runtime handlers, "" among them. folder: for what it keeps, None for one of its own
-    that goes with it. options: of the model alone, as `--model-option` gives them."""
+    that goes with it. logs: how log files are to be. options: of the model alone, as
+    `--model-option` gives them."""
 
     clock: Clock
     scripts: Scripts = attrs.field(factory=dict)
     handlers: tuple[str, ...] = ("",)
     folder: Path | None = None
+    logs: LogChoices = attrs.field(factory=LogChoices)
     options: Mapping[str, str] = attrs.field(factory=dict)
 
 

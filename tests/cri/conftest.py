@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from refimpl.cri.clocks import ManualClock
+from refimpl.cri.logs.files import LogFiles
 from refimpl.cri.state import Ports, RuntimeSettings, RuntimeState
 from refimpl.cri.state.models import (
     Container,
@@ -20,7 +21,6 @@ from refimpl.cri.state.models import (
     SandboxKey,
 )
 from refimpl.cri.virtual.images import AnyImages
-from refimpl.cri.virtual.logs import NoLogs
 from refimpl.cri.virtual.network import AddressPool
 from refimpl.cri.virtual.processes import VirtualProcesses
 from refimpl.cri.virtual.programs import Program
@@ -63,7 +63,7 @@ def state_of(settings: RuntimeSettings | None = None) -> RuntimeState:
             handlers={"": processes, "other": processes},
             network=AddressPool(),
             images=AnyImages(),
-            logs=NoLogs(),
+            logs=LogFiles(clock),
         ),
     )
     for name in ("image", "example.com/stubborn", "example.com/broken"):

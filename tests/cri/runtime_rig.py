@@ -19,7 +19,7 @@ IMAGE_ID = image_of(parse(IMAGE)).id
 
 def sandbox_config(name: str = "pod", **more: Any) -> pb.PodSandboxConfig:
     """Of the first attempt of a pod; its uid is uid-NAME."""
-    fields = {"uid": f"uid-{name}", "log_directory": f"/logs/{name}", **more}
+    fields = {"uid": f"uid-{name}", **more}
     return kubelet.sandbox_config(name, **fields)
 
 
@@ -52,14 +52,18 @@ class RuntimeRig:
         """The id of a new one."""
         return self.cri.run_pod_sandbox(sandbox_config(name, **more))
 
-    def create(self, sandbox_id: str, config: pb.ContainerConfig | None = None) -> str:
-        """The id of a new container."""
+    def create(
+        self, sandbox_id: str, config: pb.ContainerConfig | None = None, logs: Path | str = ""
+    ) -> str:
+        """The id of a new container; `logs` is the log directory of its sandbox."""
         sent = config or container_config()
-        return self.cri.create_container(sandbox_id, sent, sandbox_config())
+        return self.cri.create_container(sandbox_id, sent, sandbox_config(log_directory=str(logs)))
 
-    def run(self, sandbox_id: str, config: pb.ContainerConfig | None = None) -> str:
+    def run(
+        self, sandbox_id: str, config: pb.ContainerConfig | None = None, logs: Path | str = ""
+    ) -> str:
         """The id of a container that runs."""
-        container_id = self.create(sandbox_id, config)
+        container_id = self.create(sandbox_id, config, logs)
         self.cri.start_container(container_id)
         return container_id
 

@@ -211,6 +211,7 @@ class Containers:
             self._names.clear()
         for container in gone:
             self._processes(container).remove(container)
+            self._core.ports.logs.close(container)
 
     # -- inside -------------------------------------------------------------------------------
 

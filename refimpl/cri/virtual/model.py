@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from refimpl.cri.images import RegistryImages
+from refimpl.cri.logs.files import LogFiles
 from refimpl.cri.models import Model, ModelChoices
 from refimpl.cri.virtual.images import VirtualImages
-from refimpl.cri.virtual.logs import NoLogs
 from refimpl.cri.virtual.network import AddressPool
 from refimpl.cri.virtual.processes import VirtualProcesses
 from refimpl.images.store import FolderBlobs, MemoryBlobs
@@ -24,10 +24,12 @@ def open_model(choices: ModelChoices) -> Model:
             )
     blobs = MemoryBlobs() if choices.folder is None else FolderBlobs(choices.folder / "blobs")
     real = choices.options.get("images") == "real"
+    logs = LogFiles(choices.clock, choices.logs)
     processes = VirtualProcesses(choices.clock, choices.scripts)
     return Model(
         handlers=dict.fromkeys(choices.handlers, processes),
         network=AddressPool(),
         images=VirtualImages(RegistryImages(blobs), all_real=real),
-        logs=NoLogs(),
+        logs=logs,
+        close=logs.close_all,
     )

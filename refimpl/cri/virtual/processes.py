@@ -16,7 +16,7 @@ from refimpl.cri.state.models import Container, Sandbox
 from refimpl.cri.state.ports import Clock, Ended, Exit, Output, StartFailed, Usage
 from refimpl.cri.virtual.programs import Program, Scripts, program_of, scripted
 from refimpl.cri.virtual.sessions import Hub, console_of, web_server
-from refimpl.cri.virtual.shell import Missing, Shell, World
+from refimpl.cri.virtual.shell import Console, Missing, Shell, World
 from refimpl.streaming.outcome import Outcome
 from refimpl.streaming.requests import StreamRequest
 from refimpl.streaming.streams import Streams
@@ -102,13 +102,13 @@ class VirtualProcesses:
         console = console_of(hub, tty=config is not None and config.tty)
         for stream, written in program.writes:
             console.write(stream, written)
-        if program.exit_after_s is not None:
-            self._end_after(container.id, running, program.exit_after_s)
-        elif config is not None and config.stdin and _reads(command):
+        if program.exit_after_s is None and config and config.stdin and _reads(command):
             shell = Shell(running.world, console, self._clock, partial(self._program, container))
             threading.Thread(
                 target=self._converse, args=(container.id, running, shell, command), daemon=True
             ).start()
+        else:
+            self._go_on(container.id, running, console, 0)
         return running.pid
 
     def signal(self, container: Container, number: int) -> None:
@@ -222,13 +222,29 @@ class VirtualProcesses:
     def _converse(self, id: str, running: _Running, shell: Shell, command: Sequence[str]) -> None:
         self._end(id, running, Exit(shell.run(command)))
 
-    def _end_after(self, id: str, running: _Running, seconds: float) -> None:
+    def _go_on(self, id: str, running: _Running, console: Console, number: int) -> None:
+        """What a program writes later, from that number on, and its end."""
         program = running.program
-        exit = Exit(program.exit_code, program.reason)
-        if seconds <= 0:
-            self._end(id, running, exit)
+        if number < len(program.later):
+            at, stream, written = program.later[number]
+
+            def write() -> None:
+                if self._running.get(id) is running:
+                    console.write(stream, written)
+                    self._go_on(id, running, console, number + 1)
+
+            self._at(at, running, write)
+        elif program.exit_after_s is not None:
+            exit = Exit(program.exit_code, program.reason)
+            self._at(program.exit_after_s, running, lambda: self._end(id, running, exit))
+
+    def _at(self, seconds: float, running: _Running, call: Callable[[], object]) -> None:
+        """Calls it so many seconds after the start, and at once where that is over."""
+        left = seconds - (self._clock.now() - running.since) / _NS
+        if seconds <= 0 or left <= 0:
+            call()
         else:
-            running.cancel = self._clock.call_later(seconds, lambda: self._end(id, running, exit))
+            running.cancel = self._clock.call_later(left, call)
 
     def _end(self, id: str, running: _Running, exit: Exit) -> None:
         with self._lock:

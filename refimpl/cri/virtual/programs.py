@@ -9,20 +9,21 @@ from __future__ import annotations
 import fnmatch
 import itertools
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 
 import attrs
 
-__all__ = ["FOREVER", "Program", "Scripts", "program_of", "scripted"]
+__all__ = ["FOREVER", "Program", "Scripts", "program_of", "scripted", "unescaped"]
 
 
 @attrs.frozen(kw_only=True)
 class Program:
     """exit_after_s: None for one that runs until it is ended. ignores: signals without effect.
     traps: signal -> exit code of a program that handles it; else it is 128 + number.
-    writes: what it writes at its start, stream and bytes. fails: why it cannot be started.
-    memory: its working set, in bytes. cpu: how much of one CPU it takes. listens: the ports at
-    which it answers, in HTTP."""
+    writes: what it writes at its start, stream and bytes. later: what it writes after so many
+    seconds, in their order. fails: why it cannot be started. memory: its working set, in bytes.
+    cpu: how much of one CPU it takes. listens: the ports at which it answers, in HTTP."""
 
     exit_after_s: float | None = None
     exit_code: int = 0
@@ -30,6 +31,7 @@ class Program:
     ignores: frozenset[int] = frozenset()
     traps: Mapping[int, int] = attrs.field(factory=dict)
     writes: tuple[tuple[str, bytes], ...] = ()
+    later: tuple[tuple[float, str, bytes], ...] = ()
     fails: str = ""
     memory: int = 1 << 20
     cpu: float = 0.01
@@ -44,6 +46,8 @@ Scripts = Mapping[str, Program]
 
 _SHELLS = ("sh", "bash", "ash")
 _SIGNALS = {"HUP": 1, "INT": 2, "QUIT": 3, "KILL": 9, "USR1": 10, "USR2": 12, "TERM": 15}
+_ESCAPE = re.compile(rb"\\([0-7]{1,3}|.)", re.DOTALL)
+_ESCAPED = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"\\": b"\\"}
 _MISSING = re.compile(r"/nonexistent(/|$)")
 
 
@@ -86,6 +90,12 @@ def _simple(name: str, arguments: Sequence[str]) -> Program:
         newline = b"" if "-n" in arguments[:1] else b"\n"
         words = arguments[0 if newline else 1 :]
         return Program(exit_after_s=0, writes=(("stdout", " ".join(words).encode() + newline),))
+    if name == "printf" and arguments:
+        return Program(exit_after_s=0, writes=(("stdout", unescaped(arguments[0])),))
+    if name == "seq" and all(map(str.isdecimal, arguments)) and 1 <= len(arguments) <= 2:
+        first, last = [1, *map(int, arguments)][-2:]
+        counted = "".join(f"{number}\n" for number in range(first, last + 1))
+        return Program(exit_after_s=0, writes=(("stdout", counted.encode()),))
     if name == "sleep" and arguments:
         # As the first process of a container it has no handler, so TERM has no effect.
         return Program(exit_after_s=_seconds(arguments[0]), ignores=frozenset({15}))
@@ -111,13 +121,15 @@ def _seconds(text: str) -> float | None:
 
 def _shell(script: str) -> Program:
     """A shell whose script is commands one after the other, with traps; loops run for ever."""
-    after, code = 0.0, 0
+    after, code, killed = 0.0, 0, 0
     ignores: set[int] = set()
     traps: dict[int, int] = {}
     writes: list[tuple[str, bytes]] = []
-    killed = 0
+    later: list[tuple[float, str, bytes]] = []
+    forever = False
+    listens: tuple[int, ...] = ()
     for step in re.split(r"\s*(?:;|&&|\n)\s*", script.strip()):
-        words = step.replace('"', "").replace("'", "").split()
+        words, stream = _words(step)
         if not words:
             continue
         if words[0] == "trap":
@@ -131,28 +143,51 @@ def _shell(script: str) -> Program:
             killed = _signal(words[1].lstrip("-")) if len(words) > 2 else 15
             break
         elif words[0] in ("while", "for", "until"):
-            return Program(
-                ignores=frozenset(ignores or {15} - set(traps)), traps=traps, writes=tuple(writes)
-            )
+            forever, ignores = True, ignores or {15} - set(traps)
+            break
         else:
             part = _simple(words[0].rpartition("/")[2], words[1:])
-            writes += part.writes
+            for _, written in part.writes:
+                if after:
+                    later.append((after, stream, written))
+                else:
+                    writes.append((stream, written))
             code = part.exit_code
             if part.exit_after_s is None:
-                return Program(
-                    ignores=frozenset(ignores | {15} - set(traps)),
-                    traps=traps,
-                    writes=tuple(writes),
-                    listens=part.listens,
-                )
+                forever, ignores = True, ignores | {15} - set(traps)
+                listens = part.listens
+                break
             after += part.exit_after_s
     return Program(
-        exit_after_s=after,
+        exit_after_s=None if forever else after,
         exit_code=128 + killed if killed else code,
         ignores=frozenset(ignores),
         traps=traps,
         writes=tuple(writes),
+        later=tuple(later),
+        listens=listens,
     )
+
+
+def _words(step: str) -> tuple[list[str], str]:
+    """Of a command, and where its output goes."""
+    try:
+        words = shlex.split(step)
+    except ValueError:
+        words = step.replace('"', "").replace("'", "").split()
+    if words[-1:] == [">&2"]:
+        return words[:-1], "stderr"
+    return words, "stdout"
+
+
+def unescaped(text: str) -> bytes:
+    """What printf makes of its format."""
+    return _ESCAPE.sub(_meant, text.encode()).replace(b"%%", b"%")
+
+
+def _meant(match: re.Match[bytes]) -> bytes:
+    code = match[1]
+    return bytes([int(code, 8) & 255]) if code.isdigit() else _ESCAPED.get(code, match[0])
 
 
 def _trap(step: str) -> tuple[int | None, set[int]]:

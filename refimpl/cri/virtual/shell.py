@@ -15,7 +15,7 @@ from typing import Protocol
 import attrs
 
 from refimpl.cri.state.ports import Clock
-from refimpl.cri.virtual.programs import FOREVER, Program
+from refimpl.cri.virtual.programs import FOREVER, Program, unescaped
 from refimpl.streaming.streams import Size
 
 __all__ = ["KILLED", "Console", "Missing", "Shell", "World"]
@@ -26,8 +26,6 @@ LOOK_S = 0.02
 _PIECE = 1 << 16
 _SHELLS = ("sh", "bash", "ash")
 _KEYWORDS = re.compile(r"(^|[;&|\n])\s*(while|for|until|if|case|trap|kill)\b|\|")
-_ESCAPE = re.compile(rb"\\([0-7]{1,3}|.)", re.DOTALL)
-_ESCAPED = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"\\": b"\\"}
 
 
 class Missing(Exception):
@@ -116,7 +114,8 @@ class Shell:
         """What a scripted program does; its exit code. Raises Missing."""
         if program.fails:
             raise Missing(program.fails)
-        for stream, written in program.writes:
+        later = (each[1:] for each in program.later)
+        for stream, written in (*program.writes, *later):
             self._console.write(stream, written)
         if program is FOREVER or self._wait(program.exit_after_s):
             return program.exit_code
@@ -223,7 +222,7 @@ class Shell:
         text, *values = (*words, "") if words else ("",)
         for value in values:
             text = text.replace("%s", value, 1)
-        return self._write(_ESCAPE.sub(_unescaped, text.encode()))
+        return self._write(unescaped(text))
 
     def _cat(self, words: Sequence[str]) -> int:
         for path in words:
@@ -318,8 +317,3 @@ def _steps(text: str) -> Iterator[tuple[str, list[str]]]:
     except ValueError:  # a quote that nobody closes
         words = []
     yield ";", words
-
-
-def _unescaped(match: re.Match[bytes]) -> bytes:
-    code = match[1]
-    return bytes([int(code, 8) & 255]) if code.isdigit() else _ESCAPED.get(code, match[0])

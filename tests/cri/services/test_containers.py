@@ -22,7 +22,7 @@ def test_status_and_list_give_back_what_was_sent(rig: RuntimeRig) -> None:
     """CRI-CT-001, 002: and the image has one id, and the name that people know."""
     config = container_config(mounts=[pb.Mount(container_path="/a", host_path="/b")])
     sandbox = rig.sandbox()
-    container_id = rig.create(sandbox, config)
+    container_id = rig.create(sandbox, config, "/logs/pod")
     (item,) = rig.cri.list_containers()
     status = rig.status(container_id)
     for shown in (status, item):
