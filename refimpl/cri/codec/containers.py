@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from typing import cast
 
 from refimpl.cri.api import cri_pb2 as pb
+from refimpl.cri.codec.lists import Item
 from refimpl.cri.codec.signals import name_of, number_of
 from refimpl.cri.state.models import Container, ContainerKey, NewContainer
 from refimpl.cri.state.settings.containers import ContainerChoices
 
-__all__ = ["attributes", "item", "metadata", "new", "status"]
+__all__ = ["attributes", "item", "listed", "metadata", "new", "prepared", "status"]
+
+_LISTED = pb.ListContainersResponse.DESCRIPTOR.fields_by_name["containers"]
 
 
 def new(request: pb.CreateContainerRequest) -> NewContainer:
@@ -47,6 +51,25 @@ def item(container: Container) -> pb.Container:
     if made is None:
         made = container.shown["item"] = _item(container)
     return made
+
+
+def listed(containers: Iterable[Container]) -> pb.ListContainersResponse:
+    """All of them, of which each was prepared, or is now."""
+    joined = b"".join(each.shown.get("entry") or _entry(each) for each in containers)
+    return pb.ListContainersResponse.FromString(joined)
+
+
+def prepared(container: Container) -> Item:
+    """Its item, ready for any list."""
+    kept: Item | None = container.kept.get("item")
+    if kept is None:
+        kept = container.kept["item"] = Item(_LISTED, _item(container))
+    return kept
+
+
+def _entry(container: Container) -> bytes:
+    entry = container.shown["entry"] = prepared(container).bytes(container.state)
+    return entry
 
 
 def _item(container: Container) -> pb.Container:

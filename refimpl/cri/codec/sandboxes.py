@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import cast
 
 from refimpl.cri.api import cri_pb2 as pb
+from refimpl.cri.codec.lists import Item
 from refimpl.cri.state.models import NewSandbox, Sandbox, SandboxKey
 from refimpl.cri.state.settings.sandboxes import SandboxChoices
 
-__all__ = ["attributes", "item", "metadata", "new", "status"]
+__all__ = ["attributes", "item", "listed", "metadata", "new", "prepared", "status"]
+
+_LISTED = pb.ListPodSandboxResponse.DESCRIPTOR.fields_by_name["items"]
 
 
 def new(request: pb.RunPodSandboxRequest, choices: SandboxChoices) -> NewSandbox:
@@ -44,6 +48,25 @@ def item(sandbox: Sandbox) -> pb.PodSandbox:
     if made is None:
         made = sandbox.shown["item"] = _item(sandbox)
     return made
+
+
+def listed(sandboxes: Iterable[Sandbox]) -> pb.ListPodSandboxResponse:
+    """All of them, of which each was prepared, or is now."""
+    joined = b"".join(each.shown.get("entry") or _entry(each) for each in sandboxes)
+    return pb.ListPodSandboxResponse.FromString(joined)
+
+
+def prepared(sandbox: Sandbox) -> Item:
+    """Its item, ready for any list."""
+    kept: Item | None = sandbox.kept.get("item")
+    if kept is None:
+        kept = sandbox.kept["item"] = Item(_LISTED, _item(sandbox))
+    return kept
+
+
+def _entry(sandbox: Sandbox) -> bytes:
+    entry = sandbox.shown["entry"] = prepared(sandbox).bytes(sandbox.state)
+    return entry
 
 
 def _item(sandbox: Sandbox) -> pb.PodSandbox:

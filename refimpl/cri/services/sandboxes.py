@@ -25,6 +25,7 @@ class SandboxRpcs:
         """A READY sandbox with an address, unless it is on the host's network."""
         checks.check(request.config, self._choices)
         sandbox = self._sandboxes.run(codec.new(request, self._choices))
+        codec.prepared(sandbox)  # now, so that the first list of many is as fast as any
         return pb.RunPodSandboxResponse(pod_sandbox_id=sandbox.id)
 
     def StopPodSandbox(
@@ -55,8 +56,7 @@ class SandboxRpcs:
         self, request: pb.ListPodSandboxRequest, call: Call
     ) -> pb.ListPodSandboxResponse:
         """Those that all of the filter fits."""
-        sandboxes = self._sandboxes.select(wanted(request.filter))
-        return pb.ListPodSandboxResponse(items=[codec.item(each) for each in sandboxes])
+        return codec.listed(self._sandboxes.select(wanted(request.filter)))
 
     def UpdatePodSandboxResources(
         self, request: pb.UpdatePodSandboxResourcesRequest, call: Call

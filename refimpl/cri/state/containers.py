@@ -167,11 +167,11 @@ class Containers:
         return container
 
     def select(self, wanted: Wanted | None = None) -> list[Container]:
-        """Oldest first."""
+        """Oldest first. What is in one sandbox is found without a look at all others."""
+        wanted = wanted or Wanted()
         with self._core.lock:
-            return matching(
-                {id: entry.container for id, entry in self._table.items()}, wanted or Wanted()
-            )
+            table = self._by_sandbox.get(wanted.sandbox_id, self._table)
+            return matching({id: entry.container for id, entry in table.items()}, wanted)
 
     def created(self) -> list[Container]:
         """Each container ever created, as it was then, oldest first."""

@@ -2,7 +2,8 @@
 
 Records are replaced, not changed, so that one that was handed out stays as it was. `config` is the
 message as sent, which the state keeps and never looks into; `shown` has what somebody has made of a
-record to show it, as long as the record is the same.
+record to show it, as long as the record is the same, and `kept` what holds as long as its thing is
+there.
 """
 
 from __future__ import annotations
@@ -103,6 +104,7 @@ class Sandbox:
     netns: str = ""
     addresses: tuple[str, ...] = ()
     state: SandboxState = SandboxState.READY
+    kept: dict[str, Any] = attrs.field(factory=dict, eq=False, repr=False)
     shown: dict[str, Any] = attrs.field(factory=dict, init=False, eq=False, repr=False)
 
 
@@ -131,6 +133,7 @@ class Container:
     reason: str = ""
     message: str = ""
     state: ContainerState = ContainerState.CREATED
+    kept: dict[str, Any] = attrs.field(factory=dict, eq=False, repr=False)
     shown: dict[str, Any] = attrs.field(factory=dict, init=False, eq=False, repr=False)
 
 
