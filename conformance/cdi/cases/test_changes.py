@@ -11,7 +11,7 @@ from conformance.cdi.documents import document, several
 from conformance.cdi.host import CdiHost, encoded
 from conformance.cdi.needs import INJECT, LOAD, NODES, STRICT, WATCH
 from conformance.engine.case import case
-from conformance.engine.verdict import expect, soon
+from conformance.engine.verdict import expect, soon, together
 
 _SEEN_S = 2.0
 _NEEDS = [LOAD, WATCH]
@@ -59,18 +59,30 @@ def test_what_goes_is_gone_and_what_comes_back_is_there(host: CdiHost) -> None:
     path = host.put(folder / "a.json", document())
     host.open(folder, watched=True)
     expect(_seen(host, present=True), "a file is read", wanted=_NAME, got=host.load())
-    path.unlink()
-    gone = _seen(host, present=False)
-    expect(gone, "a removed file's device is gone", wanted="no device", got=host.load())
-    host.put(path, document())
-    expect(_seen(host, present=True), "a file that is back counts", wanted=_NAME, got=host.load())
-    shutil.rmtree(folder)
-    gone = _seen(host, present=False)
-    expect(gone, "a removed directory's devices are gone", wanted="no device", got=host.load())
-    folder.mkdir()
-    host.put(path, document())
-    back = _seen(host, present=True)
-    expect(back, "a directory that is back counts", wanted=_NAME, got=host.load())
+    with together() as check:
+        path.unlink()
+        gone = _seen(host, present=False)
+        with check:
+            expect(gone, "a removed file's device is gone", wanted="no device", got=host.load())
+        host.put(path, document())
+        with check:
+            expect(
+                _seen(host, present=True),
+                "a file that is back counts",
+                wanted=_NAME,
+                got=host.load(),
+            )
+        shutil.rmtree(folder)
+        gone = _seen(host, present=False)
+        with check:
+            expect(
+                gone, "a removed directory's devices are gone", wanted="no device", got=host.load()
+            )
+        folder.mkdir()
+        host.put(path, document())
+        back = _seen(host, present=True)
+        with check:
+            expect(back, "a directory that is back counts", wanted=_NAME, got=host.load())
 
 
 @case("CDI-038", "practice: refresh", needs=_NEEDS)
@@ -81,18 +93,29 @@ def test_half_a_file_is_an_error_and_then_the_whole_one_counts(host: CdiHost) ->
     whole = encoded(several("ab"))
     host.open(folder, watched=True)
     host.load()
-    with path.open("wb") as file:
-        for part in (whole[: len(whole) // 2], whole[len(whole) // 2 : -2]):
-            file.write(part)
-            file.flush()
-            about = soon(lambda: host.load().about(path), _SEEN_S)
-            expect(about, "half a file is an error", wanted=f"an error on {path}", got=about)
-            devices = host.load().devices
-            expect(not devices, "half a file has no device", wanted="none", got=devices)
-        file.write(whole[-2:])
-    there = soon(lambda: len(host.load().devices) == 2, _SEEN_S)
-    expect(there, "the whole file counts once it is there", wanted="a and b", got=host.load())
-    expect(not host.load().errors, "the error is gone", wanted="none", got=host.load().errors)
+    with together() as check:
+        with path.open("wb") as file:
+            for part in (whole[: len(whole) // 2], whole[len(whole) // 2 : -2]):
+                file.write(part)
+                file.flush()
+                about = soon(lambda: host.load().about(path), _SEEN_S)
+                with check:
+                    expect(
+                        about, "half a file is an error", wanted=f"an error on {path}", got=about
+                    )
+                devices = host.load().devices
+                with check:
+                    expect(not devices, "half a file has no device", wanted="none", got=devices)
+            file.write(whole[-2:])
+        there = soon(lambda: len(host.load().devices) == 2, _SEEN_S)
+        with check:
+            expect(
+                there, "the whole file counts once it is there", wanted="a and b", got=host.load()
+            )
+        with check:
+            expect(
+                not host.load().errors, "the error is gone", wanted="none", got=host.load().errors
+            )
 
 
 @case("CDI-048", "practice: device nodes", needs=[INJECT, WATCH, NODES, STRICT])
@@ -101,14 +124,18 @@ def test_a_node_that_was_renumbered_has_its_new_numbers(host: CdiHost) -> None:
     node = host.folder / "node"
     name = host.define(edits={"deviceNodes": [{"path": "/dev/refimpl", "hostPath": str(node)}]})
     host.open(watched=True)
-    for minor in (1, 2):
-        host.nodes.make(node, "c", 240, minor)
-        devices = (host.inject(name).get("linux") or {}).get("devices") or []
-        numbers = [
-            (each["major"], each["minor"]) for each in devices if each["path"] == "/dev/refimpl"
-        ]
-        rule = "what is not given is taken from the host's node as it is now"
-        expect(numbers == [(240, minor)], rule, wanted=(240, minor), got=numbers)
+    with together() as check:
+        for minor in (1, 2):
+            with check:
+                host.nodes.make(node, "c", 240, minor)
+                devices = (host.inject(name).get("linux") or {}).get("devices") or []
+                numbers = [
+                    (each["major"], each["minor"])
+                    for each in devices
+                    if each["path"] == "/dev/refimpl"
+                ]
+                rule = "what is not given is taken from the host's node as it is now"
+                expect(numbers == [(240, minor)], rule, wanted=(240, minor), got=numbers)
 
 
 def _seen(host: CdiHost, *, present: bool) -> bool:

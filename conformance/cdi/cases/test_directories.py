@@ -9,7 +9,7 @@ from conformance.cdi.documents import document, several, variables
 from conformance.cdi.host import CdiHost, Content
 from conformance.cdi.needs import DIRECTORIES, INJECT, LOAD, REQUEST, STRICT, TWO_DIRECTORIES
 from conformance.engine.case import case
-from conformance.engine.verdict import expect, timeout
+from conformance.engine.verdict import expect, timeout, together
 
 # The size of CDI-039: with --heavy as the row has it, else small enough for every run.
 _LARGE, _SMALL = (1000, 100), (40, 25)
@@ -45,13 +45,21 @@ def test_a_device_defined_twice_in_one_directory_cannot_be_had(host: CdiHost) ->
     wanted = {host.called("b"), host.called("c")}
     devices = {each for each in loaded.devices if each.startswith(host.kind)}
     rule = "a device with two definitions is not there, all others are"
-    expect(devices == wanted, rule, wanted=sorted(wanted), got=sorted(devices))
-    silent = [path.name for path in files if not loaded.about(path)]
-    expect(not silent, "the error is told of both files", wanted="two", got=f"none of {silent}")
-    if host.can(REQUEST):
-        refused = host.try_inject(host.called("a"))
-        expect(refused.error, "it cannot be requested", wanted="an error", got=refused.config)
-    host.inject(host.called("b"), host.called("c"))
+    with together() as check:
+        with check:
+            expect(devices == wanted, rule, wanted=sorted(wanted), got=sorted(devices))
+        silent = [path.name for path in files if not loaded.about(path)]
+        with check:
+            expect(
+                not silent, "the error is told of both files", wanted="two", got=f"none of {silent}"
+            )
+        if host.can(REQUEST):
+            refused = host.try_inject(host.called("a"))
+            with check:
+                expect(
+                    refused.error, "it cannot be requested", wanted="an error", got=refused.config
+                )
+        host.inject(host.called("b"), host.called("c"))
 
 
 @case("CDI-032", "practice: precedence", needs=[INJECT, STRICT, TWO_DIRECTORIES])
@@ -104,8 +112,13 @@ def test_files_of_other_names_and_in_sub_directories_are_ignored(host: CdiHost) 
     loaded = host.load()
     wanted = {"vendor.example/device=z"}
     rule = "only *.json and *.yaml right in the directory count"
-    expect(loaded.devices == wanted, rule, wanted=wanted, got=sorted(loaded.devices))
-    expect(not loaded.errors, "what is ignored is no error", wanted="none", got=loaded.errors)
+    with together() as check:
+        with check:
+            expect(loaded.devices == wanted, rule, wanted=wanted, got=sorted(loaded.devices))
+        with check:
+            expect(
+                not loaded.errors, "what is ignored is no error", wanted="none", got=loaded.errors
+            )
 
 
 @case("CDI-035", "CDI Error Handling", needs=[LOAD])
@@ -120,9 +133,19 @@ def test_a_corrupt_file_takes_no_other_one_along(host: CdiHost) -> None:
     loaded = host.load()
     wanted = {host.called(f"d{number}") for number in range(10) if number != 4}
     devices = {each for each in loaded.devices if each.startswith(host.kind)}
-    expect(devices == wanted, "the other files load", wanted=sorted(wanted), got=sorted(devices))
-    path = host.path("d4.json")
-    expect(loaded.about(path), "the corrupt file has an error", wanted=path, got=loaded.errors)
+    with together() as check:
+        with check:
+            expect(
+                devices == wanted,
+                "the other files load",
+                wanted=sorted(wanted),
+                got=sorted(devices),
+            )
+        path = host.path("d4.json")
+        with check:
+            expect(
+                loaded.about(path), "the corrupt file has an error", wanted=path, got=loaded.errors
+            )
 
 
 @case("CDI-039", "practice: large nodes", needs=[LOAD])
@@ -145,11 +168,14 @@ def test_many_files_with_many_devices_load_whole(host: CdiHost) -> None:
     loaded = host.load()
     rule = f"all devices of {files} files are there within {timeout(_LOAD_S):g} s, without error"
     counts = (len(loaded.devices), len(loaded.errors))
-    expect(counts == (files * devices, 0), rule, wanted=(files * devices, 0), got=counts)
-    grown = host.target.implementation.resident() - before
-    bound = 64 * 2**20 + files * devices * _DEVICE_BYTES
-    rule = f"a device takes {_DEVICE_BYTES} bytes of memory at most"
-    expect(grown < bound, rule, wanted=f"below {bound} bytes", got=grown)
+    with together() as check:
+        with check:
+            expect(counts == (files * devices, 0), rule, wanted=(files * devices, 0), got=counts)
+        grown = host.target.implementation.resident() - before
+        bound = 64 * 2**20 + files * devices * _DEVICE_BYTES
+        rule = f"a device takes {_DEVICE_BYTES} bytes of memory at most"
+        with check:
+            expect(grown < bound, rule, wanted=f"below {bound} bytes", got=grown)
 
 
 def _plain(path: Path, content: Content) -> None:

@@ -9,6 +9,7 @@ from conformance.cdi.host import CdiHost
 from conformance.cdi.judging import Documents, advised, judged
 from conformance.cdi.needs import LOAD
 from conformance.engine.case import case
+from conformance.engine.verdict import together
 
 
 def _each(member: str, **items: Any) -> Documents:
@@ -49,51 +50,59 @@ def test_a_device_node_has_a_path_a_known_type_and_permissions_of_rwm(host: CdiH
     def node(**members: Any) -> dict[str, Any]:
         return {"path": "/dev/refimpl", "type": "c", "major": 240, **members}
 
-    judged(
-        host,
-        "path is REQUIRED, permissions are one or more of r, w, m",
-        taken=_each(
-            "deviceNodes",
-            permissions_rr=node(permissions="rr"),
-            permissions_rwm=node(permissions="rwm"),
-            type_u=node(type="u"),
-        ),
-        refused=_each(
-            "deviceNodes",
-            empty_path=node(path=""),
-            type_z=node(type="z"),
-            permissions_rwx=node(permissions="rwx"),
-        ),
-    )
-    silent = _each("deviceNodes", permissions_none=node(permissions="none"))
-    advised(host, 'practice: "none" stands for no permissions', taken=silent)
+    with together() as check:
+        with check:
+            judged(
+                host,
+                "path is REQUIRED, permissions are one or more of r, w, m",
+                taken=_each(
+                    "deviceNodes",
+                    permissions_rr=node(permissions="rr"),
+                    permissions_rwm=node(permissions="rwm"),
+                    type_u=node(type="u"),
+                ),
+                refused=_each(
+                    "deviceNodes",
+                    empty_path=node(path=""),
+                    type_z=node(type="z"),
+                    permissions_rwx=node(permissions="rwx"),
+                ),
+            )
+        silent = _each("deviceNodes", permissions_none=node(permissions="none"))
+        with check:
+            advised(host, 'practice: "none" stands for no permissions', taken=silent)
 
 
 @case("CDI-017", "CDI OCI Edits, hooks", needs=[LOAD])
 def test_a_hook_has_a_stage_an_absolute_path_and_time(host: CdiHost) -> None:
     """A runtime fails with the container half made, where a loader could have said it."""
-    judged(
-        host,
-        "hookName should be a stage of the OCI specification, path is REQUIRED",
-        taken=_each(
-            "hooks",
-            prestart=hook("/bin/true", "prestart"),
-            poststop=hook("/bin/true", "poststop", args=["true"], env=["A=b"], timeout=1),
-        ),
-        refused=_each("hooks", stage_unknown=hook("/bin/true", "preStart"), no_path=hook("")),
-    )
-    if host.settings.policy == "practice":
-        return  # the library looks at neither
-    advised(
-        host,
-        "path MUST be absolute; if set, timeout MUST be greater than zero",
-        refused=_each(
-            "hooks",
-            relative_path=hook("bin/true"),
-            timeout_0=hook("/bin/true", timeout=0),
-            timeout_below_0=hook("/bin/true", timeout=-1),
-        ),
-    )
+    with together() as check:
+        with check:
+            judged(
+                host,
+                "hookName should be a stage of the OCI specification, path is REQUIRED",
+                taken=_each(
+                    "hooks",
+                    prestart=hook("/bin/true", "prestart"),
+                    poststop=hook("/bin/true", "poststop", args=["true"], env=["A=b"], timeout=1),
+                ),
+                refused=_each(
+                    "hooks", stage_unknown=hook("/bin/true", "preStart"), no_path=hook("")
+                ),
+            )
+        if host.settings.policy == "practice":
+            return  # the library looks at neither
+        with check:
+            advised(
+                host,
+                "path MUST be absolute; if set, timeout MUST be greater than zero",
+                refused=_each(
+                    "hooks",
+                    relative_path=hook("bin/true"),
+                    timeout_0=hook("/bin/true", timeout=0),
+                    timeout_below_0=hook("/bin/true", timeout=-1),
+                ),
+            )
 
 
 @case("CDI-018", "CDI OCI Edits, mounts", needs=[LOAD])

@@ -22,7 +22,7 @@ from conformance.cdi.host import CdiHost, Config
 from conformance.cdi.needs import CONFIG, INJECT, REQUEST
 from conformance.engine.case import case
 from conformance.engine.properties import examples
-from conformance.engine.verdict import expect
+from conformance.engine.verdict import expect, together
 
 NODE = "/dev/refimpl"
 
@@ -62,17 +62,25 @@ def test_mounts_replace_those_of_their_place_and_come_before_what_is_in_them(hos
     places = [each["destination"] for each in mounts]
     wanted = ["/y", "/z", "/a", "/proc", "/a/b", "/a/b/c"]
     rule = "mounts stand by the depth of their places, each place once"
-    expect(places == wanted, rule, wanted=wanted, got=places)
-    sources = {each["destination"]: each.get("source") for each in mounts}
-    new = all(sources[path] == f"/opt/refimpl{path}" for path in ("/proc", "/a", "/z", "/a/b/c"))
-    expect(new, "the device's mount is the one that stays", wanted="/opt/refimpl", got=sources)
-    mapping = [{"containerID": 0, "hostID": 100000, "size": 65536}]
-    linux = {"namespaces": [{"type": "user"}], "uidMappings": mapping, "gidMappings": mapping}
-    mounts = host.inject(name, config=with_linux(**linux))["mounts"]
-    options = {each["destination"]: set(each.get("options") or ()) for each in mounts}
-    mapped = "idmap" in options["/a"] and "ridmap" in options["/a/b/c"]
-    rule = "in a user namespace bind mounts keep their owners by idmap, rbind ones by ridmap"
-    expect(mapped, rule, wanted="idmap and ridmap", got=options)
+    with together() as check:
+        with check:
+            expect(places == wanted, rule, wanted=wanted, got=places)
+        sources = {each["destination"]: each.get("source") for each in mounts}
+        new = all(
+            sources.get(path) == f"/opt/refimpl{path}" for path in ("/proc", "/a", "/z", "/a/b/c")
+        )
+        with check:
+            expect(
+                new, "the device's mount is the one that stays", wanted="/opt/refimpl", got=sources
+            )
+        mapping = [{"containerID": 0, "hostID": 100000, "size": 65536}]
+        linux = {"namespaces": [{"type": "user"}], "uidMappings": mapping, "gidMappings": mapping}
+        mounts = host.inject(name, config=with_linux(**linux))["mounts"]
+        options = {each["destination"]: set(each.get("options") or ()) for each in mounts}
+        mapped = "idmap" in options.get("/a", ()) and "ridmap" in options.get("/a/b/c", ())
+        rule = "in a user namespace bind mounts keep their owners by idmap, rbind ones by ridmap"
+        with check:
+            expect(mapped, rule, wanted="idmap and ridmap", got=options)
 
 
 @case("CDI-051", "CDI OCI Edits, hooks", needs=[INJECT, REQUEST])
@@ -93,13 +101,21 @@ def test_hooks_are_appended_in_the_order_of_the_request(host: CdiHost) -> None:
     ]
     host.write("a.json", whole)
     config = host.inject(*map(host.called, "cab"))
-    for stage, tail in (("createRuntime", ""), ("poststop", "-end")):
-        wanted = [f"/opt/refimpl/{name}{tail}" for name in "cab"]
-        got = hooks(config, stage)
-        expect(got == wanted, f"hooks of {stage} follow the request", wanted=wanted, got=got)
-    first = next(e for e in config["hooks"]["createRuntime"] if e["path"] == "/opt/refimpl/c")
-    kept = first.get("args") == ["c"] and first.get("timeout") == 7
-    expect(kept, "a hook keeps its arguments and time", wanted="args and timeout", got=first)
+    with together() as check:
+        for stage, tail in (("createRuntime", ""), ("poststop", "-end")):
+            with check:
+                wanted = [f"/opt/refimpl/{name}{tail}" for name in "cab"]
+                got = hooks(config, stage)
+                expect(
+                    got == wanted, f"hooks of {stage} follow the request", wanted=wanted, got=got
+                )
+        created: list[Document] = config.get("hooks", {}).get("createRuntime", [])
+        first = next((each for each in created if each["path"] == "/opt/refimpl/c"), {})
+        kept = first.get("args") == ["c"] and first.get("timeout") == 7
+        with check:
+            expect(
+                kept, "a hook keeps its arguments and time", wanted="args and timeout", got=first
+            )
 
 
 @case("CDI-052", "practice: the Go library", needs=[INJECT])

@@ -7,6 +7,7 @@ from conformance.cdi.host import CdiHost
 from conformance.cdi.judging import Documents, judged
 from conformance.cdi.needs import LOAD
 from conformance.engine.case import case
+from conformance.engine.verdict import together
 
 
 def _kinds(*kinds: str) -> Documents:
@@ -42,16 +43,21 @@ def test_a_class_has_63_characters_at_most_and_dots_since_0_6_0(host: CdiHost) -
         version: {f"a dot at {version}": document(version=version, kind="vendor.com/a.b")}
         for version in ("0.5.0", "0.6.0")
     }
-    judged(
-        host,
-        "the name segment begins and ends with a letter or digit, with - _ . between",
-        taken={**_kinds("vendor.com/a-b_c"), **dotted["0.6.0"]},
-        refused={**_kinds("vendor.com/-a", "vendor.com/a_"), **dotted["0.5.0"]},
-    )
-    long = {f"{size} characters": document(kind=f"v.com/{'c' * size}") for size in (63, 64)}
-    refused = {} if host.settings.policy == "practice" else {"64 characters": long["64 characters"]}
-    rule = "the name segment must be 63 characters or less"
-    judged(host, rule, taken={"63 characters": long["63 characters"]}, refused=refused)
+    with together() as check:
+        with check:
+            judged(
+                host,
+                "the name segment begins and ends with a letter or digit, with - _ . between",
+                taken={**_kinds("vendor.com/a-b_c"), **dotted["0.6.0"]},
+                refused={**_kinds("vendor.com/-a", "vendor.com/a_"), **dotted["0.5.0"]},
+            )
+        long = {f"{size} characters": document(kind=f"v.com/{'c' * size}") for size in (63, 64)}
+        refused = (
+            {} if host.settings.policy == "practice" else {"64 characters": long["64 characters"]}
+        )
+        rule = "the name segment must be 63 characters or less"
+        with check:
+            judged(host, rule, taken={"63 characters": long["63 characters"]}, refused=refused)
 
 
 @case("CDI-012", "CDI Devices", needs=[LOAD])

@@ -8,7 +8,7 @@ from conformance.cdi.documents import OCI, Document, document, linux, with_linux
 from conformance.cdi.host import CdiHost, Config
 from conformance.cdi.needs import CONFIG, INJECT
 from conformance.engine.case import case
-from conformance.engine.verdict import Broken, expect, should
+from conformance.engine.verdict import Broken, expect, should, together
 
 NODE = "/dev/refimpl"
 
@@ -50,12 +50,16 @@ def test_a_device_node_takes_the_place_of_one_with_its_path(host: CdiHost) -> No
     config = host.inject(*names, config=given)
     numbers = [(each["major"], each["minor"]) for each in _devices(config)]
     rule = "of several nodes at one path the last one stays"
-    expect(numbers == [(240, 2)], rule, wanted=(240, 2), got=numbers)
-    rule = "other nodes stay"
-    expect(len(_devices(config, "/dev/other")) == 1, rule, wanted="one", got=linux(config))
-    allowed = _rules(config, 240)
-    rule = "each node has its rule of the cgroup"
-    expect(allowed == [(1, "rwm"), (2, "rwm")], rule, wanted="one each", got=allowed)
+    with together() as check:
+        with check:
+            expect(numbers == [(240, 2)], rule, wanted=(240, 2), got=numbers)
+        rule = "other nodes stay"
+        with check:
+            expect(len(_devices(config, "/dev/other")) == 1, rule, wanted="one", got=linux(config))
+        allowed = _rules(config, 240)
+        rule = "each node has its rule of the cgroup"
+        with check:
+            expect(allowed == [(1, "rwm"), (2, "rwm")], rule, wanted="one each", got=allowed)
 
 
 @case("CDI-045", "CDI OCI Edits, deviceNodes", needs=[INJECT])
@@ -63,43 +67,57 @@ def test_permissions_become_those_of_the_cgroup(host: CdiHost) -> None:
     """Without a rule a device cannot be opened, with too wide a one it can be written to."""
     wanted = {"a": ("", "rwm"), "b": ("r", "r"), "c": ("rw", "rw")}
     node = {"type": "c", "major": 240}
-    for minor, (name, (permissions, access)) in enumerate(wanted.items(), 1):
-        given = {**node, "minor": minor, **({"permissions": permissions} if permissions else {})}
-        rules = _rules(host.inject(*_nodes(host, **{name: given})), 240)
-        rule = "permissions are those of the cgroup, all where none are given"
-        expect(rules == [(minor, access)], rule, wanted=(minor, access), got=rules)
-    try:
-        rules = _rules(host.inject(*_nodes(host, d={**node, "permissions": "none"})), 240)
-    except Broken as broken:
-        rules = [(0, broken.got)]
-    silent = rules in ([], [(0, "")])
-    should(silent, 'practice: "none" stands for no permissions', wanted="no letter", got=rules)
+    with together() as check:
+        for minor, (name, (permissions, access)) in enumerate(wanted.items(), 1):
+            with check:
+                given = {
+                    **node,
+                    "minor": minor,
+                    **({"permissions": permissions} if permissions else {}),
+                }
+                rules = _rules(host.inject(*_nodes(host, **{name: given})), 240)
+                rule = "permissions are those of the cgroup, all where none are given"
+                expect(rules == [(minor, access)], rule, wanted=(minor, access), got=rules)
+        try:
+            rules = _rules(host.inject(*_nodes(host, d={**node, "permissions": "none"})), 240)
+        except Broken as broken:
+            rules = [(0, broken.got)]
+        silent = rules in ([], [(0, "")])
+        with check:
+            should(
+                silent, 'practice: "none" stands for no permissions', wanted="no letter", got=rules
+            )
 
 
 def _fails(host: CdiHost, rule: str, **nodes: Document) -> None:
     """Raises Broken unless each of the nodes keeps its device from being injected."""
     names = dict(zip(nodes, _nodes(host, **nodes), strict=True))
-    for label, name in names.items():
-        injected = host.try_inject(name)
-        got = f"{label}: {_devices(injected.config or {})}"
-        expect(injected.error, rule, wanted="an error", got=got)
+    with together() as check:
+        for label, name in names.items():
+            with check:
+                injected = host.try_inject(name)
+                got = f"{label}: {_devices(injected.config or {})}"
+                expect(injected.error, rule, wanted="an error", got=got)
 
 
 @case("CDI-046", "practice: the Go library", needs=[INJECT])
 def test_a_node_that_the_host_lacks_has_to_be_described(host: CdiHost) -> None:
     """A device that is not there is told of when the container is made, not when it runs."""
     missing = {"hostPath": f"{host.folder}/missing"}
-    _fails(host, "a node that is neither there nor described is an error", bare=missing)
-    described: dict[str, Document] = {
-        "numbered": {**missing, "type": "c", "major": 240, "minor": 1},
-        "fifo": {**missing, "type": "p"},
-    }
-    for label, name in zip(described, _nodes(host, **described), strict=True):
-        devices = _devices(host.inject(name))
-        wanted = described[label]["type"]
-        rule = "a node that is described in full need not be there"
-        got = f"{label}: {devices}"
-        expect([each["type"] for each in devices] == [wanted], rule, wanted=wanted, got=got)
+    with together() as check:
+        with check:
+            _fails(host, "a node that is neither there nor described is an error", bare=missing)
+        described: dict[str, Document] = {
+            "numbered": {**missing, "type": "c", "major": 240, "minor": 1},
+            "fifo": {**missing, "type": "p"},
+        }
+        for label, name in zip(described, _nodes(host, **described), strict=True):
+            with check:
+                devices = _devices(host.inject(name))
+                wanted = described[label]["type"]
+                rule = "a node that is described in full need not be there"
+                got = f"{label}: {devices}"
+                expect([each["type"] for each in devices] == [wanted], rule, wanted=wanted, got=got)
 
 
 @case("CDI-047", "practice: the Go library", needs=[INJECT])
@@ -121,14 +139,16 @@ def test_a_node_belongs_to_the_user_of_the_process(host: CdiHost) -> None:
     """A process that is not root could not open it otherwise."""
     node = {"type": "c", "major": 240, "minor": 1}
     bare, owned = _nodes(host, bare=node, owned={**node, "uid": 5, "gid": 6})
-    for user, name, wanted in (
-        (0, bare, (0, 0)),
-        (1000, bare, (1000, 1000)),
-        (1000, owned, (5, 6)),
-    ):
-        config = copy.deepcopy(OCI)
-        config["process"]["user"] = {"uid": user, "gid": user}
-        devices = _devices(host.inject(name, config=config))
-        owners = [(each.get("uid", 0), each.get("gid", 0)) for each in devices]
-        rule = "uid and gid that are not given are those of the process"
-        expect(owners == [wanted], rule, wanted=wanted, got=owners)
+    with together() as check:
+        for user, name, wanted in (
+            (0, bare, (0, 0)),
+            (1000, bare, (1000, 1000)),
+            (1000, owned, (5, 6)),
+        ):
+            with check:
+                config = copy.deepcopy(OCI)
+                config["process"]["user"] = {"uid": user, "gid": user}
+                devices = _devices(host.inject(name, config=config))
+                owners = [(each.get("uid", 0), each.get("gid", 0)) for each in devices]
+                rule = "uid and gid that are not given are those of the process"
+                expect(owners == [wanted], rule, wanted=wanted, got=owners)

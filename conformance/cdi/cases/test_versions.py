@@ -12,7 +12,7 @@ from conformance.cdi.judging import advised, judged
 from conformance.cdi.needs import LOAD, MINIMUM, WRITE
 from conformance.engine.case import case
 from conformance.engine.properties import examples
-from conformance.engine.verdict import expect
+from conformance.engine.verdict import expect, together
 
 
 @case("CDI-002", "CDI Specification version", needs=[LOAD])
@@ -20,20 +20,27 @@ def test_every_version_loads_and_nothing_else_does(host: CdiHost) -> None:
     """A reader that guesses at a version it does not know leaves edits out."""
     missing = document()
     del missing["cdiVersion"]
-    judged(
-        host,
-        "cdiVersion is REQUIRED and a version of the specification",
-        taken={version: document(version=version) for version in VERSIONS},
-        refused={
-            **{text or "empty": document(version=text) for text in ("9.9.9", "0.9.0", "0.6", "")},
-            "missing": missing,
-        },
-    )
-    prefixed = {"v0.6.0": document(version="v0.6.0")}
-    if host.settings.policy == "practice":
-        judged(host, "a leading v is tolerated", taken=prefixed)
-    else:
-        advised(host, "cdiVersion MUST be in Semantic Version 2.0", refused=prefixed)
+    with together() as check:
+        with check:
+            judged(
+                host,
+                "cdiVersion is REQUIRED and a version of the specification",
+                taken={version: document(version=version) for version in VERSIONS},
+                refused={
+                    **{
+                        text or "empty": document(version=text)
+                        for text in ("9.9.9", "0.9.0", "0.6", "")
+                    },
+                    "missing": missing,
+                },
+            )
+        prefixed = {"v0.6.0": document(version="v0.6.0")}
+        if host.settings.policy == "practice":
+            with check:
+                judged(host, "a leading v is tolerated", taken=prefixed)
+        else:
+            with check:
+                advised(host, "cdiVersion MUST be in Semantic Version 2.0", refused=prefixed)
 
 
 @case("CDI-003", "practice: the Go library", needs=[LOAD])

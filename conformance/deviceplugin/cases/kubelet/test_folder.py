@@ -34,18 +34,21 @@ def test_a_start_clears_away_sockets_and_nothing_else(node: NodeUnderTest) -> No
     kept = {path.name for path in node.plugins.iterdir() if not path.is_socket()}
     node.start()
     there = {path.name for path in node.plugins.iterdir()}
-    expect(
-        not {stale.name, plugin.path.name} & there,
-        "the sockets of plugins are removed when the client starts",
-        wanted=f"neither {stale.name} nor {plugin.path.name}",
-        got=sorted(there),
-    )
-    expect(
-        kept <= there and (folder / "file").exists(),
-        "what is no socket stays",
-        wanted=sorted(kept),
-        got=sorted(there),
-    )
+    with together() as check:
+        with check:
+            expect(
+                not {stale.name, plugin.path.name} & there,
+                "the sockets of plugins are removed when the client starts",
+                wanted=f"neither {stale.name} nor {plugin.path.name}",
+                got=sorted(there),
+            )
+        with check:
+            expect(
+                kept <= there and (folder / "file").exists(),
+                "what is no socket stays",
+                wanted=sorted(kept),
+                got=sorted(there),
+            )
 
 
 @case("DP-KUB-053", START, needs=[RESTART])

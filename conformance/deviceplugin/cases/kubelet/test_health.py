@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from conformance.engine.case import case
 from conformance.engine.needs import Feature, Need
-from conformance.engine.verdict import expect
+from conformance.engine.verdict import expect, together
 from conformance.kubelet.needs import since
 from conformance.kubelet.node import NodeUnderTest
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
@@ -38,15 +38,19 @@ def test_a_device_that_leaves_the_list_is_not_told_to_be_broken(node: NodeUnderT
     (other,) = {"a", "b"} - {held}
     node.until(lambda: _health(node, pod, plugin.resource), "the status tells of the device")
     plugin.send(other)
-    node.until(
-        lambda: node.podresources.allocatable(plugin.resource) == {other}, "the list is taken in"
-    )
-    node.stays(
-        lambda: _health(node, pod, plugin.resource).get(held) in ("Healthy", "Unknown"),
-        "the status of a pod does not call a device that vanished unhealthy",
-        wanted="Healthy, or Unknown",
-    )
-    _expect_undisturbed(node, pod)
+    with together() as check:
+        node.until(
+            lambda: node.podresources.allocatable(plugin.resource) == {other},
+            "the list is taken in",
+        )
+        with check:
+            node.stays(
+                lambda: _health(node, pod, plugin.resource).get(held) in ("Healthy", "Unknown"),
+                "the status of a pod does not call a device that vanished unhealthy",
+                wanted="Healthy, or Unknown",
+            )
+        with check:
+            _expect_undisturbed(node, pod)
 
 
 @case("DP-KUB-069", _SOURCE, needs=_STATUS)

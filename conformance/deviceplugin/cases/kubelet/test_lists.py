@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from conformance.engine.case import case
 from conformance.engine.needs import Feature
-from conformance.engine.verdict import expect, timeout
+from conformance.engine.verdict import expect, timeout, together
 from conformance.kubelet.node import NodeUnderTest
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 
@@ -38,15 +38,19 @@ def test_an_empty_list_is_a_list(node: NodeUnderTest) -> None:
     """A plugin whose hardware was unplugged is still there, and says so when it is back."""
     plugin = node.joined("a", "b")
     plugin.send()
-    node.counted(plugin.resource, (0, 0), "a plugin without devices has a resource of none")
-    plugin.send("c")
-    node.counted(plugin.resource, (1, 1), "after an empty list the plugin is heard on")
-    expect(
-        plugin.calls("ListAndWatch") and plugin.streams == 1,
-        "the stream goes on after an empty list",
-        wanted="the one ListAndWatch, open",
-        got=f"{len(plugin.calls('ListAndWatch'))} calls, {plugin.streams} open",
-    )
+    with together() as check:
+        with check:
+            node.counted(plugin.resource, (0, 0), "a plugin without devices has a resource of none")
+        plugin.send("c")
+        with check:
+            node.counted(plugin.resource, (1, 1), "after an empty list the plugin is heard on")
+        with check:
+            expect(
+                plugin.calls("ListAndWatch") and plugin.streams == 1,
+                "the stream goes on after an empty list",
+                wanted="the one ListAndWatch, open",
+                got=f"{len(plugin.calls('ListAndWatch'))} calls, {plugin.streams} open",
+            )
 
 
 @case("DP-KUB-014", INTAKE, needs=[COUNTED])
@@ -55,13 +59,16 @@ def test_a_list_replaces_all_that_was_known(node: NodeUnderTest) -> None:
     55179)."""
     plugin = node.joined("a", "b", "c")
     plugin.send("b")
-    node.counted(plugin.resource, (1, 1), "a shorter list leaves nothing of the longer one")
-    expect(
-        node.podresources.allocatable(plugin.resource) == {"b"},
-        "what is left is what was listed last",
-        wanted="b",
-        got=node.podresources.allocatable(plugin.resource),
-    )
+    with together() as check:
+        with check:
+            node.counted(plugin.resource, (1, 1), "a shorter list leaves nothing of the longer one")
+        with check:
+            expect(
+                node.podresources.allocatable(plugin.resource) == {"b"},
+                "what is left is what was listed last",
+                wanted="b",
+                got=node.podresources.allocatable(plugin.resource),
+            )
 
 
 @case("DP-KUB-015", INTAKE, needs=[COUNTED])
@@ -115,18 +122,24 @@ def test_a_list_above_four_mebibytes_ends_that_plugin_alone(node: NodeUnderTest)
     A few ids of a mebibyte stand for tens of thousands."""
     other, plugin = node.joined("x"), node.joined("a", "b")
     plugin.send("c", *(letter * MIB for letter in "defg"))
-    node.counted(plugin.resource, (2, 0), "the plugin of a list that is too long is lost")
-    node.stays(
-        lambda: (node.podresources.allocatable(other.resource), other.streams) == ({"x"}, 1),
-        "other plugins go on",
-        wanted="their devices and their stream",
-    )
-    expect(
-        len(plugin.calls("ListAndWatch")) == 1,
-        "the stream is not opened anew",
-        wanted="one ListAndWatch",
-        got=plugin.order,
-    )
+    with together() as check:
+        with check:
+            node.counted(plugin.resource, (2, 0), "the plugin of a list that is too long is lost")
+        with check:
+            node.stays(
+                lambda: (
+                    (node.podresources.allocatable(other.resource), other.streams) == ({"x"}, 1)
+                ),
+                "other plugins go on",
+                wanted="their devices and their stream",
+            )
+        with check:
+            expect(
+                len(plugin.calls("ListAndWatch")) == 1,
+                "the stream is not opened anew",
+                wanted="one ListAndWatch",
+                got=plugin.order,
+            )
 
 
 @case("DP-KUB-020", "robustness: many lists")

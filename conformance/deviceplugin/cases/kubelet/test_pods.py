@@ -6,7 +6,7 @@ import attrs
 
 from conformance.engine.case import case
 from conformance.engine.needs import Feature
-from conformance.engine.verdict import expect
+from conformance.engine.verdict import expect, together
 from conformance.kubelet.needs import since
 from conformance.kubelet.node import NodeUnderTest
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
@@ -116,13 +116,15 @@ def test_a_pod_that_fails_half_way_gives_back_what_it_got(node: NodeUnderTest) -
     bad.refused["Allocate"] = Code.INTERNAL
     app = (ContainerSpec("one", {good.resource: 1}), ContainerSpec("two", {bad.resource: 1}))
     node.pods.refused(node.pods.run(app=app))
-    expect(
-        good.allocated() == [("a",)],
-        "containers are given their devices in the order of the pod",
-        wanted="an Allocate of a for the first container",
-        got=good.allocated(),
-    )
-    node.pods.running(limits={good.resource: 1})
+    with together() as check:
+        with check:
+            expect(
+                good.allocated() == [("a",)],
+                "containers are given their devices in the order of the pod",
+                wanted="an Allocate of a for the first container",
+                got=good.allocated(),
+            )
+        node.pods.running(limits={good.resource: 1})
 
 
 @case("DP-KUB-046", "kubelet: devices of pods that are gone", needs=_PODS)
@@ -192,13 +194,16 @@ def test_a_device_that_vanishes_during_its_allocate_harms_nobody(node: NodeUnder
     )
     state = node.pods.settled(pod)
     held = node.podresources.assigned(pod, plugin.resource)
-    expect(
-        held == ({picked} if state.phase == "Running" else set()),
-        "the pod has the device and runs, or has nothing and is refused",
-        wanted=f"{picked}, or nothing",
-        got=f"{', '.join(held) or 'nothing'} in phase {state.phase} {state.reason}",
-    )
-    _expect_serving(node, plugin, other)
+    with together() as check:
+        with check:
+            expect(
+                held == ({picked} if state.phase == "Running" else set()),
+                "the pod has the device and runs, or has nothing and is refused",
+                wanted=f"{picked}, or nothing",
+                got=f"{', '.join(held) or 'nothing'} in phase {state.phase} {state.reason}",
+            )
+        with check:
+            _expect_serving(node, plugin, other)
 
 
 @case("DP-KUB-073", "kubelet: resources backed by claims", needs=[Feature("claims"), since("1.36")])

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from conformance.engine.case import case
 from conformance.engine.needs import Feature
-from conformance.engine.verdict import expect
+from conformance.engine.verdict import expect, together
 from conformance.kubelet.node import NodeUnderTest
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 from refimpl.deviceplugin.scripted import ScriptedPlugin
@@ -35,20 +35,23 @@ def test_a_preference_is_followed_as_far_as_it_makes_sense(node: NodeUnderTest) 
     many devices as it asked for, all of them known and free."""
     plugin = _preferring(node, *_DEVICES)
     free = set(_DEVICES)
-    for variant, answer in _ANSWERS.items():
-        plugin.preferred = _as_script(answer)
-        before = len(plugin.allocated())
-        node.pods.running(limits={plugin.resource: _SIZE})
-        got = plugin.allocated()[before:]
-        _expect_sensible(variant, answer(sorted(free)) or (), got, free)
-        free -= set(got[0])
-    sizes = [r.allocation_size for c in plugin.calls(_RPC) for r in c.container_requests]
-    expect(
-        sizes == [_SIZE] * len(_ANSWERS),
-        "the plugin is asked once for each pod, and told the number",
-        wanted=f"{len(_ANSWERS)} times {_SIZE}",
-        got=sizes,
-    )
+    with together() as check:
+        for variant, answer in _ANSWERS.items():
+            plugin.preferred = _as_script(answer)
+            before = len(plugin.allocated())
+            node.pods.running(limits={plugin.resource: _SIZE})
+            got = plugin.allocated()[before:]
+            with check:
+                _expect_sensible(variant, answer(sorted(free)) or (), got, free)
+            free -= {id for ids in got for id in ids}
+        sizes = [r.allocation_size for c in plugin.calls(_RPC) for r in c.container_requests]
+        with check:
+            expect(
+                sizes == [_SIZE] * len(_ANSWERS),
+                "the plugin is asked once for each pod, and told the number",
+                wanted=f"{len(_ANSWERS)} times {_SIZE}",
+                got=sizes,
+            )
 
 
 @case("DP-KUB-040", _SOURCE, needs=_PODS)
@@ -57,13 +60,16 @@ def test_a_failed_preference_refuses_the_pod(node: NodeUnderTest) -> None:
     allocated then."""
     plugin = _preferring(node, "a", "b", "c")
     plugin.refused[_RPC] = Code.INTERNAL
-    node.pods.refused(node.pods.run({plugin.resource: 1}))
-    expect(
-        not plugin.allocated(),
-        "no Allocate follows a GetPreferredAllocation that failed",
-        wanted="none",
-        got=plugin.allocated(),
-    )
+    with together() as check:
+        with check:
+            node.pods.refused(node.pods.run({plugin.resource: 1}))
+        with check:
+            expect(
+                not plugin.allocated(),
+                "no Allocate follows a GetPreferredAllocation that failed",
+                wanted="none",
+                got=plugin.allocated(),
+            )
 
 
 @case("DP-KUB-041", _SOURCE, needs=_PODS)

@@ -57,16 +57,20 @@ def test_a_name_that_is_no_extended_resource_is_refused(node: NodeUnderTest) -> 
     plugin = node.plugin().serve()
     native = ("cpu", "foo", "kubernetes.io/x", "a.kubernetes.io/x", "requests.x/y")
     malformed = ("-a/b", "A.b/c", "a/b/c", f"a.b/{'c' * 64}", f"{_domain(245)}/b")
-    for name in (*native, *malformed):
-        refusal(node, plugin, "the name of an extended resource", resource_name=name)
+    with together() as check:
+        for name in (*native, *malformed):
+            with check:
+                refusal(node, plugin, f"{name} is no extended resource", resource_name=name)
 
 
 @case("DP-KUB-004", "kubelet: checks of Register")
 def test_every_good_name_is_accepted(node: NodeUnderTest) -> None:
     """The longest ones, capitals and underscores behind the slash included: vendors have them."""
     unusual = ("a/b", "smarter-devices/net_tun", "x.io/GPU.v1")
-    for name in (*unusual, f"a.b/{'c' * 63}", f"{_domain(244)}/b"):
-        node.join(node.plugin(name), "a")
+    with together() as check:
+        for name in (*unusual, f"a.b/{'c' * 63}", f"{_domain(244)}/b"):
+            with check:
+                node.join(node.plugin(name), "a")
 
 
 @case("DP-KUB-005", "kubelet: dial of a plugin", needs=[Feature("capacity")])
@@ -78,12 +82,15 @@ def test_a_plugin_that_does_not_listen_hears_so_within_the_time_of_a_dial(
     plugin = node.plugin()
     what = "a plugin that nobody can reach is refused"
     error = Attempt(node, plugin).outcome(1.5 * DIAL_S, what)
-    expect(error, what, wanted="an error", got="success")
-    node.stays(
-        lambda: node.counts(plugin.resource) is None,
-        "a resource whose plugin was refused is not there",
-        wanted="no such resource",
-    )
+    with together() as check:
+        with check:
+            expect(error, what, wanted="an error", got="success")
+        with check:
+            node.stays(
+                lambda: node.counts(plugin.resource) is None,
+                "a resource whose plugin was refused is not there",
+                wanted="no such resource",
+            )
 
 
 @case("DP-KUB-006", "kubelet: place of a plugin's socket")
@@ -91,20 +98,23 @@ def test_the_endpoint_is_a_path_below_the_folder_that_is_not_checked(node: NodeU
     """A file name is meant. What kubelet joins to its folder unseen still has to lead somewhere,
     or to an error: for an empty endpoint after the time of a dial, which a client with a clock does
     not wait for."""
-    for endpoint in ("../x.sock", "sub/x.sock", "/abs/x.sock"):
-        plugin = node.plugin()
-        path = node.plugins / endpoint.removeprefix("/")
-        path.parent.mkdir(exist_ok=True)
-        plugin.serve(path)
-        plugin.send("a")
-        plugin.register(node.plugins, endpoint=endpoint)
-        node.until(
-            lambda: node.podresources.allocatable(plugin.resource),  # noqa: B023
-            f"{endpoint} leads to its plugin",
-        )
-    what = "the folder itself is no plugin"
-    error = Attempt(node, node.plugin(), endpoint="").outcome(1.5 * DIAL_S, what)
-    expect(error, what, wanted="an error", got="success")
+    with together() as check:
+        for endpoint in ("../x.sock", "sub/x.sock", "/abs/x.sock"):
+            with check:
+                plugin = node.plugin()
+                path = node.plugins / endpoint.removeprefix("/")
+                path.parent.mkdir(exist_ok=True)
+                plugin.serve(path)
+                plugin.send("a")
+                plugin.register(node.plugins, endpoint=endpoint)
+                node.until(
+                    lambda: node.podresources.allocatable(plugin.resource),  # noqa: B023
+                    f"{endpoint} leads to its plugin",
+                )
+        what = "the folder itself is no plugin"
+        error = Attempt(node, node.plugin(), endpoint="").outcome(1.5 * DIAL_S, what)
+        with check:
+            expect(error, what, wanted="an error", got="success")
 
 
 @case("DP-KUB-007", "kubelet: options of a plugin")
@@ -114,13 +124,16 @@ def test_a_plugin_whose_options_fail_is_refused_and_hung_up_on(node: NodeUnderTe
     plugin = node.plugin().serve(freezable=True)
     plugin.refused[ASK] = Code.INTERNAL
     refusal(node, plugin, "a plugin that cannot tell its options is refused")
-    node.until(lambda: not plugin.connections, "the connection to it is closed", 5)
-    expect(
-        WATCH not in plugin.order,
-        "a plugin that was refused is not asked for devices",
-        wanted="no ListAndWatch",
-        got=plugin.order,
-    )
+    with together() as check:
+        with check:
+            node.until(lambda: not plugin.connections, "the connection to it is closed", 5)
+        with check:
+            expect(
+                WATCH not in plugin.order,
+                "a plugin that was refused is not asked for devices",
+                wanted="no ListAndWatch",
+                got=plugin.order,
+            )
 
 
 @case("DP-KUB-008", "robustness: a plugin that does not answer")
@@ -173,13 +186,16 @@ def test_register_does_not_wait_for_the_first_list(node: NodeUnderTest) -> None:
     plugin.register(node.plugins, timeout=10)
     node.until(lambda: WATCH in plugin.order, "the client asks for the list of devices")
     node.hasten(300)
-    node.stays(
-        lambda: node.counts(plugin.resource) in (None, (0, 0)),
-        "without a list there is no device",
-        wanted="no such resource, or 0/0",
-    )
-    plugin.send("a")
-    node.counted(plugin.resource, (1, 1), "the first list is taken in whenever it comes")
+    with together() as check:
+        with check:
+            node.stays(
+                lambda: node.counts(plugin.resource) in (None, (0, 0)),
+                "without a list there is no device",
+                wanted="no such resource, or 0/0",
+            )
+        plugin.send("a")
+        with check:
+            node.counted(plugin.resource, (1, 1), "the first list is taken in whenever it comes")
 
 
 @case("DP-KUB-031", "robustness: registrations at the same time")

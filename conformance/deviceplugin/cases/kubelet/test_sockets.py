@@ -9,7 +9,7 @@ from __future__ import annotations
 from conformance.deviceplugin.attempts import refused
 from conformance.engine.case import case
 from conformance.engine.needs import Feature
-from conformance.engine.verdict import Broken, expect
+from conformance.engine.verdict import Broken, expect, together
 from conformance.kubelet.needs import since
 from conformance.kubelet.node import NodeUnderTest
 from refimpl.deviceplugin.scripted import ScriptedPlugin
@@ -129,21 +129,24 @@ def test_after_a_doubled_register_the_resource_recovers_or_waits_for_a_restart(
     plugin.end()
     unseen = _kept(node, plugin.resource)
     again = refused(node, plugin)
-    expect(
-        unseen == (again is not None),
-        "the end was seen and the socket is free, or neither",
-        wanted="success" if not unseen else "a refusal",
-        got=again or "success",
-    )
-    other = node.join(node.plugin(plugin.resource), "c")
-    other.stop()
-    expect(
-        _kept(node, plugin.resource),
-        "what is known of the plugin that is left outlives the end of another one",
-        wanted="a device",
-        got="none",
-    )
-    _renewed(node, plugin)
+    with together() as check:
+        with check:
+            expect(
+                unseen == (again is not None),
+                "the end was seen and the socket is free, or neither",
+                wanted="success" if not unseen else "a refusal",
+                got=again or "success",
+            )
+        other = node.join(node.plugin(plugin.resource), "c")
+        other.stop()
+        with check:
+            expect(
+                _kept(node, plugin.resource),
+                "what is known of the plugin that is left outlives the end of another one",
+                wanted="a device",
+                got="none",
+            )
+        _renewed(node, plugin)
 
 
 def _renewed(node: NodeUnderTest, plugin: ScriptedPlugin) -> None:

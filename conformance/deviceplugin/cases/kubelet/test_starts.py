@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from conformance.engine.case import case
 from conformance.engine.needs import Feature, Need
-from conformance.engine.verdict import expect, timeout
+from conformance.engine.verdict import expect, timeout, together
 from conformance.kubelet.needs import since
 from conformance.kubelet.node import NodeUnderTest
 from refimpl.deviceplugin.scripted import ScriptedPlugin
@@ -27,21 +27,24 @@ def test_a_plugin_prepares_the_devices_before_every_start(node: NodeUnderTest) -
     plugin.held.add(_RPC)
     pod = node.pods.run({plugin.resource: 1})
     node.until(lambda: plugin.calls(_RPC), "PreStartContainer is called")
-    node.stays(
-        lambda: node.pods.container(pod).state == "waiting",
-        "a container does not start before PreStartContainer is answered",
-        wanted="it waits",
-    )
-    plugin.release()
-    node.pods.running(pod)
-    _start_again(node, pod)
-    got = [tuple(sorted(request.devices_ids)) for request in plugin.calls(_RPC)]
-    expect(
-        got == plugin.allocated() * 2,
-        "PreStartContainer comes before each start, with the ids that were allocated",
-        wanted=f"twice {plugin.allocated()}",
-        got=got,
-    )
+    with together() as check:
+        with check:
+            node.stays(
+                lambda: node.pods.container(pod).state == "waiting",
+                "a container does not start before PreStartContainer is answered",
+                wanted="it waits",
+            )
+        plugin.release()
+        node.pods.running(pod)
+        _start_again(node, pod)
+        got = [tuple(sorted(request.devices_ids)) for request in plugin.calls(_RPC)]
+        with check:
+            expect(
+                got == plugin.allocated() * 2,
+                "PreStartContainer comes before each start, with the ids that were allocated",
+                wanted=f"twice {plugin.allocated()}",
+                got=got,
+            )
 
 
 @case("DP-KUB-043", _PREPARE, needs=_PODS)
@@ -53,22 +56,25 @@ def test_a_plugin_has_30_s_to_prepare_and_is_asked_again_after_that(node: NodeUn
     pod = node.pods.run({plugin.resource: 1})
     node.until(lambda: plugin.calls(_RPC), "PreStartContainer is called")
     deadline = plugin.deadlines[_RPC][0]
-    expect(
-        deadline is not None and 25 < deadline < timeout(31),
-        "PreStartContainer has a deadline",
-        wanted="about 30 s",
-        got="none" if deadline is None else f"{deadline:.3g} s",
-    )
-    state = node.pods.settled(pod)
-    waits = state.containers["main"].state == "waiting"
-    expect(
-        waits and state.phase != "Failed",
-        "a container that is not prepared waits, and its pod is not refused",
-        wanted="main waiting",
-        got=f"phase {state.phase}, {state.containers}",
-    )
-    plugin.slow.clear()
-    node.until(lambda: node.pods.state(pod).phase == "Running", "the start is tried again")
+    with together() as check:
+        with check:
+            expect(
+                deadline is not None and 25 < deadline < timeout(31),
+                "PreStartContainer has a deadline",
+                wanted="about 30 s",
+                got="none" if deadline is None else f"{deadline:.3g} s",
+            )
+        state = node.pods.settled(pod)
+        waits = state.containers["main"].state == "waiting"
+        with check:
+            expect(
+                waits and state.phase != "Failed",
+                "a container that is not prepared waits, and its pod is not refused",
+                wanted="main waiting",
+                got=f"phase {state.phase}, {state.containers}",
+            )
+        plugin.slow.clear()
+        node.until(lambda: node.pods.state(pod).phase == "Running", "the start is tried again")
 
 
 @case("DP-KUB-044", _PREPARE, needs=_PODS)
@@ -111,19 +117,22 @@ def test_devices_of_a_pod_with_resources_of_its_own_are_allocated_at_the_start(
     main = ContainerSpec(limits={plugin.resource: 1})
     pod = node.pods.run(app=(main,), init=(ContainerSpec("setup"),), pod_level=True)
     node.until(lambda: node.pods.container(pod, "setup").state == "running", "setup runs")
-    node.stays(
-        lambda: not plugin.allocated(),
-        "nothing is allocated before the container starts that wants it",
-        wanted="no Allocate",
-    )
-    node.client.exit(pod.uid, "setup", 0)
-    node.until(lambda: node.pods.container(pod).state == "running", "main runs")
-    expect(
-        plugin.allocated() == [("a",)],
-        "the device is allocated when the container starts",
-        wanted="one Allocate of a",
-        got=plugin.allocated(),
-    )
+    with together() as check:
+        with check:
+            node.stays(
+                lambda: not plugin.allocated(),
+                "nothing is allocated before the container starts that wants it",
+                wanted="no Allocate",
+            )
+        node.client.exit(pod.uid, "setup", 0)
+        node.until(lambda: node.pods.container(pod).state == "running", "main runs")
+        with check:
+            expect(
+                plugin.allocated() == [("a",)],
+                "the device is allocated when the container starts",
+                wanted="one Allocate of a",
+                got=plugin.allocated(),
+            )
 
 
 @case("DP-KUB-071", _LATE, needs=_LATE_NEEDS)
@@ -134,23 +143,28 @@ def test_an_allocate_that_fails_at_the_start_is_tried_again(node: NodeUnderTest)
     pod = node.pods.run({plugin.resource: 1}, pod_level=True)
     state = node.pods.settled(pod)
     waits = node.pods.container(pod)
-    expect(
-        (state.phase, waits.state, waits.reason)
-        == ("Pending", "waiting", "CreateContainerConfigError"),
-        "the container waits while its devices cannot be allocated",
-        wanted="phase Pending, main waiting, reason CreateContainerConfigError",
-        got=f"phase {state.phase} {state.reason}, main {waits.state}, reason {waits.reason}",
-    )
-    node.until(lambda: len(plugin.allocated()) >= 2, "Allocate is made again")
-    plugin.refused.clear()
-    failed = len(plugin.allocated())
-    node.until(lambda: node.pods.state(pod).phase == "Running", "the pod runs as soon as it works")
-    expect(
-        failed < len(plugin.allocated()) <= failed + 2,
-        "every try is an Allocate of its own, and the one that works is the last",
-        wanted=f"one or two calls after {failed} that failed",
-        got=f"{len(plugin.allocated())} calls",
-    )
+    with together() as check:
+        with check:
+            expect(
+                (state.phase, waits.state, waits.reason)
+                == ("Pending", "waiting", "CreateContainerConfigError"),
+                "the container waits while its devices cannot be allocated",
+                wanted="phase Pending, main waiting, reason CreateContainerConfigError",
+                got=f"phase {state.phase} {state.reason}, main {waits.state}, {waits.reason}",
+            )
+        node.until(lambda: len(plugin.allocated()) >= 2, "Allocate is made again")
+        plugin.refused.clear()
+        failed = len(plugin.allocated())
+        node.until(
+            lambda: node.pods.state(pod).phase == "Running", "the pod runs as soon as it works"
+        )
+        with check:
+            expect(
+                failed < len(plugin.allocated()) <= failed + 2,
+                "every try is an Allocate of its own, and the one that works is the last",
+                wanted=f"one or two calls after {failed} that failed",
+                got=f"{len(plugin.allocated())} calls",
+            )
 
 
 def _preparing(node: NodeUnderTest) -> ScriptedPlugin:

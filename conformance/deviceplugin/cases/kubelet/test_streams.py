@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from conformance.engine.case import case
 from conformance.engine.needs import Feature
-from conformance.engine.verdict import expect
+from conformance.engine.verdict import expect, together
 from conformance.kubelet.node import NodeUnderTest
 from refimpl.deviceplugin.scripted import ScriptedPlugin
 from refimpl.wire.status import Code, Refused
@@ -49,17 +49,20 @@ def test_after_five_minutes_a_resource_without_a_plugin_is_gone(node: NodeUnderT
     plugin.stop()
     node.counted(plugin.resource, (2, 0), "a plugin that stopped has lost its devices")
     node.client.advance(GRACE_S - 10)
-    expect(
-        node.counts(plugin.resource) == (2, 0),
-        "for five minutes the capacity stays",
-        wanted="capacity 2, allocatable 0",
-        got=node.counts(plugin.resource),
-    )
-    node.client.advance(11)
-    node.until(
-        lambda: node.counts(plugin.resource) in (None, (0, 0)),
-        "after five minutes the resource is gone, or 0/0",
-    )
+    with together() as check:
+        with check:
+            expect(
+                node.counts(plugin.resource) == (2, 0),
+                "for five minutes the capacity stays",
+                wanted="capacity 2, allocatable 0",
+                got=node.counts(plugin.resource),
+            )
+        node.client.advance(11)
+        with check:
+            node.until(
+                lambda: node.counts(plugin.resource) in (None, (0, 0)),
+                "after five minutes the resource is gone, or 0/0",
+            )
 
 
 @case("DP-KUB-024", GRACE, needs=[COUNTED, CLOCK])
@@ -88,19 +91,22 @@ def test_a_frozen_plugin_keeps_its_devices_and_holds_up_its_pods(node: NodeUnder
     node.join(plugin, "a", "b")
     plugin.freeze()
     pod = node.pods.run({plugin.resource: 1})
-    node.stays(
-        lambda: (
-            len(node.podresources.allocatable(plugin.resource)) == 2
-            and node.pods.state(pod).phase in ("", "Pending", "Failed")
-        ),
-        "a plugin that is silent is taken to be there, and waited for",
-        wanted="both devices, and no pod that runs",
-    )
-    plugin.thaw()
-    state = node.pods.settled(pod)
-    expect(
-        state.phase == "Failed" or plugin.allocated(),
-        "the pod runs with what Allocate answered, or is refused",
-        wanted="phase Running after an Allocate, or Failed",
-        got=f"phase {state.phase}, Allocate: {plugin.allocated()}",
-    )
+    with together() as check:
+        with check:
+            node.stays(
+                lambda: (
+                    len(node.podresources.allocatable(plugin.resource)) == 2
+                    and node.pods.state(pod).phase in ("", "Pending", "Failed")
+                ),
+                "a plugin that is silent is taken to be there, and waited for",
+                wanted="both devices, and no pod that runs",
+            )
+        plugin.thaw()
+        state = node.pods.settled(pod)
+        with check:
+            expect(
+                state.phase == "Failed" or plugin.allocated(),
+                "the pod runs with what Allocate answered, or is refused",
+                wanted="phase Running after an Allocate, or Failed",
+                got=f"phase {state.phase}, Allocate: {plugin.allocated()}",
+            )

@@ -13,7 +13,7 @@ from conformance.deviceplugin.plugins.needs import FOUND
 from conformance.deviceplugin.plugins.neighbours import SocketId, neighbours, socket_id
 from conformance.deviceplugin.plugins.plugin import DevicePluginUnderTest
 from conformance.engine.case import case
-from conformance.engine.verdict import expect
+from conformance.engine.verdict import expect, together
 from refimpl.registration.api import registration_pb2 as pb
 from refimpl.registration.api import registration_pb2_grpc as stubs
 from refimpl.wire.endpoint import Endpoint
@@ -59,18 +59,21 @@ def test_sockets_of_others_are_left_alone(plugin: DevicePluginUnderTest) -> None
     it had left behind, and ended, it removes nothing but its own."""
     plugin.cleared()
     plugin.kubelet.start()
-    with neighbours(plugin) as others:
+    with together() as check, neighbours(plugin) as others:
         plugin.start_again()
         old = plugin.link()
-        _check_there(others, "it is started")
+        with check:
+            _check_there(others, "it is started")
         plugin.kill()
         plugin.until(lambda: old.ended, "kubelet sees the end of the killed plugin")
         plugin.stays(lambda: not plugin.process.alive(), "the killed plugin is dead")
         plugin.start_again()
         plugin.link(after=old, what="the plugin registers after it was killed and started again")
-        _check_there(others, "it is started again")
+        with check:
+            _check_there(others, "it is started again")
         plugin.terminate()
-        _check_there(others, "it has ended")
+        with check:
+            _check_there(others, "it has ended")
 
 
 def _check_there(others: list[Path], when: str) -> None:
@@ -91,10 +94,13 @@ def test_a_plugin_introduces_itself_in_the_same_way_each_time(
         return stub.GetInfo(pb.InfoRequest(), timeout=GET_INFO_S)
 
     first, second = ask(1), ask(2)
-    expect(first == second, "GetInfo is answered equally twice", wanted=first, got=second)
-    with ThreadPoolExecutor(ASKERS) as askers:
-        others = [each for each in askers.map(ask, range(ASKERS)) if each != first]
-    expect(not others, f"and {ASKERS} times at once", wanted=first, got=others)
+    with together() as check:
+        with check:
+            expect(first == second, "GetInfo is answered equally twice", wanted=first, got=second)
+        with ThreadPoolExecutor(ASKERS) as askers:
+            others = [each for each in askers.map(ask, range(ASKERS)) if each != first]
+        with check:
+            expect(not others, f"and {ASKERS} times at once", wanted=first, got=others)
 
 
 def _stub(plugin: DevicePluginUnderTest, socket: Endpoint) -> stubs.RegistrationStub:

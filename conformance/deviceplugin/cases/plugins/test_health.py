@@ -16,7 +16,7 @@ from conformance.deviceplugin.plugins.plugin import DevicePluginUnderTest
 from conformance.deviceplugin.plugins.rest import at_rest
 from conformance.deviceplugin.plugins.watch import Watch, listed
 from conformance.engine.case import case
-from conformance.engine.verdict import expect
+from conformance.engine.verdict import expect, together
 
 NOTICE_S, RECOVER_S, AGAIN_S = 30.0, 60.0, 60.0
 """How soon a loss and a recovery are told, and a plugin registers again."""
@@ -169,16 +169,20 @@ def test_every_open_stream_is_told_of_a_change(plugin: DevicePluginUnderTest) ->
     plugin.link()
     watches = [plugin.calls.watch(), plugin.calls.watch()]
     lost = plugin.ids()[0]
-    with plugin.hooks.broken(lost):
+    with together() as check, plugin.hooks.broken(lost):
         for watch in watches:
+            with check:
+                plugin.until(
+                    lambda watch=watch: watch.newest.get(lost) != "Healthy",  # type: ignore[misc]
+                    "the loss of a device is told to every stream",
+                    NOTICE_S,
+                )
+        with check:
             plugin.until(
-                lambda watch=watch: watch.newest.get(lost) != "Healthy",  # type: ignore[misc]
-                "the loss of a device is told to every stream",
+                lambda: lost not in plugin.ids(),
+                "the loss of a device is told to kubelet",
                 NOTICE_S,
             )
-        plugin.until(
-            lambda: lost not in plugin.ids(), "the loss of a device is told to kubelet", NOTICE_S
-        )
 
 
 @case("DP-PLG-027", "Kubernetes 1.37 kubelet, ListAndWatch", needs=[PUSHES])

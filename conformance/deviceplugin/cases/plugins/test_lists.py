@@ -19,14 +19,21 @@ def test_the_first_list_comes_at_once_and_is_complete(plugin: DevicePluginUnderT
     """Until then the node has nothing, and what is missing in it cannot be given to pods."""
     watch = plugin.calls.watch()
     expect(watch.lists, "a list comes within 5 s", wanted="a list", got=watch.ended)
-    first = listed(watch.lists[0])
-    plugin.stays(
-        lambda: not watch.newest.keys() - first.keys(), "the first list has all devices in it"
-    )
-    others = plugin.ids(healthy=False)
-    expect(
-        sorted(first) == others, "every stream has the same list", wanted=others, got=sorted(first)
-    )
+    with together() as check:
+        first = listed(watch.lists[0])
+        with check:
+            plugin.stays(
+                lambda: not watch.newest.keys() - first.keys(),
+                "the first list has all devices in it",
+            )
+        others = plugin.ids(healthy=False)
+        with check:
+            expect(
+                sorted(first) == others,
+                "every stream has the same list",
+                wanted=others,
+                got=sorted(first),
+            )
 
 
 @case("DP-PLG-014", "device plugin v1beta1, ListAndWatch")
@@ -37,9 +44,12 @@ def test_the_stream_stays_open_while_nothing_changes(plugin: DevicePluginUnderTe
     """
     watch = plugin.calls.watch()
     first = listed(watch.lists[0])
-    plugin.stays(lambda: not watch.ended, "ListAndWatch does not end")
-    other = next((each for each in map(listed, watch.lists) if each != first), None)
-    expect(other is None, "repeated lists are the same", wanted=first, got=other)
+    with together() as check:
+        with check:
+            plugin.stays(lambda: not watch.ended, "ListAndWatch does not end")
+        other = next((each for each in map(listed, watch.lists) if each != first), None)
+        with check:
+            expect(other is None, "repeated lists are the same", wanted=first, got=other)
 
 
 @case("DP-PLG-015", "device plugin v1beta1, Device.ID")
@@ -98,8 +108,13 @@ def test_topology_names_numa_nodes_that_there_are(plugin: DevicePluginUnderTest)
 def test_a_list_fits_into_a_message(plugin: DevicePluginUnderTest) -> None:
     """gRPC takes 4 MiB: of a longer list kubelet gets nothing, and the devices are gone."""
     size = plugin.calls.watch().lists[0].ByteSize()
-    expect(size < RECEIVE_BYTES, "a list has less than 4 MiB", wanted=RECEIVE_BYTES, got=size)
-    should(size <= MUCH, "a list has no more than 1 MiB", wanted=MUCH, got=size)
+    with together() as check:
+        with check:
+            expect(
+                size < RECEIVE_BYTES, "a list has less than 4 MiB", wanted=RECEIVE_BYTES, got=size
+            )
+        with check:
+            should(size <= MUCH, "a list has no more than 1 MiB", wanted=MUCH, got=size)
 
 
 @case("DP-PLG-019", "device plugin v1beta1, Device.ID")

@@ -23,7 +23,7 @@ from conformance.deviceplugin.plugins.plugin import REGISTER_S, DevicePluginUnde
 from conformance.deviceplugin.plugins.refusals import survives
 from conformance.deviceplugin.plugins.watch import Watch, listed
 from conformance.engine.case import case
-from conformance.engine.verdict import expect
+from conformance.engine.verdict import expect, together
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 from refimpl.deviceplugin.plugin.inventory import HEALTHY
 from refimpl.wire.status import Refused
@@ -92,17 +92,22 @@ def test_a_storm_of_health_changes_disturbs_nobody(plugin: DevicePluginUnderTest
     with plugin.hooks.broken(stormy):
         _until_all_list(plugin, watches, stormy, healthy=False)
     _until_all_list(plugin, watches, stormy, healthy=True)
-    expect(plugin.ids() == ids, "kubelet has them all again", wanted=ids, got=plugin.ids())
-    wrong = sorted(
-        {
-            f"{id!r}: {lists.get(id, 'missing')}"
-            for watch in watches
-            for lists in map(listed, watch.lists)
-            for id in ids
-            if id != stormy and lists.get(id) != HEALTHY
-        }
-    )
-    expect(not wrong, "no list leaves the other devices out", wanted="all of them", got=wrong)
+    with together() as check:
+        with check:
+            expect(plugin.ids() == ids, "kubelet has them all again", wanted=ids, got=plugin.ids())
+        wrong = sorted(
+            {
+                f"{id!r}: {lists.get(id, 'missing')}"
+                for watch in watches
+                for lists in map(listed, watch.lists)
+                for id in ids
+                if id != stormy and lists.get(id) != HEALTHY
+            }
+        )
+        with check:
+            expect(
+                not wrong, "no list leaves the other devices out", wanted="all of them", got=wrong
+            )
 
 
 def _storm(plugin: DevicePluginUnderTest, id: str) -> None:

@@ -8,6 +8,7 @@ from conformance.deviceplugin.plugins.needs import NO_PRE_START, ONE_DEVICE, PRE
 from conformance.deviceplugin.plugins.plugin import DevicePluginUnderTest
 from conformance.deviceplugin.plugins.refusals import answered, survives
 from conformance.engine.case import case
+from conformance.engine.verdict import together
 from refimpl.deviceplugin.api import deviceplugin_pb2 as pb
 from refimpl.deviceplugin.profiles import PRE_START_S
 
@@ -29,24 +30,27 @@ def test_devices_that_were_never_allocated_do_no_harm(plugin: DevicePluginUnderT
     """After a restart of the plugin kubelet starts containers of before, whose Allocate the new
     process has not seen. To refuse them is fine, to die is not."""
     plugin.fresh()
-    for what, ids in (
-        ("a device that was not allocated", plugin.ids()[:1]),
-        ("a device that was never listed", ["refimpl-never-listed"]),
-        ("no devices", []),
-    ):
-        _asked(plugin, f"PreStartContainer of {what}", ids)
+    with together() as check:
+        for what, ids in (
+            ("a device that was not allocated", plugin.ids()[:1]),
+            ("a device that was never listed", ["refimpl-never-listed"]),
+            ("no devices", []),
+        ):
+            with check:
+                _asked(plugin, f"PreStartContainer of {what}", ids)
+            survives(plugin, f"PreStartContainer of {what}")
 
 
 @case("DP-PLG-062", PRE_START, needs=[NO_PRE_START, ONE_DEVICE])
 def test_a_call_that_is_not_offered_does_no_harm(plugin: DevicePluginUnderTest) -> None:
     """Options change with the release of a plugin, and a kubelet may ask by the older ones."""
     _asked(plugin, "PreStartContainer", plugin.ids()[:1])
+    survives(plugin, "PreStartContainer")
 
 
 def _asked(plugin: DevicePluginUnderTest, what: str, ids: list[str]) -> None:
     ask = partial(plugin.calls.stub.PreStartContainer, _request(ids), timeout=PRE_START_S)
     answered(ask, f"{what} is answered")
-    survives(plugin, what)
 
 
 def _request(ids: list[str]) -> pb.PreStartContainerRequest:

@@ -32,12 +32,14 @@ def test_as_many_of_the_offered_devices_are_preferred_as_are_asked_for(
     """Kubelet drops what it did not offer, cuts what is too much and fills what is too little with
     any device: the preference is lost without a word."""
     ids = plugin.ids()[:8]
-    for must in ([], ids[:1], ids[-1:], ids[:2]):
-        for size in range(max(len(must), 1), len(ids) + 1):
-            _check(_preferred(plugin, ids, size, must), ids, size, must)
-    rest = ids[1:]
-    if rest:
-        _check(_preferred(plugin, rest, 1), rest, 1)
+    with together() as check:
+        for must in ([], ids[:1], ids[-1:], ids[:2]):
+            with check:
+                for size in range(max(len(must), 1), len(ids) + 1):
+                    _check(_preferred(plugin, ids, size, must), ids, size, must)
+        rest = ids[1:]
+        if rest:
+            _check(_preferred(plugin, rest, 1), rest, 1)
 
 
 @case("DP-PLG-052", PREFERRED, needs=[PREFERS, ONE_DEVICE])
@@ -94,11 +96,13 @@ def test_what_cannot_be_preferred_is_an_error(plugin: DevicePluginUnderTest) -> 
 def test_no_number_of_devices_kills_the_plugin(plugin: DevicePluginUnderTest) -> None:
     """Whatever the answer is: a slice of negative length is a crash in many a language."""
     ids = plugin.ids()[:8]
-    for size in (0, -1, -(2**31)):
-        for must in ([], ids[:1]):
-            ask = partial(_ask, plugin, ids, size, must)
-            answered(ask, f"GetPreferredAllocation of {size} devices is answered")
-    survives(plugin, "GetPreferredAllocation of fewer than one device")
+    with together() as check:
+        for size in (0, -1, -(2**31)):
+            for must in ([], ids[:1]):
+                ask = partial(_ask, plugin, ids, size, must)
+                with check:
+                    answered(ask, f"GetPreferredAllocation of {size} devices is answered")
+        survives(plugin, "GetPreferredAllocation of fewer than one device")
 
 
 @case("DP-PLG-057", PREFERRED, needs=[PREFERS, ONE_DEVICE])
@@ -128,16 +132,23 @@ def test_a_preference_is_found_quickly(plugin: DevicePluginUnderTest) -> None:
     """No pod of the node is admitted in the meantime: 10 s are too long, one should do. Half of
     eight and of 64 devices, or of as many as there are."""
     ids = plugin.ids()
-    for count in dict.fromkeys((min(8, len(ids)), min(64, len(ids)))):
-        request = _request(ids[:count], max(1, count // 2))
-        try:
-            plugin.calls.stub.GetPreferredAllocation(request, timeout=QUICK_S)
-        except Refused as refused:
-            if refused.code != Code.DEADLINE_EXCEEDED:
-                raise
-            plugin.calls.stub.GetPreferredAllocation(request, timeout=SLOW_S)
-            rule = f"GetPreferredAllocation of {count} devices is answered within {QUICK_S:g} s"
-            raise Doubtful(rule, "an answer", f"none; it took up to {SLOW_S:g} s") from None
+    with together() as check:
+        for count in dict.fromkeys((min(8, len(ids)), min(64, len(ids)))):
+            with check:
+                _check_quick(plugin, _request(ids[:count], max(1, count // 2)), count)
+
+
+def _check_quick(
+    plugin: DevicePluginUnderTest, request: pb.PreferredAllocationRequest, count: int
+) -> None:
+    try:
+        plugin.calls.stub.GetPreferredAllocation(request, timeout=QUICK_S)
+    except Refused as refused:
+        if refused.code != Code.DEADLINE_EXCEEDED:
+            raise
+        plugin.calls.stub.GetPreferredAllocation(request, timeout=SLOW_S)
+        rule = f"GetPreferredAllocation of {count} devices is answered within {QUICK_S:g} s"
+        raise Doubtful(rule, "an answer", f"none; it took up to {SLOW_S:g} s") from None
 
 
 @case("DP-PLG-059", PREFERRED, needs=[NO_PREFERENCE, ONE_DEVICE])
@@ -150,8 +161,11 @@ def test_who_does_not_offer_a_preference_has_none(plugin: DevicePluginUnderTest)
         "GetPreferredAllocation that is not offered is UNIMPLEMENTED, or has an empty answer",
     )
     named = [id for each in (answer.container_responses if answer else ()) for id in each.deviceIDs]
-    expect(not named, "no devices are preferred", wanted="an empty answer", got=named)
-    survives(plugin, "GetPreferredAllocation")
+    with together() as check:
+        with check:
+            expect(not named, "no devices are preferred", wanted="an empty answer", got=named)
+        with check:
+            survives(plugin, "GetPreferredAllocation")
 
 
 def _check(

@@ -34,16 +34,22 @@ def test_the_authority_of_kubelet_is_accepted(plugin: DevicePluginUnderTest) -> 
     HTTP/2 servers refuse: worth knowing where old nodes are still in use."""
     path = plugin.socket.path
     error = _called_as(plugin, "localhost")
-    expect(
-        not error, "a call with the authority localhost is answered", wanted="an answer", got=error
-    )
-    error = _called_as(plugin, path)
-    should(
-        not error,
-        "a call with the path of the socket as authority is answered, too",
-        wanted=f"an answer to {path}",
-        got=error,
-    )
+    with together() as check:
+        with check:
+            expect(
+                not error,
+                "a call with the authority localhost is answered",
+                wanted="an answer",
+                got=error,
+            )
+        error = _called_as(plugin, path)
+        with check:
+            should(
+                not error,
+                "a call with the path of the socket as authority is answered, too",
+                wanted=f"an answer to {path}",
+                got=error,
+            )
 
 
 def _called_as(plugin: DevicePluginUnderTest, authority: str) -> str:
@@ -65,24 +71,36 @@ def test_fields_that_a_plugin_does_not_know_change_nothing(plugin: DevicePluginU
     container = _extended(pb.ContainerAllocateRequest(devices_ids=[id]))
     allocation = pb.AllocateRequest(container_requests=[container])
     answers = plugin.calls.stub.Allocate(_extended(allocation), timeout=10.0).container_responses
-    expect(
-        len(answers) == 1,
-        "Allocate with unknown fields is answered as without them",
-        wanted="one answer",
-        got=answers,
-    )
-    plain, extended = (
-        plugin.calls.options(),
-        plugin.calls.stub.GetDevicePluginOptions(_extended(pb.Empty())),
-    )
-    expect(plain == extended, "options are the same as without them", wanted=plain, got=extended)
-    if plain.get_preferred_allocation_available:
-        wish = pb.ContainerPreferredAllocationRequest(available_deviceIDs=[id], allocation_size=1)
-        request = pb.PreferredAllocationRequest(container_requests=[_extended(wish)])
-        plugin.calls.stub.GetPreferredAllocation(_extended(request), timeout=10.0)
-    if plain.pre_start_required:
-        started = pb.PreStartContainerRequest(devices_ids=[id])
-        plugin.calls.stub.PreStartContainer(_extended(started), timeout=30.0)
+    with together() as check:
+        with check:
+            expect(
+                len(answers) == 1,
+                "Allocate with unknown fields is answered as without them",
+                wanted="one answer",
+                got=answers,
+            )
+        plain, extended = (
+            plugin.calls.options(),
+            plugin.calls.stub.GetDevicePluginOptions(_extended(pb.Empty())),
+        )
+        with check:
+            expect(
+                plain == extended,
+                "options are the same as without them",
+                wanted=plain,
+                got=extended,
+            )
+        if plain.get_preferred_allocation_available:
+            wish = pb.ContainerPreferredAllocationRequest(
+                available_deviceIDs=[id], allocation_size=1
+            )
+            request = pb.PreferredAllocationRequest(container_requests=[_extended(wish)])
+            with check:
+                plugin.calls.stub.GetPreferredAllocation(_extended(request), timeout=10.0)
+        if plain.pre_start_required:
+            started = pb.PreStartContainerRequest(devices_ids=[id])
+            with check:
+                plugin.calls.stub.PreStartContainer(_extended(started), timeout=30.0)
 
 
 def _extended(message: M) -> M:
@@ -93,22 +111,20 @@ def _extended(message: M) -> M:
 def test_health_and_reflection_are_served_or_not_there(plugin: DevicePluginUnderTest) -> None:
     """Both are a plugin's own choice. What is there has to work: probes restart a plugin that says
     it is not serving."""
-    health = expect_status(
-        lambda: plugin.calls.channel.unary_unary(_HEALTH)(b""),
-        {Code.OK, Code.UNIMPLEMENTED},
-        "grpc.health.v1 is served or UNIMPLEMENTED",
-    )
-    expect(
-        health in (None, _SERVING),
-        "who has grpc.health.v1 says SERVING",
-        wanted=_SERVING,
-        got=health,
-    )
-    expect_status(
-        lambda: list(plugin.calls.channel.stream_stream(_REFLECTION)(iter([_LIST_SERVICES]))),
-        {Code.OK, Code.UNIMPLEMENTED},
-        "grpc.reflection.v1 is served or UNIMPLEMENTED",
-    )
+    with together() as check:
+        with check:
+            health = expect_status(
+                lambda: plugin.calls.channel.unary_unary(_HEALTH)(b""),
+                {Code.OK, Code.UNIMPLEMENTED},
+                "grpc.health.v1 is served or UNIMPLEMENTED",
+            )
+            rule = "who has grpc.health.v1 says SERVING"
+            expect(health in (None, _SERVING), rule, wanted=_SERVING, got=health)
+        expect_status(
+            lambda: list(plugin.calls.channel.stream_stream(_REFLECTION)(iter([_LIST_SERVICES]))),
+            {Code.OK, Code.UNIMPLEMENTED},
+            "grpc.reflection.v1 is served or UNIMPLEMENTED",
+        )
 
 
 @case("DP-PLG-079", "device plugin v1beta1 (gRPC: unknown methods)")

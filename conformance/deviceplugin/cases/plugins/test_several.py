@@ -9,7 +9,7 @@ from conformance.deviceplugin.plugins.answers import kept
 from conformance.deviceplugin.plugins.needs import ONE_DEVICE, SEVERAL_ENDPOINTS, SEVERAL_RESOURCES
 from conformance.deviceplugin.plugins.plugin import DevicePluginUnderTest
 from conformance.engine.case import case
-from conformance.engine.verdict import expect
+from conformance.engine.verdict import expect, together
 from refimpl.deviceplugin.devicemanager.links import PluginLink
 from refimpl.wire.endpoint import Endpoint
 
@@ -47,8 +47,13 @@ def test_an_instance_that_ends_leaves_the_socket_of_the_next_alone(
     plugin.terminate()
     problem = plugin.calls.problem_at(lambda: second, 5.0)
     rule = "the second instance serves after the end of the first"
-    expect(not problem, rule, wanted=f"an answer at {second.path}", got=problem)
-    plugin.stays(lambda: Path(second.path).is_socket(), "the second instance keeps its socket")
+    with together() as check:
+        with check:
+            expect(not problem, rule, wanted=f"an answer at {second.path}", got=problem)
+        with check:
+            plugin.stays(
+                lambda: Path(second.path).is_socket(), "the second instance keeps its socket"
+            )
 
 
 def _second(plugin: DevicePluginUnderTest) -> Endpoint:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from conformance.engine.case import case
 from conformance.engine.needs import Feature
-from conformance.engine.verdict import expect
+from conformance.engine.verdict import expect, together
 from conformance.kubelet.needs import since
 from conformance.kubelet.node import NodeUnderTest
 from conformance.kubelet.shown import RUNS, device, entries, get, name_of, shown
@@ -39,19 +39,22 @@ def test_what_is_given_away_is_offered_still(node: NodeUnderTest) -> None:
     """It is the capacity of the node: who subtracts what List shows would subtract twice."""
     plugin = node.joined("a", "b")
     pod = node.pods.running(limits={plugin.resource: 1})
-    expect(
-        node.podresources.assigned(pod, plugin.resource),
-        "List shows the device",
-        wanted=1,
-        got="none",
-    )
-    devices = node.podresources.allocatable(plugin.resource)
-    expect(
-        devices == {"a", "b"},
-        "all healthy devices are allocatable, in use or not",
-        wanted="a, b",
-        got=sorted(devices),
-    )
+    with together() as check:
+        with check:
+            expect(
+                node.podresources.assigned(pod, plugin.resource),
+                "List shows the device",
+                wanted=1,
+                got="none",
+            )
+        devices = node.podresources.allocatable(plugin.resource)
+        with check:
+            expect(
+                devices == {"a", "b"},
+                "all healthy devices are allocatable, in use or not",
+                wanted="a, b",
+                got=sorted(devices),
+            )
 
 
 @case("PR-012", ALLOCATABLE, needs=REGISTERS)
@@ -59,15 +62,18 @@ def test_unhealthy_devices_are_not_offered(node: NodeUnderTest) -> None:
     """A scheduler that counts a broken device sends pods to a node that refuses them."""
     plugin = node.joined("a", "b")
     plugin.send("a", device("b", health="Unhealthy"))
-    node.until(
-        lambda: node.podresources.allocatable(plugin.resource) == {"a"},
-        "a device that turned unhealthy is not allocatable",
-    )
-    plugin.send("a", "b")
-    node.until(
-        lambda: node.podresources.allocatable(plugin.resource) == {"a", "b"},
-        "a device that is healthy again is allocatable",
-    )
+    with together() as check:
+        with check:
+            node.until(
+                lambda: node.podresources.allocatable(plugin.resource) == {"a"},
+                "a device that turned unhealthy is not allocatable",
+            )
+        plugin.send("a", "b")
+        with check:
+            node.until(
+                lambda: node.podresources.allocatable(plugin.resource) == {"a", "b"},
+                "a device that is healthy again is allocatable",
+            )
 
 
 @case("PR-013", "pod resources v1: after the end of a plugin", needs=RUNS)
@@ -77,12 +83,15 @@ def test_a_plugin_that_ends_takes_its_offer_and_not_its_assignments(node: NodeUn
     pod = node.pods.running(limits={plugin.resource: 1})
     held = node.podresources.assigned(pod, plugin.resource)
     plugin.stop()
-    node.until(
-        lambda: not node.podresources.allocatable(plugin.resource),
-        "GetAllocatableResources drops the devices of a plugin that is gone",
-    )
-    devices = node.podresources.assigned(pod, plugin.resource)
-    expect(devices == held, "List shows what a pod holds, still", wanted=held, got=devices)
+    with together() as check:
+        with check:
+            node.until(
+                lambda: not node.podresources.allocatable(plugin.resource),
+                "GetAllocatableResources drops the devices of a plugin that is gone",
+            )
+        devices = node.podresources.assigned(pod, plugin.resource)
+        with check:
+            expect(devices == held, "List shows what a pod holds, still", wanted=held, got=devices)
 
 
 @case("PR-032", "pod resources v1: a topology without nodes", needs=[*RUNS, since("1.34")])
@@ -91,14 +100,17 @@ def test_a_device_with_an_empty_topology_is_listed_once_it_is_assigned(node: Nod
     plugin = with_unplaced(node)
     pod = node.pods.running(limits={plugin.resource: 2})
     listed = shown(node, pod)
-    for what, devices in (("List", listed), ("Get", get(node, name_of(pod)))):
-        [container] = devices.containers
-        seen = entries(container.devices, plugin.resource)
-        expect(
-            seen == [("b", None), ("e", None)],
-            f"{what} shows an assigned device whose topology has no nodes, without topology",
-            wanted="b and e, no topology",
-            got=seen,
-        )
-    offered = node.podresources.allocatable(plugin.resource)
-    expect(offered == {"b"}, "it is not offered", wanted="b", got=sorted(offered))
+    with together() as check:
+        for what, devices in (("List", listed), ("Get", get(node, name_of(pod)))):
+            with check:
+                [container] = devices.containers
+                seen = entries(container.devices, plugin.resource)
+                expect(
+                    seen == [("b", None), ("e", None)],
+                    f"{what} shows an assigned device of a topology without nodes without topology",
+                    wanted="b and e, no topology",
+                    got=seen,
+                )
+        offered = node.podresources.allocatable(plugin.resource)
+        with check:
+            expect(offered == {"b"}, "it is not offered", wanted="b", got=sorted(offered))

@@ -10,7 +10,7 @@ from threading import Event
 
 from conformance.engine.case import case
 from conformance.engine.needs import Feature
-from conformance.engine.verdict import expect, timeout
+from conformance.engine.verdict import expect, timeout, together
 from conformance.kubelet.node import NodeUnderTest
 from conformance.kubelet.shown import RUNS, canonical, find, held, shown
 from refimpl.deviceplugin.api import podresources_v1_pb2 as pr
@@ -27,9 +27,14 @@ def test_a_restarted_client_lists_the_same_before_plugins_are_back(node: NodeUnd
     before = canonical(shown(node, pod))
     node.restart()
     after = canonical(shown(node, pod))
-    expect(after == before, "List shows what a pod holds, still", wanted=before, got=after)
-    offered = node.podresources.allocatable(plugin.resource)
-    expect(not offered, "the plugin has not come back yet", wanted="no devices", got=offered)
+    with together() as check:
+        with check:
+            expect(after == before, "List shows what a pod holds, still", wanted=before, got=after)
+        offered = node.podresources.allocatable(plugin.resource)
+        with check:
+            expect(
+                not offered, "the plugin has not come back yet", wanted="no devices", got=offered
+            )
 
 
 @case("PR-027", "pod resources v1: List during allocation", needs=RUNS)
@@ -102,12 +107,21 @@ def test_a_list_of_4000_devices_is_small_and_soon_there(node: NodeUnderTest) -> 
     reply = node.podresources.patiently(lambda: node.podresources.v1().List(request))
     seconds = time.monotonic() - began
     shown = sum(len(ids) for pod in reply.pod_resources for ids in _ids(pod, plugin.resource))
-    expect(
-        shown == pods * each, "every device is listed once", wanted=pods * each, got=f"{shown} ids"
-    )
-    size = reply.ByteSize()
-    expect(size < LARGEST, "List stays below 4 MiB", wanted=f"below {LARGEST}", got=size)
-    expect(seconds < timeout(1.0), "List takes less than a second", wanted="1 s", got=seconds)
+    with together() as check:
+        with check:
+            expect(
+                shown == pods * each,
+                "every device is listed once",
+                wanted=pods * each,
+                got=f"{shown} ids",
+            )
+        size = reply.ByteSize()
+        with check:
+            expect(size < LARGEST, "List stays below 4 MiB", wanted=f"below {LARGEST}", got=size)
+        with check:
+            expect(
+                seconds < timeout(1.0), "List takes less than a second", wanted="1 s", got=seconds
+            )
 
 
 def _ids(pod: pr.PodResources, resource: str) -> list[list[str]]:
@@ -134,14 +148,21 @@ def test_a_pod_whose_record_is_lost_is_listed_without_devices(node: NodeUnderTes
     (node.plugins / "kubelet_internal_checkpoint").write_text("")
     node.start()
     [container] = shown(node, pod).containers
-    expect(
-        (container.name, held(container)) == ("main", {}),
-        "the containers of the pod are listed, with empty devices",
-        wanted="main, no devices",
-        got=container,
-    )
-    state = node.pods.state(pod)
-    expect(state.phase == "Running", "the pod goes on", wanted="Running", got=state)
-    expect(
-        find(node.podresources.listed(), pod), "it stays listed", wanted=pod.name, got="it is gone"
-    )
+    with together() as check:
+        with check:
+            expect(
+                (container.name, held(container)) == ("main", {}),
+                "the containers of the pod are listed, with empty devices",
+                wanted="main, no devices",
+                got=container,
+            )
+        state = node.pods.state(pod)
+        with check:
+            expect(state.phase == "Running", "the pod goes on", wanted="Running", got=state)
+        with check:
+            expect(
+                find(node.podresources.listed(), pod),
+                "it stays listed",
+                wanted=pod.name,
+                got="it is gone",
+            )

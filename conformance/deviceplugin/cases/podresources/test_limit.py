@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from conformance.engine.case import case
 from conformance.engine.needs import Feature
-from conformance.engine.verdict import expect, expect_status, should
+from conformance.engine.verdict import expect, expect_status, should, together
 from conformance.kubelet.needs import since
 from conformance.kubelet.node import NodeUnderTest
 from conformance.kubelet.shown import REFUSED, RUNS, SERVES, get, name_of
@@ -57,13 +57,16 @@ def test_too_many_calls_are_refused_and_soon_none_any_more(node: NodeUnderTest) 
     """An agent in a tight loop must not slow kubelet down, and a patient one must get through."""
     ask = calls_of(node)[0]
     codes, _ = burst([ask])
-    expect(
-        codes.keys() == {Code.OK, Code.RESOURCE_EXHAUSTED},
-        f"of {CALLS} calls at once some pass, and the rest is RESOURCE_EXHAUSTED",
-        wanted="OK and RESOURCE_EXHAUSTED",
-        got={code.name: count for code, count in codes.items()},
-    )
-    node.until(lambda: _passes(ask), "calls pass again within a second", 1.0)
+    with together() as check:
+        with check:
+            expect(
+                codes.keys() == {Code.OK, Code.RESOURCE_EXHAUSTED},
+                f"of {CALLS} calls at once some pass, and the rest is RESOURCE_EXHAUSTED",
+                wanted="OK and RESOURCE_EXHAUSTED",
+                got={code.name: count for code, count in codes.items()},
+            )
+        with check:
+            node.until(lambda: _passes(ask), "calls pass again within a second", 1.0)
 
 
 def _passes(ask: Ask) -> bool:
@@ -110,25 +113,31 @@ def test_calls_are_counted_by_method(node: NodeUnderTest) -> None:
     for ask in (lists, lists, lists, offers, offers, old):
         node.podresources.patiently(ask)
     get(node, name_of(pod))
-    expect_status(
-        lambda: node.podresources.patiently(missing), REFUSED, "Get of an unknown pod is an error"
-    )
-    wanted = {
-        "requests_total v1": 7,
-        "requests_list v1": 3,
-        "requests_get_allocatable v1": 2,
-        "requests_get v1": 2,
-        "errors_get v1": 1,
-        "requests_total v1alpha1": 1,
-    }
-    codes = {**(counted(node) - before)}
-    expect(codes == wanted, "each call counts for its method", wanted=wanted, got=codes)
-    before = counted(node)
-    passed = burst([lists])[0][Code.OK]
-    counted_lists = (counted(node) - before)["requests_list v1"]
-    should(
-        counted_lists == passed,
-        "calls beyond the limit are not counted",
-        wanted=passed,
-        got=counted_lists,
-    )
+    with together() as check:
+        with check:
+            expect_status(
+                lambda: node.podresources.patiently(missing),
+                REFUSED,
+                "Get of an unknown pod is an error",
+            )
+        wanted = {
+            "requests_total v1": 7,
+            "requests_list v1": 3,
+            "requests_get_allocatable v1": 2,
+            "requests_get v1": 2,
+            "errors_get v1": 1,
+            "requests_total v1alpha1": 1,
+        }
+        codes = {**(counted(node) - before)}
+        with check:
+            expect(codes == wanted, "each call counts for its method", wanted=wanted, got=codes)
+        before = counted(node)
+        passed = burst([lists])[0][Code.OK]
+        counted_lists = (counted(node) - before)["requests_list v1"]
+        with check:
+            should(
+                counted_lists == passed,
+                "calls beyond the limit are not counted",
+                wanted=passed,
+                got=counted_lists,
+            )

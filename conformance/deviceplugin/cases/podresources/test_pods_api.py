@@ -9,7 +9,7 @@ import grpc
 
 from conformance.engine.case import case
 from conformance.engine.needs import Feature
-from conformance.engine.verdict import expect, expect_status, timeout
+from conformance.engine.verdict import expect, expect_status, timeout, together
 from conformance.kubelet.needs import since
 from conformance.kubelet.node import NodeUnderTest
 from refimpl.deviceplugin.api import pods_v1alpha1_pb2 as pb
@@ -29,26 +29,36 @@ def test_the_pods_of_the_node_are_told_on_a_socket_of_their_own(node: NodeUnderT
     """Agents learn of pods without the API server, and of their end before it does."""
     pod = node.pods.running()
     socket = Endpoint.parse(node.client.root / "pods-api" / "pods-api.sock")
-    with Channel(socket, journal=node.journal) as channel:
+    with together() as check, Channel(socket, journal=node.journal) as channel:
         stub = PodsStub(cast("grpc.Channel", channel))
         listed = node.podresources.patiently(lambda: stub.ListPods(pb.ListPodsRequest()))
-        _expect_told("ListPods", listed.pods, pod.uid, pod.name)
+        with check:
+            _expect_told("ListPods", listed.pods, pod.uid, pod.name)
         reply = node.podresources.patiently(lambda: stub.GetPod(pb.GetPodRequest(podUID=pod.uid)))
-        _expect_told("GetPod", [reply.pod], pod.uid, pod.name)
+        with check:
+            _expect_told("GetPod", [reply.pod], pod.uid, pod.name)
         unknown = pb.GetPodRequest(podUID="refimpl-no-such-uid")
-        expect_status(
-            lambda: node.podresources.patiently(lambda: stub.GetPod(unknown)),
-            {Code.NOT_FOUND},
-            "GetPod of an unknown uid is refused",
-        )
+        with check:
+            expect_status(
+                lambda: node.podresources.patiently(lambda: stub.GetPod(unknown)),
+                {Code.NOT_FOUND},
+                "GetPod of an unknown uid is refused",
+            )
         events = stub.WatchPods(pb.WatchPodsRequest(), timeout=timeout(20))
         first = []
         for event in events:
             if event.type == pb.INITIAL_SYNC_COMPLETE:
                 break
-            expect(event.type == pb.ADDED, "a watch begins with ADDED", wanted="ADDED", got=event)
+            with check:
+                expect(
+                    event.type == pb.ADDED,
+                    "a watch begins with ADDED",
+                    wanted="ADDED",
+                    got=event,
+                )
             first.append(event.pod)
-        _expect_told("WatchPods", first, pod.uid, pod.name)
+        with check:
+            _expect_told("WatchPods", first, pod.uid, pod.name)
         events.cancel()
 
 

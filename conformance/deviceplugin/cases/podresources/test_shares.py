@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from conformance.engine.case import case
 from conformance.engine.needs import Feature
-from conformance.engine.verdict import expect
+from conformance.engine.verdict import expect, together
 from conformance.kubelet.needs import since
 from conformance.kubelet.node import NodeUnderTest
 from conformance.kubelet.shown import RUNS, offered, shown
@@ -23,12 +23,14 @@ def test_without_a_cpu_policy_no_cpus_are_told(node: NodeUnderTest) -> None:
     """All containers share all CPUs: an id would read as a CPU of its own."""
     pod = node.pods.running(node.pods.run(app=(WHOLE,)))
     [container] = shown(node, pod).containers
-    for what, cpus in (
-        ("a container", container.cpu_ids),
-        ("the node", offered(node).cpu_ids),
-        ("the pod", shown(node, pod).cpu_ids),
-    ):
-        expect(not cpus, f"cpu_ids of {what} are empty", wanted="none", got=list(cpus))
+    with together() as check:
+        for what, cpus in (
+            ("a container", container.cpu_ids),
+            ("the node", offered(node).cpu_ids),
+            ("the pod", shown(node, pod).cpu_ids),
+        ):
+            with check:
+                expect(not cpus, f"cpu_ids of {what} are empty", wanted="none", got=list(cpus))
 
 
 @case("PR-021", "pod resources v1: CPU policy static", needs=STATIC)
@@ -39,18 +41,21 @@ def test_exclusive_cpus_are_told_of_the_container_that_has_them(node: NodeUnderT
     sharer = node.pods.running(node.pods.run(app=(ContainerSpec("main"),)))
     [own], [shared] = (shown(node, each).containers for each in (owner, sharer))
     known = offered(node).cpu_ids
-    expect(
-        len(own.cpu_ids) == 1 and {*own.cpu_ids} <= {*known},
-        "a container of one whole CPU has one of those that can be given away",
-        wanted=f"one of {list(known)}",
-        got=list(own.cpu_ids),
-    )
-    expect(
-        not shared.cpu_ids,
-        "a container that shares CPUs has none of its own",
-        wanted="none",
-        got=list(shared.cpu_ids),
-    )
+    with together() as check:
+        with check:
+            expect(
+                len(own.cpu_ids) == 1 and {*own.cpu_ids} <= {*known},
+                "a container of one whole CPU has one of those that can be given away",
+                wanted=f"one of {list(known)}",
+                got=list(own.cpu_ids),
+            )
+        with check:
+            expect(
+                not shared.cpu_ids,
+                "a container that shares CPUs has none of its own",
+                wanted="none",
+                got=list(shared.cpu_ids),
+            )
 
 
 @case("PR-022", "pod resources v1: memory policy Static", needs=STATIC)
@@ -59,22 +64,27 @@ def test_memory_is_told_with_its_kind_size_and_node(node: NodeUnderTest) -> None
     node.configured(KubeletChoices(policy="best-effort", memory_policy="Static"))
     pod = node.pods.running(node.pods.run(app=(WHOLE,)))
     [container] = shown(node, pod).containers
-    expect(
-        [(each.memory_type, each.size) for each in container.memory] == [("memory", 64 << 20)],
-        "the block of a container has its kind and its size in bytes",
-        wanted="memory, 67108864",
-        got=container.memory,
-    )
-    blocks = {each.memory_type for each in offered(node).memory}
-    expect(
-        "memory" in blocks and all(_known(kind) for kind in blocks),
-        "what the node offers is memory and huge pages",
-        wanted="memory, hugepages-*",
-        got=blocks,
-    )
-    for each in (*container.memory, *offered(node).memory):
-        nodes = [node.ID for node in each.topology.nodes]
-        expect(nodes == [0], "a block tells its NUMA node", wanted=[0], got=nodes)
+    with together() as check:
+        with check:
+            expect(
+                [(each.memory_type, each.size) for each in container.memory]
+                == [("memory", 64 << 20)],
+                "the block of a container has its kind and its size in bytes",
+                wanted="memory, 67108864",
+                got=container.memory,
+            )
+        blocks = {each.memory_type for each in offered(node).memory}
+        with check:
+            expect(
+                "memory" in blocks and all(_known(kind) for kind in blocks),
+                "what the node offers is memory and huge pages",
+                wanted="memory, hugepages-*",
+                got=blocks,
+            )
+        for each in (*container.memory, *offered(node).memory):
+            with check:
+                nodes = [node.ID for node in each.topology.nodes]
+                expect(nodes == [0], "a block tells its NUMA node", wanted=[0], got=nodes)
 
 
 def _known(kind: str) -> bool:
@@ -105,22 +115,30 @@ def test_a_claim_is_told_with_its_device(node: NodeUnderTest) -> None:
     """Devices that came by a claim are found in no other field."""
     claim = claim_on(node)
     namespace, resource = claimed(node, claim)
-    expect(
-        (resource.claim_namespace, resource.claim_name) == (namespace, claim.name),
-        "the claim is told by namespace and name",
-        wanted=(namespace, claim.name),
-        got=resource,
-    )
-    devices = [
-        (each.driver_name, each.pool_name, each.device_name, [it.name for it in each.cdi_devices])
-        for each in resource.claim_resources
-    ]
-    expect(
-        devices == [(claim.driver, claim.pool, claim.device, [*claim.cdi])],
-        "its device is told by driver, pool and name, with what CDI calls it",
-        wanted=claim,
-        got=devices,
-    )
+    with together() as check:
+        with check:
+            expect(
+                (resource.claim_namespace, resource.claim_name) == (namespace, claim.name),
+                "the claim is told by namespace and name",
+                wanted=(namespace, claim.name),
+                got=resource,
+            )
+        devices = [
+            (
+                each.driver_name,
+                each.pool_name,
+                each.device_name,
+                [it.name for it in each.cdi_devices],
+            )
+            for each in resource.claim_resources
+        ]
+        with check:
+            expect(
+                devices == [(claim.driver, claim.pool, claim.device, [*claim.cdi])],
+                "its device is told by driver, pool and name, with what CDI calls it",
+                wanted=claim,
+                got=devices,
+            )
 
 
 @case("PR-024", "pod resources v1: shares of a device", needs=CLAIMS)
@@ -151,10 +169,13 @@ def test_the_cpus_of_a_pod_include_those_of_its_containers(node: NodeUnderTest) 
     pod = node.pods.running(node.pods.run(app=containers, pod_level=Amounts(cpus=2, memory_mi=256)))
     listed = shown(node, pod)
     own = {cpu for each in listed.containers for cpu in each.cpu_ids}
-    expect(len(own) == 1, "a container has one CPU of its own", wanted=1, got=own)
-    expect(
-        len(listed.cpu_ids) == 2 and own <= {*listed.cpu_ids},
-        "the pod has its two CPUs, among them those of its containers",
-        wanted=f"two, with {own}",
-        got=list(listed.cpu_ids),
-    )
+    with together() as check:
+        with check:
+            expect(len(own) == 1, "a container has one CPU of its own", wanted=1, got=own)
+        with check:
+            expect(
+                len(listed.cpu_ids) == 2 and own <= {*listed.cpu_ids},
+                "the pod has its two CPUs, among them those of its containers",
+                wanted=f"two, with {own}",
+                got=list(listed.cpu_ids),
+            )

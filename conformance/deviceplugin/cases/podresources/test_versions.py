@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from conformance.engine.case import case
-from conformance.engine.verdict import expect, expect_status
+from conformance.engine.verdict import expect, expect_status, together
 from conformance.kubelet.needs import since, until
 from conformance.kubelet.node import NodeUnderTest
 from conformance.kubelet.shown import (
@@ -96,8 +96,10 @@ def test_get_refuses_a_pod_that_is_not_there(node: NodeUnderTest) -> None:
         names["a pod of another namespace"] = ("refimpl-no-such-namespace", listed.name)
         names["no namespace"] = ("", listed.name)
         names["no name"] = (listed.namespace, "")
-    for what, name in names.items():
-        expect_status(partial(get, node, name), REFUSED, f"Get of {what} is an error")
+    with together() as check:
+        for what, name in names.items():
+            with check:
+                expect_status(partial(get, node, name), REFUSED, f"Get of {what} is an error")
 
 
 @case("PR-016", "pod resources v1: Get before 1.34", needs=[*RUNS, until("1.33")])
@@ -143,17 +145,20 @@ def test_v1alpha1_lists_the_devices_of_app_containers(node: NodeUnderTest) -> No
         lambda: [seen] if (seen := disagreement()) is not None else [],
         "List shows the same pods twice",
     )
-    expect(
-        listed == [""],
-        "app containers have the same ids in both versions",
-        wanted="the ids of v1",
-        got=listed[0],
-    )
-    if ours is not None:
-        [pod] = [each for each in list_alpha(node) if name_of(each) == name_of(ours)]
-        names = [each.name for each in pod.containers]
-        expect(names == ["main"], "v1alpha1 lists no sidecar", wanted="main", got=names)
-        _finished(node)
+    with together() as check:
+        with check:
+            expect(
+                listed == [""],
+                "app containers have the same ids in both versions",
+                wanted="the ids of v1",
+                got=listed[0],
+            )
+        if ours is not None:
+            [pod] = [each for each in list_alpha(node) if name_of(each) == name_of(ours)]
+            names = [each.name for each in pod.containers]
+            with check:
+                expect(names == ["main"], "v1alpha1 lists no sidecar", wanted="main", got=names)
+            _finished(node)
 
 
 def _differences(listed: Sequence[pr.PodResources], old: Sequence[alpha.PodResources]) -> list[str]:

@@ -88,16 +88,19 @@ def test_an_endpoint_elsewhere_is_where_the_service_is_dialled(node: NodeUnderTe
     registrar = node.plugin(driver.resource, watched=True, main=str(driver.path))
     registrar.serve()
     registered(node, registrar)
-    node.until(
-        lambda: node.podresources.allocatable(driver.resource) == {"a"},
-        "the driver's list is taken in",
-    )
-    expect(
-        not registrar.calls(OPTIONS) and driver.streams == 1,
-        "only the endpoint that was named is called",
-        wanted="calls to the driver",
-        got=f"registrar: {registrar.order}, driver: {driver.order}",
-    )
+    with together() as check:
+        with check:
+            node.until(
+                lambda: node.podresources.allocatable(driver.resource) == {"a"},
+                "the driver's list is taken in",
+            )
+        with check:
+            expect(
+                not registrar.calls(OPTIONS) and driver.streams == 1,
+                "only the endpoint that was named is called",
+                wanted="calls to the driver",
+                got=f"registrar: {registrar.order}, driver: {driver.order}",
+            )
 
 
 @case("REG-031", SOURCE, needs=[WATCHES])
@@ -112,10 +115,18 @@ def test_a_plugin_that_was_found_does_not_count_as_a_registration(node: NodeUnde
     watched = node.plugin(watched=True)
     watched.serve()
     registered(node, watched)
-    expect(_counted(node, watched) == 0, "it is not counted", wanted=0, got=_counted(node, watched))
-    pushed = node.plugin(watched.resource).serve()
-    pushed.register(node.plugins)
-    node.until(lambda: _counted(node, watched) == 1, "one that calls Register is counted")
+    with together() as check:
+        with check:
+            expect(
+                _counted(node, watched) == 0,
+                "it is not counted",
+                wanted=0,
+                got=_counted(node, watched),
+            )
+        pushed = node.plugin(watched.resource).serve()
+        pushed.register(node.plugins)
+        with check:
+            node.until(lambda: _counted(node, watched) == 1, "one that calls Register is counted")
 
 
 def _counted(node: NodeUnderTest, plugin: ScriptedPlugin) -> float:

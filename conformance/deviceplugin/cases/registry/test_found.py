@@ -11,7 +11,7 @@ from pathlib import Path
 from conformance.deviceplugin.registry import INFO, NOTIFY, OPTIONS, SOON_S, registered
 from conformance.engine.case import case
 from conformance.engine.needs import Feature
-from conformance.engine.verdict import expect
+from conformance.engine.verdict import expect, together
 from conformance.kubelet.node import NodeUnderTest
 from refimpl.registration.api import registration_pb2 as pb
 from refimpl.registration.plugin import RegistrationService
@@ -91,16 +91,20 @@ def test_files_and_pipes_are_ignored_and_a_link_to_a_socket_is_followed(
     file.write_text("no plugin")
     os.mkfifo(pipe)
     link.symlink_to(plugin.path)
-    registered(node, plugin)
-    late = node.plugin(watched=True)
-    late.serve()
-    registered(node, late)
-    expect(
-        file.exists() and pipe.exists(),
-        "what is no socket stays as it is",
-        wanted="file and pipe",
-        got=sorted(os.listdir(node.registry)),
-    )
+    with together() as check:
+        with check:
+            registered(node, plugin)
+        late = node.plugin(watched=True)
+        late.serve()
+        with check:
+            registered(node, late)
+        with check:
+            expect(
+                file.exists() and pipe.exists(),
+                "what is no socket stays as it is",
+                wanted="file and pipe",
+                got=sorted(os.listdir(node.registry)),
+            )
 
 
 class Crowd(RegistrationService):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from conformance.deviceplugin.registry import SOON_S, registered
 from conformance.engine.case import case
 from conformance.engine.needs import Feature
-from conformance.engine.verdict import expect
+from conformance.engine.verdict import expect, together
 from conformance.kubelet.needs import since
 from conformance.kubelet.node import NodeUnderTest
 from refimpl.deviceplugin.scripted import ScriptedPlugin
@@ -51,9 +51,12 @@ def test_when_one_of_two_goes_the_other_one_is_used(node: NodeUnderTest) -> None
     second = _two(node, first)
     second.path.unlink()
     node.until(lambda: second.cancelled == 1, "the second is let go when its socket goes", SOON_S)
-    held = node.podresources.allocatable(first.resource)
-    expect(held == {"a", "b"}, "no device is lost by it", wanted={"a", "b"}, got=held)
-    _allocated(node, first, "the one that is left is asked to allocate")
+    with together() as check:
+        held = node.podresources.allocatable(first.resource)
+        with check:
+            expect(held == {"a", "b"}, "no device is lost by it", wanted={"a", "b"}, got=held)
+        with check:
+            _allocated(node, first, "the one that is left is asked to allocate")
 
 
 @case("REG-023", SOURCE, needs=[WATCHES])

@@ -8,7 +8,7 @@ import os
 from conformance.deviceplugin.registry import INFO, SOON_S, mended, notification, registered
 from conformance.engine.case import case
 from conformance.engine.needs import Feature
-from conformance.engine.verdict import expect
+from conformance.engine.verdict import expect, together
 from conformance.kubelet.node import NodeUnderTest
 from refimpl.deviceplugin.scripted import ScriptedPlugin
 
@@ -57,8 +57,13 @@ def test_a_plugin_whose_socket_is_removed_is_deregistered(node: NodeUnderTest) -
     """Removing the socket is how a driver leaves; its devices must not be handed out after it."""
     plugin = _joined(node)
     plugin.path.unlink()
-    _lost(node, plugin, "the socket is gone")
-    node.until(lambda: plugin.cancelled == 1, "its stream is ended, though it serves on", SOON_S)
+    with together() as check:
+        with check:
+            _lost(node, plugin, "the socket is gone")
+        with check:
+            node.until(
+                lambda: plugin.cancelled == 1, "its stream is ended, though it serves on", SOON_S
+            )
 
 
 @case("REG-019", SOURCE, needs=[WATCHES])
@@ -100,9 +105,14 @@ def test_the_end_of_a_process_is_seen_by_its_stream_and_not_by_its_socket(
     """The devices are lost at once, and nothing else happens until the socket changes."""
     plugin = _joined(node, freezable=True)
     plugin.die()
-    _lost(node, plugin, "the stream is cut")
-    node.hasten(LONGEST_PAUSE_S)
-    node.stays(plugin.path.is_socket, "the socket is not the client's to remove", "a socket")
+    with together() as check:
+        with check:
+            _lost(node, plugin, "the stream is cut")
+        node.hasten(LONGEST_PAUSE_S)
+        with check:
+            node.stays(
+                plugin.path.is_socket, "the socket is not the client's to remove", "a socket"
+            )
 
 
 @case("REG-026", SOURCE, needs=[WATCHES, Feature("restart")])
@@ -111,12 +121,15 @@ def test_a_client_that_restarts_finds_its_plugins_where_they_were(node: NodeUnde
     plugins = [_joined(node), _joined(node)]
     inodes = [os.stat(plugin.path).st_ino for plugin in plugins]
     node.restart(kill=True)
-    for plugin in plugins:
-        again = notification(node, plugin, 2)
-        expect(again.registered, "it is registered again", wanted="true", got=again)
-        node.arrived(plugin, "a")
-    left = [os.stat(p.path).st_ino if p.path.exists() else 0 for p in plugins]
-    expect(left == inodes, "the sockets are not touched", wanted=inodes, got=left)
+    with together() as check:
+        for plugin in plugins:
+            with check:
+                again = notification(node, plugin, 2)
+                expect(again.registered, "it is registered again", wanted="true", got=again)
+                node.arrived(plugin, "a")
+        left = [os.stat(p.path).st_ino if p.path.exists() else 0 for p in plugins]
+        with check:
+            expect(left == inodes, "the sockets are not touched", wanted=inodes, got=left)
 
 
 @case("REG-032", "kubelet 1.37: a stream that ends", needs=[WATCHES])
