@@ -13,7 +13,7 @@ from conformance.csi.common.refusals import code_of
 from conformance.csi.needs import REVISION_1_13
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
-from conformance.engine.verdict import expect, should
+from conformance.engine.verdict import expect, should, together
 from refimpl.csi.kubelet import Driver
 from refimpl.wire.endpoint import Endpoint
 from refimpl.wire.journal import Entry
@@ -129,11 +129,17 @@ def test_no_answer_is_longer_than_allowed(csi: CsiTarget, answers: Calls) -> Non
     may cut or refuse what is too long, after the volume was made."""
     rule = "strings have at most 128 bytes, node ids 256, maps 4096"
     problems = _found(csi, answers, watch.sizes)
-    expect(not problems, f"{rule}, in every answer", wanted="no longer field", got=problems)
-    problems = _found(csi, answers, watch.texts)
-    should(
-        not problems, f"{rule}, texts and strings in maps too", wanted="no longer one", got=problems
-    )
+    with together() as check:
+        with check:
+            expect(not problems, f"{rule}, in every answer", wanted="no longer field", got=problems)
+        problems = _found(csi, answers, watch.texts)
+        with check:
+            should(
+                not problems,
+                f"{rule}, texts and strings in maps too",
+                wanted="no longer one",
+                got=problems,
+            )
 
 
 @pytest.mark.looks_back

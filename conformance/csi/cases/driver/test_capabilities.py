@@ -23,7 +23,7 @@ from conformance.csi.rpcs import Rpc
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
 from conformance.engine.needs import AnyOf
-from conformance.engine.verdict import expect, should
+from conformance.engine.verdict import expect, should, together
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.csi.kubelet import Driver
 from refimpl.wire.status import Code, Refused
@@ -79,14 +79,17 @@ def test_plugin_capabilities_are_known_ones(csi: CsiTarget) -> None:
     entries = csi.identity.GetPluginCapabilities(pb.GetPluginCapabilitiesRequest()).capabilities
     names = [_capability(entry) for entry in entries]
     unknown = [name for name in names if name.endswith(":")]
-    expect(
-        not unknown,
-        "each plugin capability is a known service or a known way of expansion",
-        wanted="no unknown one",
-        got=[" ".join(str(entry).split()) or "{}" for entry in entries],
-    )
-    twice = sorted({name for name in names if names.count(name) > 1})
-    should(not twice, "no plugin capability is listed twice", wanted="each once", got=twice)
+    with together() as check:
+        with check:
+            expect(
+                not unknown,
+                "each plugin capability is a known service or a known way of expansion",
+                wanted="no unknown one",
+                got=[" ".join(str(entry).split()) or "{}" for entry in entries],
+            )
+        twice = sorted({name for name in names if names.count(name) > 1})
+        with check:
+            should(not twice, "no plugin capability is listed twice", wanted="each once", got=twice)
 
 
 def _capability(entry: pb.PluginCapability) -> str:
@@ -106,27 +109,31 @@ def test_capabilities_do_not_contradict_each_other(csi: CsiTarget) -> None:
     """A caller plans with what a capability implies, say to find the nodes of a volume in a list,
     or to expand a volume that is in use."""
     advertised = ask(csi.driver, csi.nodes[0])
-    for name, others in _IMPLIED.items():
-        expect(
-            name not in advertised or any(other in advertised for other in others),
-            f"{name} is advertised only beside {' or '.join(others)}",
-            wanted=" or ".join(others),
-            got=", ".join(sorted(advertised.names)),
-        )
-    topology = "plugin:VOLUME_ACCESSIBILITY_CONSTRAINTS"
-    expect(
-        advertised.topology is None or topology in advertised,
-        f"NodeGetInfo tells accessible_topology only with {topology}",
-        wanted=f"{topology}, or no accessible_topology",
-        got=advertised.topology,
-    )
-    should(
-        "controller:PUBLISH_READONLY" not in advertised
-        or "controller:PUBLISH_UNPUBLISH_VOLUME" in advertised,
-        "PUBLISH_READONLY speaks of a field of ControllerPublishVolume",
-        wanted="controller:PUBLISH_UNPUBLISH_VOLUME as well",
-        got=", ".join(sorted(advertised.names)),
-    )
+    with together() as check:
+        for name, others in _IMPLIED.items():
+            with check:
+                expect(
+                    name not in advertised or any(other in advertised for other in others),
+                    f"{name} is advertised only beside {' or '.join(others)}",
+                    wanted=" or ".join(others),
+                    got=", ".join(sorted(advertised.names)),
+                )
+        topology = "plugin:VOLUME_ACCESSIBILITY_CONSTRAINTS"
+        with check:
+            expect(
+                advertised.topology is None or topology in advertised,
+                f"NodeGetInfo tells accessible_topology only with {topology}",
+                wanted=f"{topology}, or no accessible_topology",
+                got=advertised.topology,
+            )
+        with check:
+            should(
+                "controller:PUBLISH_READONLY" not in advertised
+                or "controller:PUBLISH_UNPUBLISH_VOLUME" in advertised,
+                "PUBLISH_READONLY speaks of a field of ControllerPublishVolume",
+                wanted="controller:PUBLISH_UNPUBLISH_VOLUME as well",
+                got=", ".join(sorted(advertised.names)),
+            )
 
 
 @case(
@@ -178,10 +185,12 @@ def test_without_group_or_metadata_service_its_rpcs_are_unimplemented(csi: CsiTa
         "GroupController": "plugin:GROUP_CONTROLLER_SERVICE",
         "SnapshotMetadata": "plugin:SNAPSHOT_METADATA_SERVICE",
     }
-    for service, capability in optional.items():
-        if capability not in csi.capabilities:
-            rule = f"without {capability} the RPCs of {service} are UNIMPLEMENTED"
-            _expect_unimplemented(csi, rpcs.of(service), rule)
+    with together() as check:
+        for service, capability in optional.items():
+            with check:
+                if capability not in csi.capabilities:
+                    rule = f"without {capability} the RPCs of {service} are UNIMPLEMENTED"
+                    _expect_unimplemented(csi, rpcs.of(service), rule)
 
 
 @case("CSI-ID-013", "Kubernetes 1.37 sidecars and kubelet", needs=[CONTROLLER, NODE])

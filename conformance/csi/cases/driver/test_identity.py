@@ -12,7 +12,7 @@ from conformance.csi.common.fault_injection import missing_dependency
 from conformance.csi.needs import BREAKABLE_DEPENDENCY, CREATE_DELETE_VOLUME, TWO_ENDPOINTS
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
-from conformance.engine.verdict import eventually, expect, expect_status, should, timeout
+from conformance.engine.verdict import eventually, expect, expect_status, should, timeout, together
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.csi.kubelet import Driver
 from refimpl.wire.status import Code, Refused
@@ -93,14 +93,17 @@ def test_all_endpoints_describe_the_same_driver(csi: CsiTarget) -> None:
     """The controller's socket is asked by the sidecars, the node's by kubelet: they have to hear of
     one driver, whichever services an instance serves itself."""
     first = _description(csi.driver)
-    for endpoint, node in zip(csi.node_endpoints, csi.nodes, strict=True):
-        other = _description(node)
-        expect(
-            other == first,
-            f"name, version and plugin capabilities at {endpoint} are those at {csi.endpoint}",
-            wanted=first,
-            got=other,
-        )
+    with together() as check:
+        for endpoint, node in zip(csi.node_endpoints, csi.nodes, strict=True):
+            with check:
+                other = _description(node)
+                expect(
+                    other == first,
+                    f"name, version and plugin capabilities at {endpoint} are those at"
+                    f" {csi.endpoint}",
+                    wanted=first,
+                    got=other,
+                )
 
 
 def _description(driver: Driver) -> tuple[str, str, list[str]]:

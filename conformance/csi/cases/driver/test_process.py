@@ -12,7 +12,7 @@ from conformance.csi.common.process_lifecycle import Probed, ProcessLifecycle, S
 from conformance.csi.needs import SUPERVISED
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
-from conformance.engine.verdict import expect, should, timeout
+from conformance.engine.verdict import expect, should, timeout, together
 from refimpl.wire.status import Code
 
 # All of these look at one process, which costs two starts.
@@ -69,24 +69,28 @@ def test_sigterm_ends_a_driver_in_good_order(lifecycle: ProcessLifecycle) -> Non
     what a server had not begun, and callers repeat both."""
     _expect_started(lifecycle.second, "a driver starts again")
     assert lifecycle.ending is not None
-    expect(
-        set(lifecycle.ending.last) <= {Code.UNAVAILABLE, Code.CANCELLED},
-        "on SIGTERM calls are finished, or end as UNAVAILABLE",
-        wanted="UNAVAILABLE for each caller's last call",
-        got=", ".join(code.name for code in lifecycle.ending.last),
-    )
-    expect(
-        lifecycle.ending.status == 0,
-        "on SIGTERM a driver ends by itself, with status 0",
-        wanted="0",
-        got=lifecycle.ending.status,
-    )
-    expect(
-        lifecycle.socket not in lifecycle.ending.left,
-        "a driver that ends removes its socket",
-        wanted="no socket",
-        got=lifecycle.ending.left,
-    )
+    with together() as check:
+        with check:
+            expect(
+                set(lifecycle.ending.last) <= {Code.UNAVAILABLE, Code.CANCELLED},
+                "on SIGTERM calls are finished, or end as UNAVAILABLE",
+                wanted="UNAVAILABLE for each caller's last call",
+                got=", ".join(code.name for code in lifecycle.ending.last),
+            )
+        with check:
+            expect(
+                lifecycle.ending.status == 0,
+                "on SIGTERM a driver ends by itself, with status 0",
+                wanted="0",
+                got=lifecycle.ending.status,
+            )
+        with check:
+            expect(
+                lifecycle.socket not in lifecycle.ending.left,
+                "a driver that ends removes its socket",
+                wanted="no socket",
+                got=lifecycle.ending.left,
+            )
 
 
 @pytest.mark.looks_back
@@ -98,22 +102,25 @@ def test_capabilities_stay_as_they_are(csi: CsiTarget, lifecycle: ProcessLifecyc
     if lifecycle and lifecycle.before and lifecycle.after:
         advertised += [lifecycle.before.capabilities, lifecycle.after.capabilities]
     first = advertised[0]
-    for other in advertised[1:]:
-        changed = sorted(first.names ^ other.names)
-        expect(
-            other.version != first.version or not changed,
-            f"version {first.version} of a driver has the same capabilities at all times",
-            wanted="no change",
-            got=f"{', '.join(changed)}: advertised at one time and not at another",
-        )
-    if lifecycle:
-        rule = "capabilities can be compared before and after a restart"
-        should(
-            lifecycle.after,
-            rule,
-            wanted="a restart",
-            got=_failure(lifecycle.second or lifecycle.first),
-        )
+    with together() as check:
+        for other in advertised[1:]:
+            with check:
+                changed = sorted(first.names ^ other.names)
+                expect(
+                    other.version != first.version or not changed,
+                    f"version {first.version} of a driver has the same capabilities at all times",
+                    wanted="no change",
+                    got=f"{', '.join(changed)}: advertised at one time and not at another",
+                )
+        if lifecycle:
+            rule = "capabilities can be compared before and after a restart"
+            with check:
+                should(
+                    lifecycle.after,
+                    rule,
+                    wanted="a restart",
+                    got=_failure(lifecycle.second or lifecycle.first),
+                )
 
 
 @case("CSI-ID-015", "CSI 1.13 Probe", needs=[SUPERVISED])
@@ -123,14 +130,18 @@ def test_a_starting_driver_becomes_ready_once(lifecycle: ProcessLifecycle) -> No
     _expect_started(lifecycle.first, "a driver starts")
     before, after = _at_ready(lifecycle.first.probes)
     strange = [str(probe) for probe in before if probe.code not in _STARTING]
-    expect(
-        not strange,
-        "until a driver is ready, Probe answers OK or FAILED_PRECONDITION once there is a socket",
-        wanted="OK, FAILED_PRECONDITION, or nobody there",
-        got=strange,
-    )
-    fallen = [str(probe) for probe in after if not probe.is_ready]
-    expect(not fallen, "a driver that is ready stays ready", wanted="ready", got=fallen)
+    with together() as check:
+        with check:
+            expect(
+                not strange,
+                "until a driver is ready, Probe answers OK or FAILED_PRECONDITION once there is a"
+                " socket",
+                wanted="OK, FAILED_PRECONDITION, or nobody there",
+                got=strange,
+            )
+        fallen = [str(probe) for probe in after if not probe.is_ready]
+        with check:
+            expect(not fallen, "a driver that is ready stays ready", wanted="ready", got=fallen)
 
 
 _STARTING = {Code.OK, Code.FAILED_PRECONDITION, Code.UNAVAILABLE}

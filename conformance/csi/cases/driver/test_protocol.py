@@ -14,7 +14,7 @@ from conformance.csi.needs import CREATE_DELETE_VOLUME
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
 from conformance.engine.targets.process import measures_of
-from conformance.engine.verdict import eventually, expect, expect_status
+from conformance.engine.verdict import eventually, expect, expect_status, together
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.csi.api import csi_pb2_grpc
 from refimpl.wire.client import Channel
@@ -38,48 +38,53 @@ _GARBAGE = {
 @case("CSI-PROTO-006", "robustness: methods of a later specification")
 def test_an_unknown_method_is_unimplemented(csi: CsiTarget) -> None:
     """A newer caller tries what a later specification brings, and falls back when it is told so."""
-    for service in dict.fromkeys(
-        rpc.service for rpc in rpcs.every() if rpc.served(csi.capabilities)
-    ):
-        at = csi.node_endpoints[0] if service == "Node" else csi.endpoint
-        call = csi.channel(at).unary_unary(f"/csi.v1.{service}/NoSuchMethod")
-        expect_status(
-            lambda call=call: call(b""),  # type: ignore[misc]
-            {Code.UNIMPLEMENTED},
-            f"a method that {service} does not have is UNIMPLEMENTED",
-        )
+    with together() as check:
+        for service in dict.fromkeys(
+            rpc.service for rpc in rpcs.every() if rpc.served(csi.capabilities)
+        ):
+            with check:
+                at = csi.node_endpoints[0] if service == "Node" else csi.endpoint
+                call = csi.channel(at).unary_unary(f"/csi.v1.{service}/NoSuchMethod")
+                expect_status(
+                    lambda call=call: call(b""),  # type: ignore[misc]
+                    {Code.UNIMPLEMENTED},
+                    f"a method that {service} does not have is UNIMPLEMENTED",
+                )
 
 
 @case("CSI-PROTO-010", "CSI 1.13 Connectivity (proto3: unknown fields)")
 def test_unknown_fields_change_nothing(csi: CsiTarget) -> None:
     """A caller built against a later specification sends fields this driver has never heard of."""
-    for name in (
-        "GetPluginInfo",
-        "GetPluginCapabilities",
-        "ControllerGetCapabilities",
-        "NodeGetCapabilities",
-    ):
-        rpc = rpcs.named(name)
-        if rpc.opened(csi.capabilities):
-            plain = csi.call(rpc.method, rpc.request())
-            extended = csi.call(rpc.method, _extended(rpc.request()))
-            expect(
-                extended == plain,
-                f"{name} answers the same when the request has fields it does not know",
-                wanted=plain,
-                got=extended,
-            )
-    if rpcs.named("CreateVolume").opened(csi.capabilities):
-        request, volume = csi.shared.request(), csi.shared.volume()
-        del request.volume_capabilities[:]
-        request.volume_capabilities.append(_extended(csi.requests.capability()))
-        again = csi.steps.volume(_extended(request))
-        expect(
-            again == volume,
-            "CreateVolume takes a request with unknown fields for the one without them",
-            wanted=volume,
-            got=again,
-        )
+    with together() as check:
+        for name in (
+            "GetPluginInfo",
+            "GetPluginCapabilities",
+            "ControllerGetCapabilities",
+            "NodeGetCapabilities",
+        ):
+            with check:
+                rpc = rpcs.named(name)
+                if rpc.opened(csi.capabilities):
+                    plain = csi.call(rpc.method, rpc.request())
+                    extended = csi.call(rpc.method, _extended(rpc.request()))
+                    expect(
+                        extended == plain,
+                        f"{name} answers the same when the request has fields it does not know",
+                        wanted=plain,
+                        got=extended,
+                    )
+        if rpcs.named("CreateVolume").opened(csi.capabilities):
+            request, volume = csi.shared.request(), csi.shared.volume()
+            del request.volume_capabilities[:]
+            request.volume_capabilities.append(_extended(csi.requests.capability()))
+            again = csi.steps.volume(_extended(request))
+            with check:
+                expect(
+                    again == volume,
+                    "CreateVolume takes a request with unknown fields for the one without them",
+                    wanted=volume,
+                    got=again,
+                )
 
 
 def _extended(message: M) -> M:
@@ -126,15 +131,18 @@ def test_a_call_that_timed_out_can_be_repeated(csi: CsiTarget) -> None:
     for request in requests:
         with contextlib.suppress(Refused):
             csi.controller.CreateVolume(request, timeout=0.001)
-    for request in requests:
-        volume = _unless_pending(lambda request=request: csi.steps.volume(request))  # type: ignore[misc]
-        again = csi.steps.volume(request)
-        expect(
-            again == volume,
-            "CreateVolume after a deadline of 1 ms makes one volume, however often it is repeated",
-            wanted=volume,
-            got=again,
-        )
+    with together() as check:
+        for request in requests:
+            with check:
+                volume = _unless_pending(lambda request=request: csi.steps.volume(request))  # type: ignore[misc]
+                again = csi.steps.volume(request)
+                expect(
+                    again == volume,
+                    "CreateVolume after a deadline of 1 ms makes one volume, however often it is"
+                    " repeated",
+                    wanted=volume,
+                    got=again,
+                )
 
 
 def _unless_pending(call: Callable[[], pb.Volume]) -> pb.Volume:
@@ -157,11 +165,13 @@ def _unless_pending(call: Callable[[], pb.Volume]) -> pb.Volume:
 def test_garbage_on_one_connection_does_not_reach_others(csi: CsiTarget) -> None:
     """A probe that speaks plain HTTP, or a client killed amid its greeting, is no reason to take
     the storage of a node away."""
-    with contextlib.ExitStack() as stack:
+    with together() as check, contextlib.ExitStack() as stack:
         for what, garbage in _GARBAGE.items():
             connection = stack.enter_context(sockets.connect(csi.endpoint))
             with contextlib.suppress(OSError):
                 connection.sendall(garbage)
             rule = f"after {what} on another connection the driver answers as before"
-            expect_status(lambda: csi.identity.Probe(pb.ProbeRequest()), {Code.OK}, rule)
-            expect_status(lambda: _probe_over_own_connection(csi.endpoint), {Code.OK}, rule)
+            with check:
+                expect_status(lambda: csi.identity.Probe(pb.ProbeRequest()), {Code.OK}, rule)
+            with check:
+                expect_status(lambda: _probe_over_own_connection(csi.endpoint), {Code.OK}, rule)

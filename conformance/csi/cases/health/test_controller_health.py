@@ -24,7 +24,7 @@ from conformance.csi.needs import (
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
 from conformance.engine.needs import AnyOf
-from conformance.engine.verdict import Broken, eventually, expect, expect_status, should
+from conformance.engine.verdict import Broken, eventually, expect, expect_status, should, together
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code
 
@@ -49,8 +49,13 @@ def test_the_health_of_a_volume_is_told_under_its_id(csi: CsiTarget) -> None:
 @case("CSI-HLTH-002", _SOURCE, needs=_NEEDS)
 def test_the_health_of_no_volume_is_not_told(csi: CsiTarget) -> None:
     """An empty answer for a volume that is not there reads as good health."""
-    _expect_code(csi, "", Code.INVALID_ARGUMENT, "without volume_id")
-    _expect_code(csi, csi.requests.unknown_volume_id(), Code.NOT_FOUND, "of an unknown volume")
+    with together() as check:
+        with check:
+            _expect_code(csi, "", Code.INVALID_ARGUMENT, "without volume_id")
+        with check:
+            _expect_code(
+                csi, csi.requests.unknown_volume_id(), Code.NOT_FOUND, "of an unknown volume"
+            )
 
 
 @case("CSI-HLTH-005", _ENTRIES, needs=[REVISION_1_13, _ANY_VOLUME, VOLUMES])
@@ -59,14 +64,17 @@ def test_the_entries_of_a_volume_can_be_told_apart(csi: CsiTarget) -> None:
     that is a sentence, the API server refuses the whole status of the pod. Looked at in every
     health that can be had, of a broken volume where there is a way to break one. Where nothing can
     be broken for this, it is judged by what the driver tells of itself, be it nothing."""
-    for rpc, reply in health.volumes_told(csi):
-        health.expect_sound(reply.health_statuses, rpc)
-        expect(
-            len(health.ailments(reply)) == len(reply.health_statuses),
-            f"{rpc}: no two entries of a volume have the same status and reason",
-            wanted="each pair once",
-            got=reply,
-        )
+    with together() as check:
+        for rpc, reply in health.volumes_told(csi):
+            with check:
+                health.expect_sound(reply.health_statuses, rpc)
+            with check:
+                expect(
+                    len(health.ailments(reply)) == len(reply.health_statuses),
+                    f"{rpc}: no two entries of a volume have the same status and reason",
+                    wanted="each pair once",
+                    got=reply,
+                )
 
 
 @case("CSI-HLTH-013", _SOURCE, needs=[*_NEEDS, CREATE_DELETE_VOLUME])
@@ -137,11 +145,13 @@ def test_reasons_and_messages_are_short(csi: CsiTarget) -> None:
     if csi.has(STORAGE_HEALTH):
         backends = health.storage_told(csi)
         entries += [("NodeGetStorageHealth", entry) for backend in backends for entry in backend]
-    for rpc, entry in entries:
-        for name, text in (("reason", entry.reason), ("message", entry.message)):
-            size = len(text.encode())
-            rule = f"{rpc}: the {name} of an entry has at most {_LONGEST} bytes"
-            should(size <= _LONGEST, rule, wanted=f"at most {_LONGEST}", got=size)
+    with together() as check:
+        for rpc, entry in entries:
+            for name, text in (("reason", entry.reason), ("message", entry.message)):
+                size = len(text.encode())
+                rule = f"{rpc}: the {name} of an entry has at most {_LONGEST} bytes"
+                with check:
+                    should(size <= _LONGEST, rule, wanted=f"at most {_LONGEST}", got=size)
 
 
 @case(
@@ -153,13 +163,14 @@ def test_controller_and_node_may_see_different_things(csi: CsiTarget) -> None:
     """A path that only one node has lost is no news to the controller. Both go on telling what
     they see, and neither refuses because the other sees more."""
     volume_id = csi.steps.volume().volume_id
-    with sick_on_first_node(csi, volume_id):
+    with together() as check, sick_on_first_node(csi, volume_id):
         for who, look in (("controller", health.at_controller), ("node", health.at_node)):
-            expect_status(
-                lambda look=look: look(csi, volume_id),  # type: ignore[misc]
-                {Code.OK},
-                f"the {who} tells the health of a volume that one node alone has lost",
-            )
+            with check:
+                expect_status(
+                    lambda look=look: look(csi, volume_id),  # type: ignore[misc]
+                    {Code.OK},
+                    f"the {who} tells the health of a volume that one node alone has lost",
+                )
 
 
 @case(
@@ -219,9 +230,11 @@ def test_condition_and_health_agree(csi: CsiTarget) -> None:
     mounted = csi.steps.mount() if at_node else None
     volume_id = mounted.volume.volume_id if mounted else csi.steps.volume().volume_id
     target = mounted.target_path if mounted else ""
-    _expect_agreement(csi, volume_id, target, "in good order")
-    with sick(csi, volume_id):
-        _expect_agreement(csi, volume_id, target, "that is broken")
+    with together() as check:
+        with check:
+            _expect_agreement(csi, volume_id, target, "in good order")
+        with sick(csi, volume_id), check:
+            _expect_agreement(csi, volume_id, target, "that is broken")
 
 
 def _expect_agreement(csi: CsiTarget, volume_id: str, target: str, what: str) -> None:

@@ -24,7 +24,7 @@ from conformance.csi.needs import (
 )
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
-from conformance.engine.verdict import eventually, expect, expect_status
+from conformance.engine.verdict import eventually, expect, expect_status, together
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code
 
@@ -50,17 +50,21 @@ def test_the_sick_are_listed_page_by_page(csi: CsiTarget) -> None:
     """The list is long on the one day it matters: when a whole rack is down. All that holds for
     the pages and tokens of ListVolumes holds here."""
     listing = sick_volumes(csi)
-    with health.several_sick(csi, 5) as ids:
+    with together() as check, health.several_sick(csi, 5) as ids:
         known = listing.ids()
         small, length = smallest_pages(known), len(known)
         for size in (small, 2 * small, 3 * small, length - 1, length, length + 1):
             known = expect_whole(listing, size, known=known)
         expect_whole(listing, small, 3 * small, 2 * small, known=known)
-        expect_no_negative(listing)
-        _expect_all_in_largest(listing, ids)
-        expect_bad_token(listing, csi.settings.invalid_token)
+        with check:
+            expect_no_negative(listing)
+        with check:
+            _expect_all_in_largest(listing, ids)
+        with check:
+            expect_bad_token(listing, csi.settings.invalid_token)
         for token in HOSTILE_TOKENS:
-            expect_token_borne(listing, token)
+            with check:
+                expect_token_borne(listing, token)
 
 
 def _expect_all_in_largest(listing: Listing, ids: list[str]) -> None:
@@ -85,7 +89,7 @@ def test_the_healthy_are_left_out(csi: CsiTarget) -> None:
 def test_the_list_tells_what_is_told_of_each_volume(csi: CsiTarget) -> None:
     """Some callers read the list, some ask for one volume: both have to see the same."""
     listing = sick_volumes(csi)
-    with health.several_sick(csi, 3) as ids:
+    with together() as check, health.several_sick(csi, 3) as ids:
         for id in ids:
             entry = listing.find(id)
             listed = health.ailments(entry or pb.VolumeHealth())
@@ -93,10 +97,20 @@ def test_the_list_tells_what_is_told_of_each_volume(csi: CsiTarget) -> None:
             rule = (
                 "ControllerListVolumeHealth tells of a volume what ControllerGetVolumeHealth tells"
             )
-            expect(
-                listed == ailments, rule, wanted=health.named(ailments), got=health.named(listed)
-            )
-            expect(listed, "a broken volume is listed with its entries", wanted="some", got=entry)
+            with check:
+                expect(
+                    listed == ailments,
+                    rule,
+                    wanted=health.named(ailments),
+                    got=health.named(listed),
+                )
+            with check:
+                expect(
+                    listed,
+                    "a broken volume is listed with its entries",
+                    wanted="some",
+                    got=entry,
+                )
 
 
 @case("CSI-HLTH-018", _SOURCE, needs=_SICK)
@@ -134,15 +148,17 @@ def test_each_volume_that_is_listed_can_be_asked_for(csi: CsiTarget) -> None:
 
 
 def _expect_each_told(csi: CsiTarget, listing: Listing) -> None:
-    for id in listing.ids():
-        reply = expect_status(
-            lambda id=id: health.at_controller(csi, id),  # type: ignore[misc]
-            {Code.OK, Code.NOT_FOUND},
-            f"ControllerGetVolumeHealth answers for volume {id}, which is listed",
-        )
-        if reply is None:
-            rule = "a volume that is listed is found, unless it was deleted meanwhile"
-            expect(id not in listing.ids(), rule, wanted=f"health of {id}", got="NOT_FOUND")
+    with together() as check:
+        for id in listing.ids():
+            with check:
+                reply = expect_status(
+                    lambda id=id: health.at_controller(csi, id),  # type: ignore[misc]
+                    {Code.OK, Code.NOT_FOUND},
+                    f"ControllerGetVolumeHealth answers for volume {id}, which is listed",
+                )
+                if reply is None:
+                    rule = "a volume that is listed is found, unless it was deleted meanwhile"
+                    expect(id not in listing.ids(), rule, wanted=f"health of {id}", got="NOT_FOUND")
 
 
 @case("CSI-HLTH-033", _SOURCE, needs=_SICK, alone=True)

@@ -31,7 +31,7 @@ from conformance.csi.needs import (
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
 from conformance.engine.needs import AnyOf
-from conformance.engine.verdict import eventually, expect, expect_status, timeout
+from conformance.engine.verdict import eventually, expect, expect_status, timeout, together
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code, Refused
 
@@ -49,15 +49,17 @@ _ASKED = 50  # questions while another call hangs: the hanging one is on its way
 def test_relative_paths_are_refused(csi: CsiTarget) -> None:
     """Relative to what? Whatever the driver finds there is not what the caller means."""
     volume_id, relative = csi.steps.volume().volume_id, "refimpl/mount"
-    for field, request in (
-        ("volume_publish_path", health.node_request(volume_id, published=relative)),
-        ("staging_target_path", health.node_request(volume_id, staged=relative)),
-    ):
-        expect_status(
-            partial(csi.node.NodeGetVolumeHealth, request),
-            {Code.INVALID_ARGUMENT},
-            f"NodeGetVolumeHealth with a relative {field} is refused",
-        )
+    with together() as check:
+        for field, request in (
+            ("volume_publish_path", health.node_request(volume_id, published=relative)),
+            ("staging_target_path", health.node_request(volume_id, staged=relative)),
+        ):
+            with check:
+                expect_status(
+                    partial(csi.node.NodeGetVolumeHealth, request),
+                    {Code.INVALID_ARGUMENT},
+                    f"NodeGetVolumeHealth with a relative {field} is refused",
+                )
 
 
 @case("CSI-HLTH-008", _SOURCE, needs=[*_PUBLISHED, STAGE_UNSTAGE_VOLUME])
@@ -71,13 +73,15 @@ def test_a_volume_whose_staging_failed_has_a_health(csi: CsiTarget) -> None:
     for where, capability in attempts:
         request = csi.requests.stage(volume, where, capability=capability, publish_context=context)
         codes.append(code_of(partial(csi.node.NodeStageVolume, request)).name)
-    for staged in (path, ""):
-        expect_status(
-            lambda staged=staged: health.at_node(csi, volume.volume_id, staged=staged),  # type: ignore[misc]
-            {Code.OK},
-            f"NodeGetVolumeHealth {'with' if staged else 'without'} staging_target_path answers for"
-            f" a volume that was tried to be staged ({', '.join(codes)})",
-        )
+    with together() as check:
+        for staged in (path, ""):
+            with check:
+                expect_status(
+                    lambda staged=staged: health.at_node(csi, volume.volume_id, staged=staged),  # type: ignore[misc]
+                    {Code.OK},
+                    f"NodeGetVolumeHealth {'with' if staged else 'without'} staging_target_path"
+                    f" answers for a volume that was tried to be staged ({', '.join(codes)})",
+                )
 
 
 @case("CSI-HLTH-009", _SOURCE, needs=_PUBLISHED)
@@ -89,15 +93,17 @@ def test_health_is_told_without_paths(csi: CsiTarget) -> None:
 @case("CSI-HLTH-020", _SOURCE, needs=_NEEDS)
 def test_the_health_of_no_volume_is_not_told(csi: CsiTarget) -> None:
     """Any error keeps what kubelet knows of a volume, an empty answer clears it."""
-    for what, volume_id, code in (
-        ("without volume_id", "", Code.INVALID_ARGUMENT),
-        ("of an unknown volume", csi.requests.unknown_volume_id(), Code.NOT_FOUND),
-    ):
-        expect_status(
-            partial(csi.node.NodeGetVolumeHealth, health.node_request(volume_id)),
-            {code},
-            f"NodeGetVolumeHealth {what} is refused",
-        )
+    with together() as check:
+        for what, volume_id, code in (
+            ("without volume_id", "", Code.INVALID_ARGUMENT),
+            ("of an unknown volume", csi.requests.unknown_volume_id(), Code.NOT_FOUND),
+        ):
+            with check:
+                expect_status(
+                    partial(csi.node.NodeGetVolumeHealth, health.node_request(volume_id)),
+                    {code},
+                    f"NodeGetVolumeHealth {what} is refused",
+                )
 
 
 @case("CSI-HLTH-021", _SOURCE, needs=_PUBLISHED)
@@ -113,33 +119,41 @@ def test_whichever_path_is_named_the_health_is_the_same(csi: CsiTarget) -> None:
         what: health.at_node(csi, mounted.volume.volume_id, *paths) for what, paths in ways.items()
     }
     first = health.ailments(next(iter(answers.values())))
-    for what, answer in answers.items():
-        ailments = health.ailments(answer)
-        rule = f"NodeGetVolumeHealth with {what} tells what it tells with volume_publish_path"
-        expect(ailments == first, rule, wanted=health.named(first), got=health.named(ailments))
+    with together() as check:
+        for what, answer in answers.items():
+            with check:
+                ailments = health.ailments(answer)
+                rule = (
+                    f"NodeGetVolumeHealth with {what} tells what it tells with volume_publish_path"
+                )
+                expect(
+                    ailments == first, rule, wanted=health.named(first), got=health.named(ailments)
+                )
 
 
 @case("CSI-HLTH-022", "CSI 1.13 Size Limits", needs=[*_VOLUME, FILES])
 def test_long_paths_are_taken(csi: CsiTarget) -> None:
     """Kubelet's paths are longer than 128 bytes where driver or volume have long names. The volume
     is staged and published there first, or that is tried at least."""
-    for length in (lengths.LEAST, lengths.KUBELET):
-        volume = csi.steps.volume()
-        context, staging = csi.steps.attach(volume), ""
-        if csi.has(STAGE_UNSTAGE_VOLUME):
-            staging = lengths.directory(csi, length)
-            request = csi.requests.stage(volume, staging, publish_context=context)
-            code_of(partial(csi.node.NodeStageVolume, request))
-        target = f"{lengths.directory(csi, length - len('/mount'))}/mount"
-        publishing = csi.requests.node_publish(
-            volume, target, staging_path=staging, publish_context=context
-        )
-        code_of(partial(csi.node.NodePublishVolume, publishing))
-        expect_status(
-            lambda: health.at_node(csi, volume.volume_id, target, staging),  # noqa: B023
-            {Code.OK},
-            f"NodeGetVolumeHealth takes paths of {len(target.encode())} bytes",
-        )
+    with together() as check:
+        for length in (lengths.LEAST, lengths.KUBELET):
+            with check:
+                volume = csi.steps.volume()
+                context, staging = csi.steps.attach(volume), ""
+                if csi.has(STAGE_UNSTAGE_VOLUME):
+                    staging = lengths.directory(csi, length)
+                    request = csi.requests.stage(volume, staging, publish_context=context)
+                    code_of(partial(csi.node.NodeStageVolume, request))
+                target = f"{lengths.directory(csi, length - len('/mount'))}/mount"
+                publishing = csi.requests.node_publish(
+                    volume, target, staging_path=staging, publish_context=context
+                )
+                code_of(partial(csi.node.NodePublishVolume, publishing))
+                expect_status(
+                    lambda: health.at_node(csi, volume.volume_id, target, staging),  # noqa: B023
+                    {Code.OK},
+                    f"NodeGetVolumeHealth takes paths of {len(target.encode())} bytes",
+                )
 
 
 @case("CSI-HLTH-023", _KUBELET, needs=[*_PUBLISHED, without(STAGE_UNSTAGE_VOLUME)])
@@ -241,11 +255,13 @@ def _expect_answers(csi: CsiTarget, volume_id: str) -> None:
         "node:GET_VOLUME_HEALTH": lambda: csi.node.NodeGetVolumeHealth(at_node, timeout=limit),
         "node:GET_STORAGE_HEALTH": lambda: csi.node.NodeGetStorageHealth(of_storage, timeout=limit),
     }
-    for capability, call in calls.items():
-        if capability in csi.capabilities:
-            expect_status(
-                call,
-                {Code.OK, Code.ABORTED},
-                f"{capability.partition(':')[2]} of the {capability.partition(':')[0]} is answered"
-                " while a NodeStageVolume of the same volume hangs",
-            )
+    with together() as check:
+        for capability, call in calls.items():
+            with check:
+                if capability in csi.capabilities:
+                    expect_status(
+                        call,
+                        {Code.OK, Code.ABORTED},
+                        f"{capability.partition(':')[2]} of the {capability.partition(':')[0]} is"
+                        " answered while a NodeStageVolume of the same volume hangs",
+                    )

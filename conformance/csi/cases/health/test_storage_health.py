@@ -8,7 +8,7 @@ from conformance.csi.needs import BREAKABLE_STORAGE, NODE, REVISION_1_13, STORAG
 from conformance.csi.requests import Mode
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
-from conformance.engine.verdict import eventually, expect
+from conformance.engine.verdict import eventually, expect, together
 from refimpl.csi.api import csi_pb2 as pb
 
 _SOURCE = "CSI 1.13 NodeGetStorageHealth"
@@ -23,17 +23,21 @@ _RPC = "NodeGetStorageHealth"
 def test_no_two_entries_of_the_storage_are_the_same(csi: CsiTarget) -> None:
     """They become a list that is keyed by status, reason and kind of volume. Broken for this where
     there is a way to, since a storage in good order has no entries."""
-    for entries in health.storage_told(csi):
-        keys = {
-            (
-                entry.status,
-                entry.reason,
-                entry.volume_capability.SerializeToString(deterministic=True),
-            )
-            for entry in entries
-        }
-        rule = "no two entries of NodeGetStorageHealth have one status, reason and capability"
-        expect(len(keys) == len(entries), rule, wanted=f"{len(keys)} entries", got=entries)
+    with together() as check:
+        for entries in health.storage_told(csi):
+            with check:
+                keys = {
+                    (
+                        entry.status,
+                        entry.reason,
+                        entry.volume_capability.SerializeToString(deterministic=True),
+                    )
+                    for entry in entries
+                }
+                rule = (
+                    "no two entries of NodeGetStorageHealth have one status, reason and capability"
+                )
+                expect(len(keys) == len(entries), rule, wanted=f"{len(keys)} entries", got=entries)
 
 
 @case("CSI-HLTH-027", _SOURCE, needs=_NEEDS, alone=True)
@@ -41,8 +45,10 @@ def test_every_entry_of_the_storage_can_be_read_by_a_machine(csi: CsiTarget) -> 
     """An entry without a status is dropped, and one whose reason is a sentence puts the update of
     the whole node at risk. Where nothing can be broken for this, it is judged by what the driver
     tells of itself, be it nothing."""
-    for entries in health.storage_told(csi):
-        health.expect_sound(entries, _RPC)
+    with together() as check:
+        for entries in health.storage_told(csi):
+            with check:
+                health.expect_sound(entries, _RPC)
 
 
 @case("CSI-HLTH-028", _SOURCE, needs=[*_NEEDS, BREAKABLE_STORAGE], alone=True)
@@ -67,15 +73,18 @@ def test_the_kind_of_volume_of_an_entry_is_complete(csi: CsiTarget) -> None:
     """Kubelet drops the whole answer for one entry whose volume_capability lacks an access type or
     has an access mode that it does not know. Where nothing can be broken for this, it is judged by
     what the driver tells of itself, be it nothing."""
-    for entry in (entry for entries in health.storage_told(csi) for entry in entries):
-        if entry.HasField("volume_capability"):
-            use = entry.volume_capability
-            expect(
-                use.WhichOneof("access_type") and use.access_mode.mode in _MODES,
-                "a volume_capability in NodeGetStorageHealth has an access type and a known mode",
-                wanted="block or mount, and a mode",
-                got=entry,
-            )
+    with together() as check:
+        for entry in (entry for entries in health.storage_told(csi) for entry in entries):
+            with check:
+                if entry.HasField("volume_capability"):
+                    use = entry.volume_capability
+                    expect(
+                        use.WhichOneof("access_type") and use.access_mode.mode in _MODES,
+                        "a volume_capability in NodeGetStorageHealth has an access type and a known"
+                        " mode",
+                        wanted="block or mount, and a mode",
+                        got=entry,
+                    )
 
 
 @case("CSI-HLTH-030", _KUBELET, needs=[*_NEEDS, VOLUMES], alone=True)
@@ -86,6 +95,8 @@ def test_there_are_no_more_entries_than_a_caller_takes(csi: CsiTarget) -> None:
     counts = {_RPC: max(map(len, health.storage_told(csi)))}
     for rpc, reply in health.volumes_told(csi):
         counts[rpc] = max(counts.get(rpc, 0), len(reply.health_statuses))
-    for rpc, count in counts.items():
-        rule = f"{rpc} answers with no more than {health.MOST_ENTRIES} entries"
-        expect(count <= health.MOST_ENTRIES, rule, wanted=health.MOST_ENTRIES, got=count)
+    with together() as check:
+        for rpc, count in counts.items():
+            with check:
+                rule = f"{rpc} answers with no more than {health.MOST_ENTRIES} entries"
+                expect(count <= health.MOST_ENTRIES, rule, wanted=health.MOST_ENTRIES, got=count)

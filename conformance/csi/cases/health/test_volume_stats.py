@@ -29,7 +29,7 @@ from conformance.csi.steps import Mounted
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
 from conformance.engine.needs import Need
-from conformance.engine.verdict import eventually, expect, expect_status, should
+from conformance.engine.verdict import eventually, expect, expect_status, should, together
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code
 
@@ -47,11 +47,13 @@ Unit = pb.VolumeUsage
 def test_statistics_are_not_told_without_id_and_path(csi: CsiTarget) -> None:
     """Numbers of some other volume are worse than none."""
     mounted = csi.shared.mount()
-    for lacking, volume_id, path in (
-        ("volume_id", "", mounted.target_path),
-        ("volume_path", mounted.volume.volume_id, ""),
-    ):
-        _expect_code(csi, {Code.INVALID_ARGUMENT}, f"without {lacking}", volume_id, path)
+    with together() as check:
+        for lacking, volume_id, path in (
+            ("volume_id", "", mounted.target_path),
+            ("volume_path", mounted.volume.volume_id, ""),
+        ):
+            with check:
+                _expect_code(csi, {Code.INVALID_ARGUMENT}, f"without {lacking}", volume_id, path)
 
 
 @case("CSI-STAT-002", _SOURCE, needs=_STATS)
@@ -71,11 +73,15 @@ def test_statistics_are_told_at_the_volumes_own_paths_only(csi: CsiTarget) -> No
     """A driver that asks the kernel about any path tells the size of the node's disk, and the
     alarm for the full volume never comes."""
     volume_id = csi.shared.mount().volume.volume_id
-    for what, path in (
-        ("at another directory", csi.steps.staging_path()),
-        ("at a path that does not exist", _NOWHERE),
-    ):
-        _expect_code(csi, {Code.NOT_FOUND}, f"of a published volume {what}", volume_id, path)
+    with together() as check:
+        for what, path in (
+            ("at another directory", csi.steps.staging_path()),
+            ("at a path that does not exist", _NOWHERE),
+        ):
+            with check:
+                _expect_code(
+                    csi, {Code.NOT_FOUND}, f"of a published volume {what}", volume_id, path
+                )
 
 
 @case("CSI-STAT-004", _SOURCE, needs=_PUBLISHED)
@@ -94,24 +100,31 @@ def test_the_usage_of_a_mount_volume_adds_up(csi: CsiTarget) -> None:
     units = [entry.unit for entry in usage]
     rule = "NodeGetVolumeStats of a mount volume tells BYTES, and at most INODES besides, each once"
     valid = set(units) <= {Unit.BYTES, Unit.INODES} and len(set(units)) == len(units)
-    expect(valid and Unit.BYTES in units, rule, wanted="BYTES", got=_named(usage))
-    for entry in usage:
-        unit = Unit.Unit.Name(entry.unit)
-        expect(
-            min(entry.total, entry.used, entry.available) >= 0,
-            f"no number of {unit} is negative",
-            wanted="total, used and available >= 0",
-            got=entry,
-        )
-        # A file system that makes inodes as it needs them has no total to tell.
-        demand = expect if entry.unit == Unit.BYTES else should
-        demand(entry.total > 0, f"the total of {unit} is set", wanted="> 0", got=entry.total)
-        should(
-            entry.used + entry.available <= entry.total,
-            f"used and available {unit} are not more than the total",
-            wanted=f"at most {entry.total}",
-            got=f"{entry.used} + {entry.available}",
-        )
+    with together() as check:
+        with check:
+            expect(valid and Unit.BYTES in units, rule, wanted="BYTES", got=_named(usage))
+        for entry in usage:
+            unit = Unit.Unit.Name(entry.unit)
+            with check:
+                expect(
+                    min(entry.total, entry.used, entry.available) >= 0,
+                    f"no number of {unit} is negative",
+                    wanted="total, used and available >= 0",
+                    got=entry,
+                )
+            # A file system that makes inodes as it needs them has no total to tell.
+            demand = expect if entry.unit == Unit.BYTES else should
+            with check:
+                demand(
+                    entry.total > 0, f"the total of {unit} is set", wanted="> 0", got=entry.total
+                )
+            with check:
+                should(
+                    entry.used + entry.available <= entry.total,
+                    f"used and available {unit} are not more than the total",
+                    wanted=f"at most {entry.total}",
+                    got=f"{entry.used} + {entry.available}",
+                )
 
 
 @case("CSI-STAT-006", _SOURCE, needs=[*_STATS, VOLUMES, MOUNT, DATA])
