@@ -31,6 +31,7 @@ __all__ = [
     "cnitool",
     "containerd",
     "crictl",
+    "critest",
     "csi_sanity",
     "debian_cni",
     "debian_containerd",
@@ -46,6 +47,7 @@ CNI = "1.3.1"
 CNI_PLUGINS = "1.10.0"
 CONTAINERD = "2.4.2"
 CRICTL = "1.37.0"
+CRITEST = "1.37.0"
 CSI_SANITY = "5.6.0"
 GRPCURL = "1.9.4"
 KUBERNETES = "1.37.2"
@@ -192,6 +194,26 @@ def containerd() -> Containerd:
 def crictl() -> Path:
     """The command line client of CRI."""
     return _installed("crictl", CRICTL, "sigs.k8s.io/cri-tools/cmd/crictl")
+
+
+@pytest.fixture(scope="session")
+def critest() -> Path:
+    """The conformance suite for CRI that runtimes are judged by; a test of its module."""
+    module = "sigs.k8s.io/cri-tools"
+    lines = ["module peers", "go 1.26", f"require {module} v{CRITEST}"]
+
+    def build(folder: Path) -> None:
+        source = folder / "source"
+        source.mkdir(exist_ok=True)
+        (source / "go.mod").write_text("\n".join(lines) + "\n")
+        # Tidying keeps what a test of another module requires only for a package of that module.
+        needs = f'package main\n\nimport _ "{module}/pkg/validate"\n\nfunc main() {{}}\n'
+        (source / "main.go").write_text(needs)
+        _go("mod", "tidy", folder=source)
+        out = str(folder / "critest")
+        _go("test", "-c", "-trimpath", "-o", out, f"{module}/cmd/critest", folder=source)
+
+    return _built("critest", CRITEST, build) / "critest"
 
 
 @pytest.fixture(scope="session")

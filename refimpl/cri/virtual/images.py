@@ -11,6 +11,7 @@ from refimpl.cri.images import RegistryImages
 from refimpl.cri.state.models import Image
 from refimpl.cri.state.ports import Caller
 from refimpl.cri.state.pulls import UNAVAILABLE
+from refimpl.cri.virtual.known_images import known
 from refimpl.images.client.http import is_loopback
 from refimpl.images.credentials import Credentials
 from refimpl.images.references import Reference, parse
@@ -19,7 +20,6 @@ from refimpl.wire.status import Code, Refused
 __all__ = ["AnyImages", "VirtualImages"]
 
 _SIZE = 1 << 20
-_FOREVER = ("/pause",)
 _PATH = "PATH=/bin"
 _NOBODY = ".invalid"
 """RFC 2606: no host has a name that ends so."""
@@ -64,15 +64,18 @@ class AnyImages:
 
 def image_of(named: Reference) -> Image:
     """The image that is there under that reference."""
-    content = named.digest or _digest(f"{named.repository}:{named.tag}")
+    facts = known(named.repository)
+    content = named.digest or _digest(facts.content or f"{named.repository}:{named.tag}")
+    chosen = {"Entrypoint": facts.command, "Env": [_PATH], "User": facts.user}
     return Image(
         id=_digest(f"config of {content}"),
         size=_SIZE,
         tags=() if named.digest else (named.tagged,),
         digests=(f"{named.name}@{content}",),
-        entrypoint=_FOREVER,
+        user=facts.user,
+        entrypoint=facts.command,
         env=(_PATH,),
-        config=json.dumps({"config": {"Entrypoint": _FOREVER, "Env": [_PATH]}}),
+        config=json.dumps({"config": chosen}),
     )
 
 
