@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib.util
 import inspect
@@ -12,7 +13,7 @@ from typing import Any
 
 from conformance.engine import fixtures
 from conformance.engine.interfaces import INTERFACES
-from conformance.engine.mutants.mutant import Interposed, Mutant
+from conformance.engine.mutants.mutant import Interposed, Mutant, standing
 from conformance.engine.options import BadOption
 
 __all__ = ["classes", "command", "fake", "load"]
@@ -31,10 +32,17 @@ def fake(kind: Any, mutant: Mutant, *, broken: bool = True, **choices: Any) -> A
         def node_services(self, index: int) -> Any:  # of a fake with several nodes
             return _between(super().node_services(index), mutant)
 
+        bends = contextlib.ExitStack()
+
         def start(self) -> Any:
+            self.bends.enter_context(standing(mutant))
             started = super().start()
             mutant.started()
             return started
+
+        def stop(self, *arguments: Any) -> None:
+            super().stop(*arguments)
+            self.bends.close()
 
     mutant.fake = (Mutated if broken else kind)(**{**mutant.chosen(), **choices})
     return mutant.fake
