@@ -94,6 +94,7 @@ class FakeRuntime(Fake):
                 network=self._model.network,
                 images=self._model.images,
                 logs=self._model.logs,
+                info=self._model.info,
             ),
         )
         self._streams = StreamHost(self.state)

@@ -15,7 +15,10 @@ from refimpl.cri.virtual.programs import Scripts
 
 __all__ = ["MODELS", "Model", "ModelChoices", "open_model"]
 
-MODELS: Mapping[str, str] = {"virtual": "refimpl.cri.virtual.model:open_model"}
+MODELS: Mapping[str, str] = {
+    "virtual": "refimpl.cri.virtual.model:open_model",
+    "subprocess": "refimpl.cri.subprocesses.model:open_model",
+}
 """Name -> function from ModelChoices to Model, which raises ValueError for choices that cannot be,
 OSError."""
 
@@ -37,13 +40,15 @@ class ModelChoices:
 
 @attrs.frozen(kw_only=True)
 class Model:
-    """What a model brings. handlers: a `Processes` for each handler. close: ends all that it has
-    started, and removes what it does not keep."""
+    """What a model brings. handlers: a `Processes` for each handler. info: of itself, for
+    Status on `verbose`, as JSON by name. close: ends all that it has started, and removes what it
+    does not keep."""
 
     handlers: Mapping[str, Processes]
     network: Network
     images: ImageSource
     logs: Logs
+    info: Mapping[str, str] = attrs.field(factory=dict)
     close: Callable[[], object] = lambda: None
 
 

@@ -48,6 +48,7 @@ class RuntimeRpcs:
         )
         if request.verbose:
             reply.info["config"] = json.dumps({"runtime": self._choices.name})
+            reply.info.update(self._state.ports.info)
             if self._choices.bare_texts:
                 reply.info["lastCNILoadStatus"] = "OK"
         return reply

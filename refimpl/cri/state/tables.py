@@ -39,7 +39,7 @@ class Change:
 @attrs.frozen(kw_only=True)
 class Ports:
     """What the state calls. handlers: a process model for each runtime handler; "" is the default
-    one."""
+    one. info: what a verbose Status says besides, by name."""
 
     clock: Clock
     ids: Ids
@@ -47,6 +47,7 @@ class Ports:
     network: Network
     images: ImageSource
     logs: Logs
+    info: Mapping[str, str] = attrs.field(factory=dict)
 
 
 class Core:

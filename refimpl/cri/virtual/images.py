@@ -9,7 +9,7 @@ from typing import Any
 
 from refimpl.cri.images import RegistryImages
 from refimpl.cri.state.models import Image
-from refimpl.cri.state.ports import Caller
+from refimpl.cri.state.ports import Caller, ImageSource
 from refimpl.cri.state.pulls import UNAVAILABLE
 from refimpl.cri.virtual.known_images import known
 from refimpl.images.client.http import is_loopback
@@ -26,16 +26,18 @@ _NOBODY = ".invalid"
 
 
 class VirtualImages:
-    """all_real: no image is made up."""
+    """all_real: no image is made up. made_up: where those are from."""
 
-    def __init__(self, real: RegistryImages, *, all_real: bool = False) -> None:
+    def __init__(
+        self, real: RegistryImages, *, all_real: bool = False, made_up: ImageSource | None = None
+    ) -> None:
         self._real, self._all_real = real, all_real
-        self._made_up = AnyImages()
+        self._made_up = made_up or AnyImages()
 
     def pull(self, reference: str, credentials: Credentials, caller: Caller) -> Image:
         """Raises Refused."""
         real = self._all_real or is_loopback(parse(reference).domain)
-        source = self._real if real else self._made_up
+        source: ImageSource = self._real if real else self._made_up
         return source.pull(reference, credentials, caller)
 
     def forget(self, image: Image) -> None:

@@ -11,15 +11,17 @@ __all__ = ["AddressPool"]
 
 
 class AddressPool:
-    """10.88.0.0/16; no address is given twice before all of them were."""
+    """A network of 16 bits, by its first two numbers; no address is given twice before all of them
+    were."""
 
-    def __init__(self) -> None:
+    def __init__(self, network: str = "10.88") -> None:
+        self._network = network
         self._numbers = itertools.count(2)
 
     def attach(self, sandbox: Sandbox) -> Sequence[str]:
         """The next one."""
         number = next(self._numbers)
-        return [f"10.88.{number >> 8 & 255}.{number & 255}"]
+        return [f"{self._network}.{number >> 8 & 255}.{number & 255}"]
 
     def detach(self, sandbox: Sandbox) -> None:
         """Nothing is to be given back."""

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 import attrs
 
+from refimpl.cri.commands import command_of
 from refimpl.cri.state.models import Container, Sandbox
 from refimpl.cri.state.ports import Clock, Ended, Exit, Output, StartFailed, Usage
 from refimpl.cri.virtual.programs import Program, Scripts, program_of, scripted
@@ -75,7 +76,7 @@ class VirtualProcesses:
 
     def create(self, container: Container) -> None:
         """UNKNOWN where neither the container nor its image names a command."""
-        if not self._command(container):
+        if not command_of(container):
             raise Refused(
                 Code.UNKNOWN,
                 f"container {container.key.name}: neither it nor its image names a command",
@@ -83,7 +84,7 @@ class VirtualProcesses:
 
     def start(self, container: Container, output: Output, ended: Ended) -> int:
         """Runs its program; one that ends at once has ended when this returns."""
-        command = self._command(container)
+        command = command_of(container)
         program = self._program(container, command)
         if program.fails:
             raise StartFailed(program.fails)
@@ -198,16 +199,6 @@ class VirtualProcesses:
         _later("checkpoints")
 
     # -- inside -------------------------------------------------------------------------------
-
-    def _command(self, container: Container) -> list[str]:
-        """CRI: command replaces the entrypoint and with it the image's arguments; args replace
-        those alone."""
-        config, image = container.config, container.image
-        if config is None:
-            return [*image.entrypoint, *image.command]
-        if config.command:
-            return [*config.command, *config.args]
-        return [*image.entrypoint, *(config.args or image.command)]
 
     def _program(self, container: Container, command: Sequence[str]) -> Program:
         return program_of(_names(container), command, self._scripts)

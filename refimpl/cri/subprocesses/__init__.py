@@ -1,0 +1,1 @@
+"""The process model of real processes: those of the user, without any isolation."""

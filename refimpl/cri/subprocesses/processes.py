@@ -1,0 +1,266 @@
+"""A `Processes` of real ones: those of the user who runs the runtime, on the machine as it is."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import tempfile
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NoReturn
+
+import attrs
+
+from refimpl.cri.commands import command_of, environment_of, folder_of
+from refimpl.cri.state.models import Container, Sandbox, SandboxState
+from refimpl.cri.state.ports import Ended, Exit, Output, StartFailed, Usage
+from refimpl.cri.subprocesses.audience import Audience
+from refimpl.cri.subprocesses.kept import Keeping, Kept, Wanted
+from refimpl.cri.subprocesses.tree import signal_all, usage_of
+from refimpl.cri.subprocesses.wires import Wires
+from refimpl.streaming.outcome import Outcome
+from refimpl.streaming.requests import StreamRequest
+from refimpl.streaming.streams import Streams
+from refimpl.wire.status import Code, Refused
+
+__all__ = ["RealProcesses"]
+
+_DIAL_S = 5.0
+
+
+@attrs.define(eq=False)
+class _Live:
+    """A container whose first process has been started."""
+
+    keeping: Keeping
+    wires: Wires
+    kept: Kept
+    audience: Audience = attrs.field(factory=Audience)
+    forgotten: bool = False
+
+
+class RealProcesses:
+    """folder: where folders of containers are made that the machine does not have, None for a
+    temporary one that goes with them."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder, self._own = folder, folder is None
+        self._live: dict[str, _Live] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def features(self) -> Mapping[str, bool]:
+        """None: nothing is isolated."""
+        return {}
+
+    def close(self) -> None:
+        """Ends all of them."""
+        for id in [*self._live]:
+            self._forget(id)
+        if self._own and self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    # -- sandboxes ----------------------------------------------------------------------------
+
+    def make_sandbox(self, sandbox: Sandbox) -> str:
+        """No namespace."""
+        return ""
+
+    def start_sandbox(self, sandbox: Sandbox, ended: Ended) -> None:
+        """Nothing runs in it."""
+
+    def stop_sandbox(self, sandbox: Sandbox) -> None:
+        """Nothing to stop."""
+
+    def remove_sandbox(self, sandbox: Sandbox) -> None:
+        """Nothing to remove."""
+
+    # -- containers ---------------------------------------------------------------------------
+
+    def create(self, container: Container) -> None:
+        """UNKNOWN where neither the container nor its image names a command."""
+        if not command_of(container):
+            raise Refused(
+                Code.UNKNOWN,
+                f"container {container.key.name}: neither it nor its image names a command",
+            )
+
+    def start(self, container: Container, output: Output, ended: Ended) -> int:
+        """In a session of its own, below a keeper of its own."""
+        tty, stdin = container.config.tty, container.config.stdin
+        keeping, wires = Keeping(), Wires.open(tty=tty, stdin=stdin)
+        try:
+            kept = keeping.start(
+                self._wanted(container, command_of(container), tty=tty), wires.ends
+            )
+        except BaseException:
+            wires.started()
+            wires.close()
+            keeping.close()
+            raise
+        wires.started()
+        live = _Live(keeping, wires, kept)
+        with self._lock:
+            self._live[container.id] = live
+        _in_background("process", lambda: self._watch(container.id, live, output, ended))
+        return kept.pid
+
+    def signal(self, container: Container, number: int) -> None:
+        """The others go with the first one."""
+        live = self._live.get(container.id)
+        if live is not None:
+            live.keeping.signal(number)
+
+    def remove(self, container: Container) -> None:
+        """Nobody is told of an end any more."""
+        self._forget(container.id)
+        if self._folder is not None:
+            shutil.rmtree(self._folder / container.id, ignore_errors=True)
+
+    def update(self, container: Container, resources: Any) -> None:
+        """Nothing is limited."""
+
+    def usage(self, container: Container) -> Usage:
+        """As the kernel has it, of all its processes."""
+        live = self._live.get(container.id)
+        return usage_of(live.keeping.pid) if live else Usage()
+
+    # -- who connects -------------------------------------------------------------------------
+
+    def execute(self, container: Container, request: StreamRequest, streams: Streams) -> Outcome:
+        """UNKNOWN where the command cannot be started. At its end by `streams.gone` its whole
+        process group is killed."""
+        keeping = self._running(container).keeping
+        wires = Wires.open(tty=request.tty, stdin=request.stdin)
+        if size := streams.sizes.next(0):
+            wires.resize(size)
+        try:
+            wanted = self._wanted(container, request.command, tty=request.tty)
+            kept = keeping.start(wanted, wires.ends)
+        except StartFailed as error:
+            wires.started()
+            wires.close()
+            raise Refused(Code.UNKNOWN, error.message) from None
+        wires.started()
+        _connect(wires, request, streams, ends=True)
+
+        def look() -> None:
+            if streams.gone:
+                keeping.signal(signal.SIGKILL, kept.number, group=True)
+
+        code = wires.pump(kept, streams.write, look)
+        wires.close()
+        return Outcome(exit_code=code)
+
+    def attach(self, container: Container, request: StreamRequest, streams: Streams) -> Outcome:
+        """Hears all that is written from now on. With stdin_once the input ends as it leaves."""
+        live = self._running(container)
+        once = container.config.stdin_once
+        return live.audience.listen(
+            streams, lambda: _connect(live.wires, request, streams, ends=once)
+        )
+
+    def dial(self, sandbox: Sandbox, port: int) -> socket.socket:
+        """A port of the machine: nothing else is there. FAILED_PRECONDITION once it is stopped,
+        UNAVAILABLE where nobody listens."""
+        if sandbox.state is not SandboxState.READY:
+            raise Refused(Code.FAILED_PRECONDITION, f"sandbox {sandbox.id} is stopped")
+        try:
+            connection = socket.create_connection(("localhost", port), _DIAL_S)
+        except (OSError, OverflowError) as error:
+            raise Refused(Code.UNAVAILABLE, f"port {port}: {error}") from None
+        connection.settimeout(None)
+        return connection
+
+    # -- checkpoints --------------------------------------------------------------------------
+
+    def pause(self, container: Container) -> None:
+        """SIGSTOP."""
+        signal_all(self._running(container).keeping.pid, signal.SIGSTOP)
+
+    def resume(self, container: Container) -> None:
+        """SIGCONT."""
+        signal_all(self._running(container).keeping.pid, signal.SIGCONT)
+
+    def checkpoint(self, container: Container, folder: Path) -> None:
+        """Not done."""
+        _never("checkpoints")
+
+    def restore(self, container: Container, folder: Path) -> None:
+        """Not done."""
+        _never("checkpoints")
+
+    # -- inside -------------------------------------------------------------------------------
+
+    def _running(self, container: Container) -> _Live:
+        live = self._live.get(container.id)
+        if live is None:
+            raise Refused(Code.FAILED_PRECONDITION, f"container {container.id} does not run")
+        return live
+
+    def _wanted(self, container: Container, command: Any, *, tty: bool) -> Wanted:
+        env = {"PATH": os.defpath, "HOSTNAME": container.sandbox.name}
+        env |= {"TERM": "xterm"} if tty else {}
+        env |= environment_of(container)
+        return Wanted([*command], env, self._cwd(container), tty)
+
+    def _cwd(self, container: Container) -> str:
+        """As wanted where the machine has it, else a folder of the container's own."""
+        wanted = os.path.normpath(f"/{folder_of(container)}")
+        if os.path.isdir(wanted):
+            return wanted
+        with self._lock:
+            if self._folder is None:
+                self._folder = Path(tempfile.mkdtemp(prefix="refimpl-cri-"))
+        own = self._folder / container.id / wanted.lstrip("/")
+        own.mkdir(parents=True, exist_ok=True)
+        return str(own)
+
+    def _watch(self, id: str, live: _Live, output: Output, ended: Ended) -> None:
+        def write(name: str, data: bytes) -> None:
+            with suppress(
+                OSError, ValueError, Refused
+            ):  # a log that cannot be written stops nobody
+                output(name, data)
+            live.audience.tell(name, data)
+
+        code = live.wires.pump(live.kept, write, lambda: None)
+        with self._lock:
+            if self._live.get(id) is live:
+                del self._live[id]
+        live.audience.end()
+        live.wires.close()
+        live.keeping.close()
+        if not live.forgotten:
+            ended(Exit(code))
+
+    def _forget(self, id: str) -> None:
+        with self._lock:
+            live = self._live.pop(id, None)
+        if live is not None:
+            live.forgotten = True
+            live.keeping.close()
+
+
+def _connect(wires: Wires, request: StreamRequest, streams: Streams, *, ends: bool) -> None:
+    """Lets what the client sends come to a process."""
+
+    def left() -> bool:
+        return streams.gone
+
+    if request.stdin:
+        _in_background("stdin", lambda: wires.feed(streams.stdin, left, ends=ends))
+    if request.tty:
+        _in_background("sizes", lambda: wires.follow(streams.sizes, left))
+
+
+def _in_background(name: str, work: Callable[[], object]) -> None:
+    threading.Thread(target=work, name=f"refimpl-{name}", daemon=True).start()
+
+
+def _never(what: str) -> NoReturn:
+    raise Refused(Code.UNIMPLEMENTED, f"{what}: the subprocess model does not do that")
