@@ -17,7 +17,7 @@ from conformance.csi.needs import (
 from conformance.csi.requests import Mode
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
-from conformance.engine.verdict import expect, expect_status
+from conformance.engine.verdict import expect, expect_status, together
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code
 
@@ -34,15 +34,17 @@ _OTHER_MODES = (
 def test_a_publish_that_lacks_a_required_field_is_refused(csi: CsiTarget) -> None:
     """A driver that guesses the volume, the node or the use attaches the wrong thing."""
     request = csi.requests.publish(csi.shared.volume())
-    for field in ("volume_id", "node_id", "volume_capability"):
-        lacking = pb.ControllerPublishVolumeRequest()
-        lacking.CopyFrom(request)
-        lacking.ClearField(field)
-        expect_status(
-            partial(csi.controller.ControllerPublishVolume, lacking),
-            {Code.INVALID_ARGUMENT},
-            f"ControllerPublishVolume without {field} is refused",
-        )
+    with together() as check:
+        for field in ("volume_id", "node_id", "volume_capability"):
+            with check:
+                lacking = pb.ControllerPublishVolumeRequest()
+                lacking.CopyFrom(request)
+                lacking.ClearField(field)
+                expect_status(
+                    partial(csi.controller.ControllerPublishVolume, lacking),
+                    {Code.INVALID_ARGUMENT},
+                    f"ControllerPublishVolume without {field} is refused",
+                )
 
 
 @case("CSI-PUB-002", _SOURCE, needs=[PUBLISH_UNPUBLISH_VOLUME, NODE_ID])
@@ -90,15 +92,17 @@ def test_a_repeated_publish_answers_the_same(csi: CsiTarget) -> None:
 def test_a_published_volume_does_not_change_its_readonly_flag(csi: CsiTarget) -> None:
     """An OK would let a pod write to what was attached read-only, or fail it at its first write."""
     volume = csi.shared.volume()
-    for readonly in (False, True):
-        csi.steps.attach(volume, readonly=readonly)
-        expect_status(
-            partial(csi.steps.attach, volume, readonly=not readonly),
-            {Code.ALREADY_EXISTS},
-            f"a volume published to a node with readonly = {readonly} is not published there with"
-            f" readonly = {not readonly} as well",
-        )
-        csi.controller.ControllerUnpublishVolume(csi.requests.unpublish(volume.volume_id))
+    with together() as check:
+        for readonly in (False, True):
+            csi.steps.attach(volume, readonly=readonly)
+            with check:
+                expect_status(
+                    partial(csi.steps.attach, volume, readonly=not readonly),
+                    {Code.ALREADY_EXISTS},
+                    f"a volume published to a node with readonly = {readonly} is not published"
+                    f" there with readonly = {not readonly} as well",
+                )
+            csi.controller.ControllerUnpublishVolume(csi.requests.unpublish(volume.volume_id))
 
 
 @case("CSI-PUB-006", _SOURCE, needs=[PUBLISH_UNPUBLISH_VOLUME, NODE_ID, CREATE_DELETE_VOLUME])
@@ -114,15 +118,17 @@ def test_a_published_volume_does_not_change_its_use(csi: CsiTarget) -> None:
                 ([usual, csi.requests.capability(mode)], csi.requests.capability(mode), set())
             )
             break
-    for made_for, other, also in variants:
-        volume = csi.steps.volume(csi.requests.volume(capabilities=made_for))
-        csi.steps.attach(volume)
-        expect_status(
-            partial(csi.steps.attach, volume, capability=other),
-            {Code.ALREADY_EXISTS, *also},
-            f"a volume published to a node as {described(usual)} is not published there as"
-            f" {described(other)} as well",
-        )
+    with together() as check:
+        for made_for, other, also in variants:
+            with check:
+                volume = csi.steps.volume(csi.requests.volume(capabilities=made_for))
+                csi.steps.attach(volume)
+                expect_status(
+                    partial(csi.steps.attach, volume, capability=other),
+                    {Code.ALREADY_EXISTS, *also},
+                    f"a volume published to a node as {described(usual)} is not published there as"
+                    f" {described(other)} as well",
+                )
 
 
 @case(
@@ -200,23 +206,26 @@ def test_a_use_the_volume_was_not_made_for_is_refused(csi: CsiTarget) -> None:
     ValidateVolumeCapabilities."""
     volume = csi.shared.volume()
     nothing = pb.VolumeCapability(access_mode=Mode(mode=csi.requests.usual_mode))
-    expect_status(
-        lambda: csi.steps.attach(volume, capability=nothing),
-        {Code.INVALID_ARGUMENT, Code.FAILED_PRECONDITION},
-        "ControllerPublishVolume with a volume_capability that has no access type is refused",
-    )
-    wrong_kind = other_type(csi)
-    reply = expect_status(
-        lambda: csi.steps.attach(volume, capability=wrong_kind),
-        {Code.OK, Code.INVALID_ARGUMENT, Code.FAILED_PRECONDITION},
-        f"ControllerPublishVolume as {described(wrong_kind)} is refused or done",
-    )
-    if reply is not None:
-        request = csi.requests.validate(volume, [wrong_kind])
-        answer = csi.controller.ValidateVolumeCapabilities(request)
-        expect(
-            answer.HasField("confirmed"),
-            "a use that ControllerPublishVolume answers with OK is one the volume supports",
-            wanted=f"ValidateVolumeCapabilities confirms {described(wrong_kind)}",
-            got=answer,
+    with together() as check:
+        with check:
+            expect_status(
+                lambda: csi.steps.attach(volume, capability=nothing),
+                {Code.INVALID_ARGUMENT, Code.FAILED_PRECONDITION},
+                "ControllerPublishVolume with a volume_capability without access type is refused",
+            )
+        wrong_kind = other_type(csi)
+        reply = expect_status(
+            lambda: csi.steps.attach(volume, capability=wrong_kind),
+            {Code.OK, Code.INVALID_ARGUMENT, Code.FAILED_PRECONDITION},
+            f"ControllerPublishVolume as {described(wrong_kind)} is refused or done",
         )
+        if reply is not None:
+            request = csi.requests.validate(volume, [wrong_kind])
+            answer = csi.controller.ValidateVolumeCapabilities(request)
+            with check:
+                expect(
+                    answer.HasField("confirmed"),
+                    "a use that ControllerPublishVolume answers with OK is one the volume supports",
+                    wanted=f"ValidateVolumeCapabilities confirms {described(wrong_kind)}",
+                    got=answer,
+                )

@@ -22,7 +22,7 @@ from conformance.csi.requests import Mode
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
 from conformance.engine.needs import Need
-from conformance.engine.verdict import Broken, Unjudged, expect, expect_status, should
+from conformance.engine.verdict import Broken, Unjudged, expect, expect_status, should, together
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code, Refused
 
@@ -35,31 +35,44 @@ _LIMITED: Sequence[Need] = [PUBLISH_UNPUBLISH_VOLUME, NODE_ID, CREATE_DELETE_VOL
 def test_a_volume_for_one_node_is_not_published_to_a_second(csi: CsiTarget) -> None:
     """Two nodes that write to one file system destroy it. Whoever moves the pod needs to know
     which node to wait for, so the message should name it."""
-    for mode in single_node_modes(csi):
-        if not csi.preconditions.makes(mode):
-            continue
-        use = csi.requests.capability(mode)
-        readonly = mode == Mode.SINGLE_NODE_READER_ONLY and _can_be_readonly(csi)
-        volume = csi.steps.volume(csi.requests.volume(capabilities=[use]))
-        csi.steps.attach(volume, capability=use, readonly=readonly)
-        rule = f"a volume published to one node as {described(use)} is not published to a second"
-        try:
-            csi.steps.attach(
-                volume, node_id=csi.preconditions.near_node_id, capability=use, readonly=readonly
+    with together() as check:
+        for mode in single_node_modes(csi):
+            if not csi.preconditions.makes(mode):
+                continue
+            use = csi.requests.capability(mode)
+            readonly = mode == Mode.SINGLE_NODE_READER_ONLY and _can_be_readonly(csi)
+            volume = csi.steps.volume(csi.requests.volume(capabilities=[use]))
+            csi.steps.attach(volume, capability=use, readonly=readonly)
+            rule = (
+                f"a volume published to one node as {described(use)} is not published to a second"
             )
-        except Unjudged:
-            raise
-        except Refused as refusal:
-            code, message = refusal.code, refusal.message
-        else:
-            code, message = Code.OK, "no message"
-        expect(code == Code.FAILED_PRECONDITION, rule, wanted="FAILED_PRECONDITION", got=code.name)
-        should(
-            csi.capabilities.node_id in message,
-            "the refusal names the node that has the volume",
-            wanted=csi.capabilities.node_id,
-            got=message,
-        )
+            try:
+                csi.steps.attach(
+                    volume,
+                    node_id=csi.preconditions.near_node_id,
+                    capability=use,
+                    readonly=readonly,
+                )
+            except Unjudged:
+                raise
+            except Refused as refusal:
+                code, message = refusal.code, refusal.message
+            else:
+                code, message = Code.OK, "no message"
+            with check:
+                expect(
+                    code == Code.FAILED_PRECONDITION,
+                    rule,
+                    wanted="FAILED_PRECONDITION",
+                    got=code.name,
+                )
+            with check:
+                should(
+                    csi.capabilities.node_id in message,
+                    "the refusal names the node that has the volume",
+                    wanted=csi.capabilities.node_id,
+                    got=message,
+                )
 
 
 @case("CSI-PUB-008", _SOURCE, needs=[*_SHARED, MULTI_NODE_READER])
@@ -67,18 +80,20 @@ def test_readers_on_two_nodes_share_a_volume(csi: CsiTarget) -> None:
     """ReadOnlyMany: a data set that every node reads."""
     use = csi.requests.capability(Mode.MULTI_NODE_READER_ONLY)
     volume = csi.steps.volume(csi.requests.volume(capabilities=[use]))
-    for node in (csi.capabilities.node_id, csi.preconditions.near_node_id):
-        expect_status(
-            partial(
-                csi.steps.attach,
-                volume,
-                node_id=node,
-                capability=use,
-                readonly=_can_be_readonly(csi),
-            ),
-            {Code.OK},
-            f"a volume for MULTI_NODE_READER_ONLY is published to node {node}",
-        )
+    with together() as check:
+        for node in (csi.capabilities.node_id, csi.preconditions.near_node_id):
+            with check:
+                expect_status(
+                    partial(
+                        csi.steps.attach,
+                        volume,
+                        node_id=node,
+                        capability=use,
+                        readonly=_can_be_readonly(csi),
+                    ),
+                    {Code.OK},
+                    f"a volume for MULTI_NODE_READER_ONLY is published to node {node}",
+                )
 
 
 @case("CSI-PUB-009", _SOURCE, needs=[*_SHARED, MULTI_NODE_WRITERS])
@@ -86,12 +101,14 @@ def test_writers_on_two_nodes_share_a_volume(csi: CsiTarget) -> None:
     """ReadWriteMany: without it a Deployment of two replicas never becomes ready."""
     use = csi.requests.capability(Mode.MULTI_NODE_MULTI_WRITER)
     volume = csi.steps.volume(csi.requests.volume(capabilities=[use]))
-    for node in (csi.capabilities.node_id, csi.preconditions.near_node_id):
-        expect_status(
-            partial(csi.steps.attach, volume, node_id=node, capability=use),
-            {Code.OK},
-            f"a volume for MULTI_NODE_MULTI_WRITER is published to node {node}",
-        )
+    with together() as check:
+        for node in (csi.capabilities.node_id, csi.preconditions.near_node_id):
+            with check:
+                expect_status(
+                    partial(csi.steps.attach, volume, node_id=node, capability=use),
+                    {Code.OK},
+                    f"a volume for MULTI_NODE_MULTI_WRITER is published to node {node}",
+                )
 
 
 @case("CSI-PUB-010", _SOURCE, needs=[*_SHARED, PUBLISH_READONLY, MULTI_NODE_ONE_WRITER])
@@ -101,17 +118,20 @@ def test_of_many_nodes_only_one_writes(csi: CsiTarget) -> None:
     volume = csi.steps.volume(csi.requests.volume(capabilities=[use]))
     other = csi.preconditions.near_node_id
     csi.steps.attach(volume, capability=use)
-    expect_status(
-        lambda: csi.steps.attach(volume, node_id=other, capability=use, readonly=True),
-        {Code.OK},
-        "a volume for MULTI_NODE_SINGLE_WRITER is published to a reader beside its writer",
-    )
-    csi.controller.ControllerUnpublishVolume(csi.requests.unpublish(volume.volume_id, other))
-    expect_status(
-        lambda: csi.steps.attach(volume, node_id=other, capability=use),
-        {Code.FAILED_PRECONDITION},
-        "a volume for MULTI_NODE_SINGLE_WRITER is not published to a second writer",
-    )
+    with together() as check:
+        with check:
+            expect_status(
+                lambda: csi.steps.attach(volume, node_id=other, capability=use, readonly=True),
+                {Code.OK},
+                "a volume for MULTI_NODE_SINGLE_WRITER is published to a reader beside its writer",
+            )
+        csi.controller.ControllerUnpublishVolume(csi.requests.unpublish(volume.volume_id, other))
+        with check:
+            expect_status(
+                lambda: csi.steps.attach(volume, node_id=other, capability=use),
+                {Code.FAILED_PRECONDITION},
+                "a volume for MULTI_NODE_SINGLE_WRITER is not published to a second writer",
+            )
 
 
 @case("CSI-PUB-013", _SOURCE, needs=_LIMITED, alone=True)

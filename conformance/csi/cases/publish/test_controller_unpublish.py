@@ -23,7 +23,7 @@ from conformance.csi.requests import Mode
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
 from conformance.engine.needs import Need
-from conformance.engine.verdict import expect, expect_status
+from conformance.engine.verdict import expect, expect_status, together
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.faults import DropReply, FaultRule, Status
 from refimpl.wire.status import Code
@@ -65,15 +65,17 @@ def test_what_cannot_be_found_counts_as_unpublished_or_as_missing(csi: CsiTarget
     """Nodes and volumes vanish before they are let go of. OK is what lets the caller finish;
     NOT_FOUND is for a driver that cannot tell whether the volume is still in use."""
     unknown, node = csi.requests.unknown_volume_id(), csi.requests.fresh_name("node")
-    for what, request in (
-        ("an unknown volume", csi.requests.unpublish(unknown)),
-        ("an unknown node", csi.requests.unpublish(csi.shared.volume().volume_id, node)),
-    ):
-        expect_status(
-            partial(csi.controller.ControllerUnpublishVolume, request),
-            {Code.OK, Code.NOT_FOUND},
-            f"ControllerUnpublishVolume with {what} is done, or refused as not found",
-        )
+    with together() as check:
+        for what, request in (
+            ("an unknown volume", csi.requests.unpublish(unknown)),
+            ("an unknown node", csi.requests.unpublish(csi.shared.volume().volume_id, node)),
+        ):
+            with check:
+                expect_status(
+                    partial(csi.controller.ControllerUnpublishVolume, request),
+                    {Code.OK, Code.NOT_FOUND},
+                    f"ControllerUnpublishVolume with {what} is done, or refused as not found",
+                )
 
 
 @case("CSI-PUB-023", _SOURCE, needs=[PUBLISH_UNPUBLISH_VOLUME, NODE_ID, CREATE_DELETE_VOLUME])
@@ -110,17 +112,20 @@ def test_an_unpublish_leaves_the_other_nodes_alone(csi: CsiTarget) -> None:
     for node in (csi.capabilities.node_id, near):
         csi.steps.attach(volume, node_id=node, capability=many)
     _unpublish(csi, volume, "ControllerUnpublishVolume from one of two nodes is done")
-    if csi.has(LIST_PUBLISHED_NODES):
-        entry = volumes(csi).find(volume.volume_id)
-        nodes = list(entry.status.published_node_ids) if entry else []
-        rule = "after ControllerUnpublishVolume from one node ListVolumes tells the other"
-        expect(near in nodes, rule, wanted=near, got=nodes)
-    expect_status(
-        lambda: csi.steps.attach(volume, node_id=near, capability=one),
-        {Code.ALREADY_EXISTS},
-        "after ControllerUnpublishVolume from one node the volume is still published to the other,"
-        " so that another use is refused there",
-    )
+    with together() as check:
+        if csi.has(LIST_PUBLISHED_NODES):
+            entry = volumes(csi).find(volume.volume_id)
+            nodes = list(entry.status.published_node_ids) if entry else []
+            rule = "after ControllerUnpublishVolume from one node ListVolumes tells the other"
+            with check:
+                expect(near in nodes, rule, wanted=near, got=nodes)
+        with check:
+            expect_status(
+                lambda: csi.steps.attach(volume, node_id=near, capability=one),
+                {Code.ALREADY_EXISTS},
+                "after ControllerUnpublishVolume from one node the volume is still published to the"
+                " other, so that another use is refused there",
+            )
 
 
 @case("CSI-PUB-025", _SOURCE, needs=_SHARED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
 
 from conformance.csi.common import mounts
@@ -12,7 +13,7 @@ from conformance.csi.needs import MOUNTS, NODE, SAME_HOST, STAGE_UNSTAGE_VOLUME,
 from conformance.csi.requests import Mode
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
-from conformance.engine.verdict import expect, expect_status
+from conformance.engine.verdict import expect, expect_status, together
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code
 
@@ -30,15 +31,17 @@ _OTHERS = (Mode.SINGLE_NODE_READER_ONLY, Mode.MULTI_NODE_MULTI_WRITER, Mode.MULT
 def test_a_publish_without_its_fields_is_refused(csi: CsiTarget) -> None:
     """A driver that fills in what is missing mounts something, somewhere, for somebody."""
     mounted = csi.shared.mount()
-    for field in ("volume_id", "target_path", "volume_capability"):
-        lacking = pb.NodePublishVolumeRequest()
-        lacking.CopyFrom(mounted.request)
-        lacking.ClearField(field)
-        expect_status(
-            partial(csi.node.NodePublishVolume, lacking),
-            {Code.INVALID_ARGUMENT},
-            f"NodePublishVolume without {field} is refused",
-        )
+    with together() as check:
+        for field in ("volume_id", "target_path", "volume_capability"):
+            with check:
+                lacking = pb.NodePublishVolumeRequest()
+                lacking.CopyFrom(mounted.request)
+                lacking.ClearField(field)
+                expect_status(
+                    partial(csi.node.NodePublishVolume, lacking),
+                    {Code.INVALID_ARGUMENT},
+                    f"NodePublishVolume without {field} is refused",
+                )
 
 
 @case("CSI-NPUB-002", _SOURCE, needs=[*_VOLUME, STAGE_UNSTAGE_VOLUME])
@@ -101,16 +104,18 @@ def test_a_repeated_publish_mounts_once(csi: CsiTarget) -> None:
 @case("CSI-NPUB-006", _SOURCE, needs=_VOLUME)
 def test_a_published_volume_does_not_change_its_readonly_flag(csi: CsiTarget) -> None:
     """An OK tells kubelet that the pod cannot write, or can, and neither is true."""
-    for readonly in (False, True):
-        mounted = csi.steps.mount(readonly=readonly)
-        flipped = changed(mounted, readonly=not readonly)
-        expect_status(
-            partial(csi.node.NodePublishVolume, flipped.request),
-            {Code.ALREADY_EXISTS},
-            f"a volume published with readonly = {readonly} is not published at the same target"
-            f" with readonly = {not readonly}",
-        )
-        csi.steps.withdraw(mounted)
+    with together() as check:
+        for readonly in (False, True):
+            mounted = csi.steps.mount(readonly=readonly)
+            flipped = changed(mounted, readonly=not readonly)
+            with check:
+                expect_status(
+                    partial(csi.node.NodePublishVolume, flipped.request),
+                    {Code.ALREADY_EXISTS},
+                    f"a volume published with readonly = {readonly} is not published at the same"
+                    f" target with readonly = {not readonly}",
+                )
+            csi.steps.withdraw(mounted)
 
 
 @case("CSI-NPUB-007", _SOURCE, needs=_VOLUME)
@@ -125,16 +130,18 @@ def test_a_published_volume_does_not_change_its_use(csi: CsiTarget) -> None:
     )
     made_for = [usual] if also is None else [usual, csi.requests.capability(also)]
     mounted = csi.steps.mount(csi.steps.volume(csi.requests.volume(capabilities=made_for)))
-    for other in [other_type(csi), *made_for[1:]]:
-        wrong_type = other.WhichOneof("access_type") != usual.WhichOneof("access_type")
-        second = changed(mounted, volume_capability=other)
-        expect_status(
-            partial(csi.node.NodePublishVolume, second.request),
-            {Code.ALREADY_EXISTS, Code.FAILED_PRECONDITION}
-            | ({Code.INVALID_ARGUMENT} if wrong_type else set()),
-            f"a volume published as {described(usual)} is not published at the same target as"
-            f" {described(other)}",
-        )
+    with together() as check:
+        for other in [other_type(csi), *made_for[1:]]:
+            with check:
+                wrong_type = other.WhichOneof("access_type") != usual.WhichOneof("access_type")
+                second = changed(mounted, volume_capability=other)
+                expect_status(
+                    partial(csi.node.NodePublishVolume, second.request),
+                    {Code.ALREADY_EXISTS, Code.FAILED_PRECONDITION}
+                    | ({Code.INVALID_ARGUMENT} if wrong_type else set()),
+                    f"a volume published as {described(usual)} is not published at the same target"
+                    f" as {described(other)}",
+                )
 
 
 @case("CSI-NPUB-008", _SOURCE, needs=_VOLUME)
@@ -156,16 +163,17 @@ def test_a_repeated_publish_may_bring_fresh_tokens(csi: CsiTarget) -> None:
     every few minutes; with a refusal the pod goes on with one that expires."""
     first = csi.steps.ready()
     context = dict(first.request.volume_context)
-    for number in range(2):
-        tokens = (
-            f'{{"refimpl":{{"token":"t{number}","expirationTimestamp":"2030-01-01T00:00:00Z"}}}}'
-        )
-        mounted = changed(first, volume_context={**context, _TOKENS: tokens})
-        expect_status(
-            partial(csi.node.NodePublishVolume, mounted.request),
-            {Code.OK},
-            f"NodePublishVolume with {'another' if number else 'a'} token in the context is done",
-        )
+    with together() as check:
+        for number in range(2):
+            with check:
+                token = {"token": f"t{number}", "expirationTimestamp": "2030-01-01T00:00:00Z"}
+                tokens = json.dumps({"refimpl": token})
+                mounted = changed(first, volume_context={**context, _TOKENS: tokens})
+                expect_status(
+                    partial(csi.node.NodePublishVolume, mounted.request),
+                    {Code.OK},
+                    f"NodePublishVolume with token {number + 1} in the context is done",
+                )
 
 
 @case("CSI-NPUB-025", _KUBELET, needs=_VOLUME)
@@ -193,13 +201,16 @@ def test_entries_that_kubernetes_adds_to_the_context_are_borne(csi: CsiTarget) -
 @case("CSI-NPUB-027", _SOURCE, needs=_VOLUME)
 def test_a_volume_is_not_published_as_the_other_access_type(csi: CsiTarget) -> None:
     """A pod that wants a disk must not get a directory, nor one that wants files a raw device."""
-    for block in access_types(csi):
-        mounted = ready_as(csi, block=block)
-        other = csi.requests.capability(block=not block)
-        request = changed(mounted, volume_capability=other).request
-        expect_status(
-            partial(csi.node.NodePublishVolume, request),
-            {Code.INVALID_ARGUMENT, Code.FAILED_PRECONDITION},
-            f"a volume for {'block' if block else 'mount'} is not published as {described(other)}",
-        )
-        csi.steps.withdraw(mounted)
+    with together() as check:
+        for block in access_types(csi):
+            mounted = ready_as(csi, block=block)
+            other = csi.requests.capability(block=not block)
+            request = changed(mounted, volume_capability=other).request
+            with check:
+                expect_status(
+                    partial(csi.node.NodePublishVolume, request),
+                    {Code.INVALID_ARGUMENT, Code.FAILED_PRECONDITION},
+                    f"a volume for {'block' if block else 'mount'} is not published as"
+                    f" {described(other)}",
+                )
+            csi.steps.withdraw(mounted)

@@ -22,7 +22,7 @@ from conformance.csi.requests import Mode
 from conformance.csi.steps import Mounted
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
-from conformance.engine.verdict import expect, expect_status, should
+from conformance.engine.verdict import expect, expect_status, should, together
 from refimpl.wire.status import Code
 
 _SOURCE = "CSI 1.13 NodePublishVolume"
@@ -58,12 +58,16 @@ def test_a_readonly_volume_can_be_read_and_not_written(csi: CsiTarget) -> None:
     if not shared:
         csi.steps.unmount(writer)
     reader = at_another_target(csi, writer, readonly=True)
-    content.expect_content(reader, written, "a volume published with readonly can be read")
-    _expect_no_writing(reader, "a volume published with readonly cannot be written to")
-    if shared:
-        error = content.write_error(writer, content.fresh())
-        rule = "a second, readonly target leaves the first one writable"
-        expect(error is None, rule, wanted="no error", got=error)
+    with together() as check:
+        with check:
+            content.expect_content(reader, written, "a volume published with readonly can be read")
+        with check:
+            _expect_no_writing(reader, "a volume published with readonly cannot be written to")
+        if shared:
+            error = content.write_error(writer, content.fresh())
+            rule = "a second, readonly target leaves the first one writable"
+            with check:
+                expect(error is None, rule, wanted="no error", got=error)
 
 
 @case("CSI-NPUB-016", _SOURCE, needs=[NODE, BLOCK, VOLUMES, DATA, MOUNTS, ROOT])
@@ -72,9 +76,17 @@ def test_a_readonly_block_volume_cannot_be_written(csi: CsiTarget) -> None:
     flag needs more than it does for files."""
     mounted = publish(csi, block_volume(csi), readonly=True)
     seen = content.size(mounted)
-    expect(seen > 0, "a readonly block volume can be opened", wanted="its size", got=seen)
-    rule = "a block volume published with readonly cannot be written to"
-    _expect_no_writing(mounted, rule)
+    with together() as check:
+        with check:
+            expect(
+                seen > 0,
+                "a readonly block volume can be opened",
+                wanted="its size",
+                got=seen,
+            )
+        rule = "a block volume published with readonly cannot be written to"
+        with check:
+            _expect_no_writing(mounted, rule)
 
 
 @case("CSI-NPUB-023", _SOURCE, needs=[NODE, MOUNT, VOLUMES, MOUNTS, ROOT])

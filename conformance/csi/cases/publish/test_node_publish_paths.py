@@ -25,7 +25,7 @@ from conformance.csi.needs import (
 from conformance.csi.steps import Mounted
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
-from conformance.engine.verdict import expect, expect_status, should
+from conformance.engine.verdict import expect, expect_status, should, together
 from refimpl.wire.status import Code
 
 _SOURCE = "CSI 1.13 NodePublishVolume"
@@ -43,10 +43,13 @@ def test_a_mount_volume_appears_as_a_directory_that_the_driver_makes(csi: CsiTar
     assert csi.paths is not None
     kind = csi.paths.kind(mounted.target_path)
     rule = "NodePublishVolume makes a directory at a target that was not there"
-    expect(kind == "directory", rule, wanted="a directory", got=kind)
-    if visible:
-        seen = mounts.layers(mounted.target_path)
-        expect(seen == 1, "the volume is mounted there", wanted="one mount", got=seen)
+    with together() as check:
+        with check:
+            expect(kind == "directory", rule, wanted="a directory", got=kind)
+        if visible:
+            seen = mounts.layers(mounted.target_path)
+            with check:
+                expect(seen == 1, "the volume is mounted there", wanted="one mount", got=seen)
 
 
 @case("CSI-NPUB-018", _SOURCE, needs=[NODE, BLOCK, VOLUMES, FILES, DATA])
@@ -56,12 +59,15 @@ def test_a_block_volume_appears_as_a_device_of_its_size(csi: CsiTarget) -> None:
     assert csi.paths is not None
     kind = csi.paths.kind(mounted.target_path)
     rule = "NodePublishVolume makes a device at a target that was not there"
-    expect(kind == "file", rule, wanted="a device or a file", got=kind)
-    capacity = mounted.volume.capacity_bytes
-    if capacity:
-        seen = content.size(mounted)
-        rule = "a block volume is published with the capacity it was made with"
-        expect(seen == capacity, rule, wanted=f"{capacity} bytes", got=seen)
+    with together() as check:
+        with check:
+            expect(kind == "file", rule, wanted="a device or a file", got=kind)
+        capacity = mounted.volume.capacity_bytes
+        if capacity:
+            seen = content.size(mounted)
+            rule = "a block volume is published with the capacity it was made with"
+            with check:
+                expect(seen == capacity, rule, wanted=f"{capacity} bytes", got=seen)
 
 
 @case("CSI-NPUB-019", "robustness: something at the target", needs=[NODE, VOLUMES, FILES])
@@ -95,20 +101,23 @@ def test_a_target_that_is_not_absolute_is_refused(csi: CsiTarget) -> None:
     with `..` says less than it seems to, and is better not taken either."""
     ready = csi.steps.ready()
     relative = changed(ready, target_path=f"{csi.requests.fresh_name('relative')}/mount")
-    expect_status(
-        lambda: csi.node.NodePublishVolume(relative.request),
-        {Code.INVALID_ARGUMENT},
-        "NodePublishVolume at a relative target_path is refused",
-    )
-    parent, name = os.path.split(ready.target_path)
-    roundabout = changed(ready, target_path=f"{parent}/../{os.path.basename(parent)}/{name}")
-    code = code_of(lambda: csi.node.NodePublishVolume(roundabout.request))
-    should(
-        code == Code.INVALID_ARGUMENT,
-        "NodePublishVolume at a target_path with `..` in it is refused",
-        wanted="INVALID_ARGUMENT",
-        got=code.name,
-    )
+    with together() as check:
+        with check:
+            expect_status(
+                lambda: csi.node.NodePublishVolume(relative.request),
+                {Code.INVALID_ARGUMENT},
+                "NodePublishVolume at a relative target_path is refused",
+            )
+        parent, name = os.path.split(ready.target_path)
+        roundabout = changed(ready, target_path=f"{parent}/../{os.path.basename(parent)}/{name}")
+        code = code_of(lambda: csi.node.NodePublishVolume(roundabout.request))
+        with check:
+            should(
+                code == Code.INVALID_ARGUMENT,
+                "NodePublishVolume at a target_path with `..` in it is refused",
+                wanted="INVALID_ARGUMENT",
+                got=code.name,
+            )
 
 
 @case("CSI-NPUB-022", _SIZES, needs=[NODE, VOLUMES, FILES])
@@ -119,15 +128,22 @@ def test_long_target_paths_are_taken(csi: CsiTarget) -> None:
     targets = [(f"of {length} bytes", _long(csi, length)) for length in _LENGTHS]
     targets += [(f"with {name!r} in it", _named(csi, name)) for name in ("two words", "größe-体积")]
     targets.sort(key=lambda each: len(each[1].encode()) > _LEAST)  # what every driver must first
-    for what, target in targets:
-        mounted = changed(ready, target_path=target)
-        codes = [code_of(partial(csi.node.NodePublishVolume, mounted.request))]
-        codes += [code_of(partial(csi.steps.unmount, mounted))]
-        if codes[-1] != Code.OK:
-            _unmount_by_hand(csi, mounted)
-        demand = expect if len(target.encode()) <= _LEAST else should
-        for rpc, code in zip(("NodePublishVolume", "NodeUnpublishVolume"), codes, strict=True):
-            demand(code == Code.OK, f"{rpc} takes a target_path {what}", wanted="OK", got=code.name)
+    with together() as check:
+        for what, target in targets:
+            mounted = changed(ready, target_path=target)
+            codes = [code_of(partial(csi.node.NodePublishVolume, mounted.request))]
+            codes += [code_of(partial(csi.steps.unmount, mounted))]
+            if codes[-1] != Code.OK:
+                _unmount_by_hand(csi, mounted)
+            demand = expect if len(target.encode()) <= _LEAST else should
+            for rpc, code in zip(("NodePublishVolume", "NodeUnpublishVolume"), codes, strict=True):
+                with check:
+                    demand(
+                        code == Code.OK,
+                        f"{rpc} takes a target_path {what}",
+                        wanted="OK",
+                        got=code.name,
+                    )
 
 
 def _unmount_by_hand(csi: CsiTarget, mounted: Mounted) -> None:

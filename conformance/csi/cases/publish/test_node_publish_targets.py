@@ -24,7 +24,7 @@ from conformance.csi.requests import Mode
 from conformance.csi.steps import Mounted
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
-from conformance.engine.verdict import expect_status
+from conformance.engine.verdict import expect_status, together
 from refimpl.wire.status import Code
 
 _SOURCE = "CSI 1.13 NodePublishVolume"
@@ -39,14 +39,16 @@ _FINER = (SINGLE_NODE_MULTI_WRITER, NODE_SINGLE_NODE_MULTI_WRITER)
 
 def _expect_one_target(csi: CsiTarget, mode: Mode.Mode.ValueType) -> None:
     mounted = csi.steps.mount(capability=csi.requests.capability(mode))
-    for readonly in (False, True):
-        second = changed(mounted, target_path=csi.steps.target_path(), readonly=readonly)
-        expect_status(
-            partial(csi.node.NodePublishVolume, second.request),
-            {Code.FAILED_PRECONDITION},
-            f"a volume published as {Mode.Mode.Name(mode)} is not published at a second target"
-            f" with {'other' if readonly else 'the same'} arguments",
-        )
+    with together() as check:
+        for readonly in (False, True):
+            with check:
+                second = changed(mounted, target_path=csi.steps.target_path(), readonly=readonly)
+                expect_status(
+                    partial(csi.node.NodePublishVolume, second.request),
+                    {Code.FAILED_PRECONDITION},
+                    f"a volume published as {Mode.Mode.Name(mode)} is not published at a second"
+                    f" target with {'other' if readonly else 'the same'} arguments",
+                )
 
 
 def _expect_many_targets(csi: CsiTarget, mode: Mode.Mode.ValueType, *flags: bool) -> None:
@@ -87,9 +89,11 @@ def test_a_volume_for_several_nodes_is_published_for_several_pods_of_one(csi: Cs
     modes = [mode for mode in _MULTI_NODE if csi.preconditions.makes(mode)]
     if not modes:
         pytest.skip("the driver makes no volumes for several nodes")
-    for mode in modes:
-        flags = (True,) if mode == Mode.MULTI_NODE_READER_ONLY else (False, True)
-        _expect_many_targets(csi, mode, *flags)
+    with together() as check:
+        for mode in modes:
+            with check:
+                flags = (True,) if mode == Mode.MULTI_NODE_READER_ONLY else (False, True)
+                _expect_many_targets(csi, mode, *flags)
 
 
 @case("CSI-NPUB-024", _SOURCE, needs=[NODE, VOLUMES, DATA])

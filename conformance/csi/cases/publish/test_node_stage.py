@@ -22,7 +22,7 @@ from conformance.csi.needs import (
 from conformance.csi.requests import Mode
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
-from conformance.engine.verdict import expect, expect_status, should
+from conformance.engine.verdict import expect, expect_status, should, together
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code
 
@@ -41,14 +41,16 @@ def test_a_stage_without_its_fields_is_refused(csi: CsiTarget) -> None:
     request = csi.requests.stage(
         mounted.volume, csi.steps.staging_path(), publish_context=mounted.publish_context
     )
-    for field in ("volume_id", "staging_target_path", "volume_capability"):
-        lacking = staged.changed(request)
-        lacking.ClearField(field)
-        expect_status(
-            partial(csi.node.NodeStageVolume, lacking),
-            {Code.INVALID_ARGUMENT},
-            f"NodeStageVolume without {field} is refused",
-        )
+    with together() as check:
+        for field in ("volume_id", "staging_target_path", "volume_capability"):
+            with check:
+                lacking = staged.changed(request)
+                lacking.ClearField(field)
+                expect_status(
+                    partial(csi.node.NodeStageVolume, lacking),
+                    {Code.INVALID_ARGUMENT},
+                    f"NodeStageVolume without {field} is refused",
+                )
 
 
 @case("CSI-STG-002", _SOURCE, needs=_VOLUME)
@@ -99,15 +101,17 @@ def test_a_staged_volume_does_not_change_its_use(csi: CsiTarget) -> None:
     made_for = [usual] if also is None else [usual, csi.requests.capability(also)]
     request = staged.ready(csi, csi.steps.volume(csi.requests.volume(capabilities=made_for)))
     csi.node.NodeStageVolume(request)
-    for other in [*made_for[1:], other_type(csi)]:
-        wrong_type = other.WhichOneof("access_type") != usual.WhichOneof("access_type")
-        second = staged.changed(request, volume_capability=other)
-        expect_status(
-            partial(csi.node.NodeStageVolume, second),
-            {Code.ALREADY_EXISTS} | ({Code.FAILED_PRECONDITION} if wrong_type else set()),
-            f"a volume staged as {described(usual)} is not staged at the same path as"
-            f" {described(other)}",
-        )
+    with together() as check:
+        for other in [*made_for[1:], other_type(csi)]:
+            with check:
+                wrong_type = other.WhichOneof("access_type") != usual.WhichOneof("access_type")
+                second = staged.changed(request, volume_capability=other)
+                expect_status(
+                    partial(csi.node.NodeStageVolume, second),
+                    {Code.ALREADY_EXISTS} | ({Code.FAILED_PRECONDITION} if wrong_type else set()),
+                    f"a volume staged as {described(usual)} is not staged at the same path as"
+                    f" {described(other)}",
+                )
 
 
 @case("CSI-STG-005", "robustness: a second staging path", needs=_VOLUME)
@@ -135,14 +139,17 @@ def test_a_second_staging_path_does_no_harm(csi: CsiTarget) -> None:
 def test_a_volume_is_not_staged_as_the_other_access_type(csi: CsiTarget) -> None:
     """What is staged as a file system is formatted on the way: the database on the raw device is
     gone then."""
-    for block in access_types(csi):
-        other = csi.requests.capability(block=not block)
-        request = staged.changed(_of_type(csi, block), volume_capability=other)
-        expect_status(
-            partial(csi.node.NodeStageVolume, request),
-            {Code.FAILED_PRECONDITION},
-            f"a volume for {'block' if block else 'mount'} is not staged as {described(other)}",
-        )
+    with together() as check:
+        for block in access_types(csi):
+            with check:
+                other = csi.requests.capability(block=not block)
+                request = staged.changed(_of_type(csi, block), volume_capability=other)
+                expect_status(
+                    partial(csi.node.NodeStageVolume, request),
+                    {Code.FAILED_PRECONDITION},
+                    f"a volume for {'block' if block else 'mount'} is not staged as"
+                    f" {described(other)}",
+                )
 
 
 @case("CSI-STG-007", "robustness: wrong staging paths", needs=[*_NEEDS, VOLUMES, FILES])
@@ -152,21 +159,32 @@ def test_a_staging_path_that_is_no_directory_is_refused(csi: CsiTarget) -> None:
     request = staged.ready(csi)
     missing = f"{csi.steps.staging_path()}/missing"
     file = foreign.at(csi, f"{csi.steps.staging_path()}/file")
-    for what, path in (
-        ("a relative path", f"{csi.requests.fresh_name('relative')}/staging"),
-        ("a path that does not exist", missing),
-        ("a file", file.path),
-    ):
-        expect_status(
-            partial(csi.node.NodeStageVolume, staged.changed(request, staging_target_path=path)),
-            {Code.INVALID_ARGUMENT, Code.FAILED_PRECONDITION},
-            f"NodeStageVolume at {what} is refused",
-        )
-    rule = "NodeStageVolume makes no directory where there is none"
-    expect(not os.path.lexists(missing), rule, wanted=f"nothing at {missing}", got="a directory")
-    harm = file.harm()
-    rule = "NodeStageVolume leaves a file at its path as it is"
-    expect(not harm, rule, wanted=f"{file.path} as it was", got=harm)
+    with together() as check:
+        for what, path in (
+            ("a relative path", f"{csi.requests.fresh_name('relative')}/staging"),
+            ("a path that does not exist", missing),
+            ("a file", file.path),
+        ):
+            with check:
+                expect_status(
+                    partial(
+                        csi.node.NodeStageVolume, staged.changed(request, staging_target_path=path)
+                    ),
+                    {Code.INVALID_ARGUMENT, Code.FAILED_PRECONDITION},
+                    f"NodeStageVolume at {what} is refused",
+                )
+        rule = "NodeStageVolume makes no directory where there is none"
+        with check:
+            expect(
+                not os.path.lexists(missing),
+                rule,
+                wanted=f"nothing at {missing}",
+                got="a directory",
+            )
+        harm = file.harm()
+        rule = "NodeStageVolume leaves a file at its path as it is"
+        with check:
+            expect(not harm, rule, wanted=f"{file.path} as it was", got=harm)
 
 
 @case("CSI-STG-008", "CSI 1.13 Size Limits", needs=[*_NEEDS, VOLUMES, FILES])
@@ -176,13 +194,15 @@ def test_long_staging_paths_are_taken(csi: CsiTarget) -> None:
     request = staged.ready(csi)
     paths = [(f"of {length} bytes", lengths.directory(csi, length)) for length in lengths.LENGTHS]
     paths += [(f"with {name!r} in it", lengths.named(csi, name)) for name in lengths.UNUSUAL]
-    for what, path in paths:
-        at = staged.changed(request, staging_target_path=path)
-        code = code_of(partial(csi.node.NodeStageVolume, at))
-        demand = expect if len(path.encode()) <= lengths.LEAST else should
-        rule = f"NodeStageVolume takes a staging_target_path {what}"
-        demand(code == Code.OK, rule, wanted="OK", got=code.name)
-        csi.node.NodeUnstageVolume(staged.back(at))
+    with together() as check:
+        for what, path in paths:
+            at = staged.changed(request, staging_target_path=path)
+            code = code_of(partial(csi.node.NodeStageVolume, at))
+            demand = expect if len(path.encode()) <= lengths.LEAST else should
+            rule = f"NodeStageVolume takes a staging_target_path {what}"
+            with check:
+                demand(code == Code.OK, rule, wanted="OK", got=code.name)
+            csi.node.NodeUnstageVolume(staged.back(at))
 
 
 @case("CSI-STG-009", _SOURCE, needs=[*_VOLUME, PUBLISH_UNPUBLISH_VOLUME, NODE_ID])

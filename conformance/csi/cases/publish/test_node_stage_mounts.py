@@ -22,7 +22,7 @@ from conformance.csi.needs import (
 from conformance.csi.steps import Mounted
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
-from conformance.engine.verdict import Unjudged, expect, expect_status, should
+from conformance.engine.verdict import Unjudged, expect, expect_status, should, together
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code, Refused
 
@@ -39,17 +39,28 @@ _MOST_FLAGS = 4096  # bytes (CSI, MountVolume)
 def test_the_file_system_is_the_one_asked_for(csi: CsiTarget) -> None:
     """A storage class says xfs for a reason: quotas, sizes, speed. Without a wish the driver
     chooses; what it does not know or have it refuses, and does not replace."""
-    for wanted in ("ext4", "xfs", "", _NO_TYPE):
-        mounted = _mounted_as(csi, wanted)
-        rule = f"a volume with fs_type {wanted!r} is "
-        if isinstance(mounted, Refused):
-            may = wanted and mounted.code in _REFUSED
-            rule += "mounted so, or refused" if wanted else "mounted"
-            expect(may, rule, wanted="INVALID_ARGUMENT or FAILED_PRECONDITION", got=mounted)
-        elif wanted == _NO_TYPE:
-            expect(False, f"{rule}refused", wanted="an error", got=f"a mount of type {mounted}")
-        else:
-            expect(mounted == wanted or not wanted, f"{rule}mounted so", wanted=wanted, got=mounted)
+    with together() as check:
+        for wanted in ("ext4", "xfs", "", _NO_TYPE):
+            mounted = _mounted_as(csi, wanted)
+            rule = f"a volume with fs_type {wanted!r} is "
+            if isinstance(mounted, Refused):
+                may = wanted and mounted.code in _REFUSED
+                rule += "mounted so, or refused" if wanted else "mounted"
+                with check:
+                    expect(may, rule, wanted="INVALID_ARGUMENT or FAILED_PRECONDITION", got=mounted)
+            elif wanted == _NO_TYPE:
+                with check:
+                    expect(
+                        False, f"{rule}refused", wanted="an error", got=f"a mount of type {mounted}"
+                    )
+            else:
+                with check:
+                    expect(
+                        mounted == wanted or not wanted,
+                        f"{rule}mounted so",
+                        wanted=wanted,
+                        got=mounted,
+                    )
 
 
 def _mounted_as(csi: CsiTarget, fs_type: str) -> str | Refused:
@@ -104,14 +115,22 @@ def test_mount_flags_hold_where_a_volume_is_staged(csi: CsiTarget) -> None:
     seen = mounts.options(staging if mounts.layers(staging) else mounted.target_path)
     csi.steps.withdraw(mounted)
     rule = "a volume staged with mount_flags noatime is mounted so"
-    expect("noatime" in seen, rule, wanted="noatime", got=", ".join(sorted(seen)) or "no mount")
-    many = ["noatime"] * (_MOST_FLAGS // len("noatime"))
-    crowded = staged.ready(csi, capability=csi.requests.capability(block=False, mount_flags=many))
-    expect_status(
-        lambda: csi.node.NodeStageVolume(crowded),
-        {Code.OK, Code.INVALID_ARGUMENT},
-        f"{len(many)} mount_flags, {len(many) * len('noatime')} bytes in all, are taken or refused",
-    )
+    with together() as check:
+        with check:
+            expect(
+                "noatime" in seen, rule, wanted="noatime", got=", ".join(sorted(seen)) or "no mount"
+            )
+        many = ["noatime"] * (_MOST_FLAGS // len("noatime"))
+        crowded = staged.ready(
+            csi, capability=csi.requests.capability(block=False, mount_flags=many)
+        )
+        with check:
+            expect_status(
+                lambda: csi.node.NodeStageVolume(crowded),
+                {Code.OK, Code.INVALID_ARGUMENT},
+                f"{len(many)} mount_flags, {len(many) * len('noatime')} bytes in all, are taken or"
+                " refused",
+            )
 
 
 @case("CSI-STG-016", "CSI 1.13 NodeUnstageVolume", needs=_NEEDS)
@@ -123,9 +142,14 @@ def test_an_unstage_unmounts_and_leaves_the_directory(csi: CsiTarget) -> None:
     csi.node.NodeStageVolume(request)
     csi.node.NodeUnstageVolume(staged.back(request))
     seen = mounts.layers(path)
-    expect(not seen, "after NodeUnstageVolume nothing is mounted", wanted="no mount", got=seen)
-    rule = "NodeUnstageVolume leaves the directory to the caller"
-    should(os.path.isdir(path), rule, wanted=f"a directory at {path}", got="nothing")
+    with together() as check:
+        with check:
+            expect(
+                not seen, "after NodeUnstageVolume nothing is mounted", wanted="no mount", got=seen
+            )
+        rule = "NodeUnstageVolume leaves the directory to the caller"
+        with check:
+            should(os.path.isdir(path), rule, wanted=f"a directory at {path}", got="nothing")
 
 
 @case("CSI-STG-018", _SOURCE, needs=[*_NEEDS, VOLUME_MOUNT_GROUP, DATA])
@@ -143,13 +167,21 @@ def test_a_volume_belongs_to_the_group_of_the_pod(csi: CsiTarget) -> None:
     finally:
         path.unlink()
     given = any(option.endswith(f"gid={_GROUP}") for option in options)
-    expect(
-        given or seen.st_gid == _GROUP,
-        f"volume_mount_group {_GROUP} is an option of the mount, or the group of its files",
-        wanted=f"gid {_GROUP}",
-        got=f"a new file of group {seen.st_gid}",
-    )
-    rule = "a new file can be read and written by the group of the volume"
-    mode = stat.S_IMODE(seen.st_mode)
-    both = stat.S_IRGRP | stat.S_IWGRP
-    should(mode & both == both, rule, wanted="rw for the group", got=stat.filemode(seen.st_mode))
+    with together() as check:
+        with check:
+            expect(
+                given or seen.st_gid == _GROUP,
+                f"volume_mount_group {_GROUP} is an option of the mount, or the group of its files",
+                wanted=f"gid {_GROUP}",
+                got=f"a new file of group {seen.st_gid}",
+            )
+        rule = "a new file can be read and written by the group of the volume"
+        mode = stat.S_IMODE(seen.st_mode)
+        both = stat.S_IRGRP | stat.S_IWGRP
+        with check:
+            should(
+                mode & both == both,
+                rule,
+                wanted="rw for the group",
+                got=stat.filemode(seen.st_mode),
+            )

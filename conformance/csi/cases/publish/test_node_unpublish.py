@@ -13,7 +13,7 @@ from conformance.csi.common.refusals import code_of
 from conformance.csi.needs import FILES, KINDS, MOUNTS, NODE, ROOT, SAME_HOST, VOLUMES
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
-from conformance.engine.verdict import expect, expect_status
+from conformance.engine.verdict import expect, expect_status, together
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code
 
@@ -28,27 +28,31 @@ _RETRIABLE = {Code.ABORTED, Code.UNAVAILABLE, Code.FAILED_PRECONDITION, Code.INT
 def test_an_unpublish_without_its_fields_is_refused(csi: CsiTarget) -> None:
     """A driver that fills in what is missing unmounts what somebody else is using."""
     volume_id, target = csi.shared.volume().volume_id, csi.steps.target_path()
-    for lacking, request in (
-        ("volume_id", pb.NodeUnpublishVolumeRequest(target_path=target)),
-        ("target_path", pb.NodeUnpublishVolumeRequest(volume_id=volume_id)),
-    ):
-        expect_status(
-            partial(csi.node.NodeUnpublishVolume, request),
-            {Code.INVALID_ARGUMENT},
-            f"NodeUnpublishVolume without {lacking} is refused",
-        )
+    with together() as check:
+        for lacking, request in (
+            ("volume_id", pb.NodeUnpublishVolumeRequest(target_path=target)),
+            ("target_path", pb.NodeUnpublishVolumeRequest(volume_id=volume_id)),
+        ):
+            with check:
+                expect_status(
+                    partial(csi.node.NodeUnpublishVolume, request),
+                    {Code.INVALID_ARGUMENT},
+                    f"NodeUnpublishVolume without {lacking} is refused",
+                )
 
 
 @case("CSI-NUNP-002", _SOURCE, needs=[NODE, VOLUMES, KINDS])
 def test_an_unpublish_leaves_nothing_at_the_target(csi: CsiTarget) -> None:
     """Kubelet does not let a pod go while something lies at its volume's path."""
-    for block in access_types(csi):
-        mounted = ready_as(csi, block=block)
-        publish(csi, mounted)
-        csi.steps.unmount(mounted)
-        kind = "file or device of a block" if block else "directory of a mount"
-        rule = f"NodeUnpublishVolume removes the {kind} volume from its target"
-        expect_gone(csi, mounted.target_path, rule)
+    with together() as check:
+        for block in access_types(csi):
+            mounted = ready_as(csi, block=block)
+            publish(csi, mounted)
+            csi.steps.unmount(mounted)
+            kind = "file or device of a block" if block else "directory of a mount"
+            rule = f"NodeUnpublishVolume removes the {kind} volume from its target"
+            with check:
+                expect_gone(csi, mounted.target_path, rule)
 
 
 @case("CSI-NUNP-003", _SOURCE, needs=_VOLUME)

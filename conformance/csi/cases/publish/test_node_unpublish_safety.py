@@ -90,17 +90,22 @@ def test_the_target_of_another_volume_is_left_alone(csi: CsiTarget) -> None:
     code = code_of(lambda: csi.node.NodeUnpublishVolume(mixed))
     rule = f"NodeUnpublishVolume of one volume at the target of another ({code.name}) leaves that"
     after = csi.paths.kind(other.target_path)
-    expect(after == before, rule, wanted=f"{before} at the target", got=after)
-    if csi.has(MOUNTS):
-        seen = mounts.layers(other.target_path)
-        expect(seen == 1, rule, wanted="the mount", got=f"{seen} mounts")
-    if csi.has(DATA):
-        content.expect_content(other, written, rule)
-    expect_status(
-        lambda: csi.node.NodePublishVolume(other.request),
-        {Code.OK},
-        "the other volume counts as published where it was",
-    )
+    with together() as check:
+        with check:
+            expect(after == before, rule, wanted=f"{before} at the target", got=after)
+        if csi.has(MOUNTS):
+            seen = mounts.layers(other.target_path)
+            with check:
+                expect(seen == 1, rule, wanted="the mount", got=f"{seen} mounts")
+        if csi.has(DATA):
+            with check:
+                content.expect_content(other, written, rule)
+        with check:
+            expect_status(
+                lambda: csi.node.NodePublishVolume(other.request),
+                {Code.OK},
+                "the other volume counts as published where it was",
+            )
 
 
 @case("CSI-NUNP-012", _SOURCE, needs=[NODE, VOLUMES, MOUNT, MOUNTS, ROOT, FUSE])

@@ -35,16 +35,18 @@ _VOLUME = (*_NEEDS, VOLUMES, SAME_HOST)
 def test_an_unstage_without_its_fields_is_refused(csi: CsiTarget) -> None:
     """An OK makes kubelet remove a directory in which the volume is still mounted."""
     mounted = csi.shared.mount()
-    for field in ("volume_id", "staging_target_path"):
-        lacking = pb.NodeUnstageVolumeRequest(
-            volume_id=mounted.volume.volume_id, staging_target_path=mounted.staging_path
-        )
-        lacking.ClearField(field)
-        expect_status(
-            partial(csi.node.NodeUnstageVolume, lacking),
-            {Code.INVALID_ARGUMENT},
-            f"NodeUnstageVolume without {field} is refused",
-        )
+    with together() as check:
+        for field in ("volume_id", "staging_target_path"):
+            with check:
+                lacking = pb.NodeUnstageVolumeRequest(
+                    volume_id=mounted.volume.volume_id, staging_target_path=mounted.staging_path
+                )
+                lacking.ClearField(field)
+                expect_status(
+                    partial(csi.node.NodeUnstageVolume, lacking),
+                    {Code.INVALID_ARGUMENT},
+                    f"NodeUnstageVolume without {field} is refused",
+                )
 
 
 @case("CSI-STG-014", _SOURCE, needs=_VOLUME)
@@ -53,15 +55,20 @@ def test_what_is_not_staged_is_unstaged_with_success(csi: CsiTarget) -> None:
     somebody has tidied up by hand. An error there is repeated for ever, and the volume stays
     attached."""
     request = staged.ready(csi)
-    _expect_done(csi, request, "of a volume that was never staged")
-    csi.node.NodeStageVolume(request)
-    _expect_done(csi, request, "of a staged volume")
-    _expect_done(csi, request, "for the second time")
-    if not csi.has(FILES) or (not csi.has(ROOT) and csi.has(MOUNTS)):
-        return
-    csi.node.NodeStageVolume(request)
-    mounts.take_away(request.staging_target_path)
-    _expect_done(csi, request, "whose directory has vanished")
+    with together() as check:
+        with check:
+            _expect_done(csi, request, "of a volume that was never staged")
+        csi.node.NodeStageVolume(request)
+        with check:
+            _expect_done(csi, request, "of a staged volume")
+        with check:
+            _expect_done(csi, request, "for the second time")
+        if not csi.has(FILES) or (not csi.has(ROOT) and csi.has(MOUNTS)):
+            return
+        csi.node.NodeStageVolume(request)
+        mounts.take_away(request.staging_target_path)
+        with check:
+            _expect_done(csi, request, "whose directory has vanished")
 
 
 def _expect_done(csi: CsiTarget, request: pb.NodeStageVolumeRequest, what: str) -> None:

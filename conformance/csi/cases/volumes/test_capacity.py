@@ -21,7 +21,7 @@ from conformance.csi.needs import (
 from conformance.csi.requests import Mode
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
-from conformance.engine.verdict import Broken, expect, expect_status, should
+from conformance.engine.verdict import Broken, expect, expect_status, should, together
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code, Refused
 
@@ -34,22 +34,25 @@ _LARGEST = 2**63 - 1
 def test_capacity_is_told_in_numbers_that_make_sense(csi: CsiTarget) -> None:
     """The scheduler sorts nodes by these numbers; a negative one is a node that never gets a pod,
     or always."""
-    for request in (pb.GetCapacityRequest(), csi.requests.capacity()):
-        reply = csi.controller.GetCapacity(request)
-        largest, smallest = reply.maximum_volume_size, reply.minimum_volume_size
-        for name, size in (
-            ("available_capacity", reply.available_capacity),
-            ("maximum_volume_size", largest.value),
-            ("minimum_volume_size", smallest.value),
-        ):
-            expect(size >= 0, f"{name} is not negative", wanted="0 or more", got=size)
-        both = reply.HasField("maximum_volume_size") and reply.HasField("minimum_volume_size")
-        expect(
-            not both or smallest.value <= largest.value,
-            "the smallest volume is no larger than the largest",
-            wanted=f"at most {largest.value}",
-            got=smallest.value,
-        )
+    with together() as check:
+        for request in (pb.GetCapacityRequest(), csi.requests.capacity()):
+            reply = csi.controller.GetCapacity(request)
+            largest, smallest = reply.maximum_volume_size, reply.minimum_volume_size
+            for name, size in (
+                ("available_capacity", reply.available_capacity),
+                ("maximum_volume_size", largest.value),
+                ("minimum_volume_size", smallest.value),
+            ):
+                with check:
+                    expect(size >= 0, f"{name} is not negative", wanted="0 or more", got=size)
+            both = reply.HasField("maximum_volume_size") and reply.HasField("minimum_volume_size")
+            with check:
+                expect(
+                    not both or smallest.value <= largest.value,
+                    "the smallest volume is no larger than the largest",
+                    wanted=f"at most {largest.value}",
+                    got=smallest.value,
+                )
 
 
 @case("CSI-CAP-002", _SOURCE, needs=[GET_CAPACITY, CREATE_DELETE_VOLUME], alone=True)
@@ -78,31 +81,38 @@ def test_capacity_is_that_for_the_given_parameters(csi: CsiTarget) -> None:
     possible where two classes share a pool, hence only a warning."""
     own = _available(csi)
     other = csi.controller.GetCapacity(csi.requests.capacity(csi.settings.other_parameters))
-    expect(other.available_capacity >= 0, "it is not negative", wanted="0 or more", got=other)
-    should(
-        own != other.available_capacity,
-        "available_capacity for other parameters is that of another pool",
-        wanted=f"another number than {own}",
-        got=f"{other.available_capacity} for {csi.settings.other_parameters}",
-    )
+    with together() as check:
+        with check:
+            expect(
+                other.available_capacity >= 0, "it is not negative", wanted="0 or more", got=other
+            )
+        with check:
+            should(
+                own != other.available_capacity,
+                "available_capacity for other parameters is that of another pool",
+                wanted=f"another number than {own}",
+                got=f"{other.available_capacity} for {csi.settings.other_parameters}",
+            )
 
 
 @case("CSI-CAP-004", _SOURCE, needs=[GET_CAPACITY, TOPOLOGY, PLACE])
 def test_capacity_is_that_of_the_given_place(csi: CsiTarget) -> None:
     """The scheduler sends a pod to the place that has room: none where the driver is not."""
-    for segments, there in (
-        (csi.preconditions.place, True),
-        (nowhere(csi.preconditions.place), False),
-    ):
-        request = csi.requests.capacity()
-        request.accessible_topology.CopyFrom(pb.Topology(segments=segments))
-        available = csi.controller.GetCapacity(request).available_capacity
-        expect(
-            (available > 0) == there,
-            f"there is {'room' if there else 'no room'} at {segments}",
-            wanted="more than 0" if there else "0",
-            got=available,
-        )
+    with together() as check:
+        for segments, there in (
+            (csi.preconditions.place, True),
+            (nowhere(csi.preconditions.place), False),
+        ):
+            with check:
+                request = csi.requests.capacity()
+                request.accessible_topology.CopyFrom(pb.Topology(segments=segments))
+                available = csi.controller.GetCapacity(request).available_capacity
+                expect(
+                    (available > 0) == there,
+                    f"there is {'room' if there else 'no room'} at {segments}",
+                    wanted="more than 0" if there else "0",
+                    got=available,
+                )
 
 
 @case("CSI-CAP-005", _SOURCE, needs=[GET_CAPACITY])
@@ -112,21 +122,24 @@ def test_there_is_no_room_for_volumes_the_driver_does_not_make(csi: CsiTarget) -
     refused = _refused(csi)
     if not refused:
         pytest.skip("the driver makes volumes of every kind that was tried")
-    for use in refused:
-        request = csi.requests.capacity()
-        request.ClearField("volume_capabilities")
-        request.volume_capabilities.append(use)
-        reply = expect_status(
-            partial(csi.controller.GetCapacity, request),
-            {Code.OK, Code.INVALID_ARGUMENT},
-            f"GetCapacity for volumes as ({described(use)}) answers or is refused",
-        )
-        expect(
-            reply is None or reply.available_capacity == 0,
-            f"there is no room for volumes as ({described(use)}), which the driver does not make",
-            wanted="available_capacity of 0",
-            got=reply,
-        )
+    with together() as check:
+        for use in refused:
+            with check:
+                request = csi.requests.capacity()
+                request.ClearField("volume_capabilities")
+                request.volume_capabilities.append(use)
+                reply = expect_status(
+                    partial(csi.controller.GetCapacity, request),
+                    {Code.OK, Code.INVALID_ARGUMENT},
+                    f"GetCapacity for volumes as ({described(use)}) answers or is refused",
+                )
+                expect(
+                    reply is None or reply.available_capacity == 0,
+                    f"there is no room for volumes as ({described(use)}), which the driver does not"
+                    " make",
+                    wanted="available_capacity of 0",
+                    got=reply,
+                )
 
 
 @case(
@@ -142,16 +155,19 @@ def test_the_largest_volume_can_be_made_and_no_larger_one(csi: CsiTarget) -> Non
     largest = reply.maximum_volume_size.value
     short = reply.available_capacity < largest
     full = {Code.RESOURCE_EXHAUSTED, Code.OUT_OF_RANGE} if short else set()
-    expect_status(
-        lambda: csi.steps.volume(csi.requests.volume(required=largest)),
-        {Code.OK, *full},
-        f"a volume of maximum_volume_size, {largest} bytes, is created",
-    )
-    expect_status(
-        lambda: csi.steps.volume(csi.requests.volume(required=min(largest + 1, _LARGEST))),
-        {Code.OUT_OF_RANGE},
-        f"a volume of {largest + 1} bytes, one more than maximum_volume_size, is refused",
-    )
+    with together() as check:
+        with check:
+            expect_status(
+                lambda: csi.steps.volume(csi.requests.volume(required=largest)),
+                {Code.OK, *full},
+                f"a volume of maximum_volume_size, {largest} bytes, is created",
+            )
+        with check:
+            expect_status(
+                lambda: csi.steps.volume(csi.requests.volume(required=min(largest + 1, _LARGEST))),
+                {Code.OUT_OF_RANGE},
+                f"a volume of {largest + 1} bytes, one more than maximum_volume_size, is refused",
+            )
 
 
 @case("CSI-CAP-007", _SOURCE, needs=[GET_CAPACITY, CREATE_DELETE_VOLUME, EXPAND_VOLUME], heavy=True)

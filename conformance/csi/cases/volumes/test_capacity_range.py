@@ -17,7 +17,7 @@ from conformance.csi.needs import (
 )
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
-from conformance.engine.verdict import expect, expect_status
+from conformance.engine.verdict import expect, expect_status, together
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code
 
@@ -83,15 +83,17 @@ def test_an_empty_range_of_sizes_is_refused(csi: CsiTarget) -> None:
 @case("CSI-CTRL-015", "CSI 1.13 CapacityRange", needs=[CREATE_DELETE_VOLUME])
 def test_a_negative_size_is_refused(csi: CsiTarget) -> None:
     """Read as an unsigned number it asks for all there is, read as unset it bounds nothing."""
-    for what, request in (
-        ("required_bytes", csi.requests.volume(required=-1)),
-        ("limit_bytes", csi.requests.volume(limit=-1)),
-    ):
-        expect_status(
-            partial(csi.controller.CreateVolume, request),
-            {Code.INVALID_ARGUMENT, Code.OUT_OF_RANGE},
-            f"a negative {what} is refused",
-        )
+    with together() as check:
+        for what, request in (
+            ("required_bytes", csi.requests.volume(required=-1)),
+            ("limit_bytes", csi.requests.volume(limit=-1)),
+        ):
+            with check:
+                expect_status(
+                    partial(csi.controller.CreateVolume, request),
+                    {Code.INVALID_ARGUMENT, Code.OUT_OF_RANGE},
+                    f"a negative {what} is refused",
+                )
 
 
 @case("CSI-CTRL-016", "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
@@ -146,10 +148,12 @@ def test_a_repeated_create_of_another_size_is_refused(csi: CsiTarget) -> None:
     size = csi.steps.volume(first).capacity_bytes
     if not size:
         pytest.skip("the driver tells no capacity of volumes: any range may fit")
-    for what, required, limit in (("larger", size * 2, 0), ("smaller", 0, size // 2)):
-        request = csi.requests.volume(first.name, required=required, limit=limit)
-        rule = f"the name of a volume of {size} bytes, asked for {what}, is refused"
-        expect_taken(csi, request, rule)
+    with together() as check:
+        for what, required, limit in (("larger", size * 2, 0), ("smaller", 0, size // 2)):
+            with check:
+                request = csi.requests.volume(first.name, required=required, limit=limit)
+                rule = f"the name of a volume of {size} bytes, asked for {what}, is refused"
+                expect_taken(csi, request, rule)
 
 
 @case("CSI-CTRL-021", "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
@@ -204,20 +208,22 @@ def test_a_volume_of_an_odd_size_can_be_cut(csi: CsiTarget) -> None:
     for a snapshot of it."""
     size = csi.sizes.at_least(csi.requests.size + ODD)
     volume = csi.steps.volume(csi.requests.volume(required=size))
-    _expect_size(volume, f"a volume of {size} bytes", required=size)
-    request = csi.requests.snapshot(volume.volume_id)
-    reply = expect_status(
-        lambda: csi.controller.CreateSnapshot(request),
-        {Code.OK},
-        f"a snapshot of a volume of {size} bytes can be taken",
-    )
-    cut = reply.snapshot.size_bytes if reply else 0
-    expect(
-        not volume.capacity_bytes or cut <= volume.capacity_bytes,
-        "a snapshot is not larger than the volume it was taken of",
-        wanted=f"size_bytes <= {volume.capacity_bytes}",
-        got=cut,
-    )
+    with together() as check:
+        with check:
+            _expect_size(volume, f"a volume of {size} bytes", required=size)
+        request = csi.requests.snapshot(volume.volume_id)
+        reply = expect_status(
+            lambda: csi.controller.CreateSnapshot(request),
+            {Code.OK},
+            f"a snapshot of a volume of {size} bytes can be taken",
+        )
+        cut = reply.snapshot.size_bytes if reply else 0
+        expect(
+            not volume.capacity_bytes or cut <= volume.capacity_bytes,
+            "a snapshot is not larger than the volume it was taken of",
+            wanted=f"size_bytes <= {volume.capacity_bytes}",
+            got=cut,
+        )
 
 
 def _create_sized(csi: CsiTarget, what: str, *, required: int, limit: int) -> None:

@@ -15,7 +15,7 @@ from conformance.csi.requests import from_snapshot, from_volume
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
 from conformance.engine.needs import AnyOf
-from conformance.engine.verdict import expect, expect_status
+from conformance.engine.verdict import expect, expect_status, together
 from refimpl.wire.status import Code
 
 
@@ -34,12 +34,14 @@ def test_a_source_the_driver_cannot_copy_is_refused(csi: CsiTarget) -> None:
         sources["a volume"] = from_volume(csi.shared.volume().volume_id)
     if CREATE_DELETE_SNAPSHOT.unmet(csi):
         sources["a snapshot"] = from_snapshot(csi.requests.unknown_snapshot_id())
-    for what, source in sources.items():
-        expect_status(
-            partial(csi.controller.CreateVolume, csi.requests.volume(source=source)),
-            {Code.INVALID_ARGUMENT},
-            f"{what} as source of a driver that does not advertise it is refused",
-        )
+    with together() as check:
+        for what, source in sources.items():
+            with check:
+                expect_status(
+                    partial(csi.controller.CreateVolume, csi.requests.volume(source=source)),
+                    {Code.INVALID_ARGUMENT},
+                    f"{what} as source of a driver that does not advertise it is refused",
+                )
 
 
 @case("CSI-CTRL-052", "CSI 1.13 VolumeContentSource", needs=[CREATE_DELETE_VOLUME])

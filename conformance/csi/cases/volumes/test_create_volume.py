@@ -11,12 +11,13 @@ import pytest
 from conformance.csi.common.places import nowhere
 from conformance.csi.common.refusals import expect_refusal, makes_no_volume
 from conformance.csi.common.repeats import expect_same
+from conformance.csi.common.uses import described
 from conformance.csi.needs import CREATE_DELETE_VOLUME, CREATE_SECRETS, GET_CAPACITY, LIST_VOLUMES
 from conformance.csi.requests import Mode, from_snapshot, from_volume
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
 from conformance.engine.needs import AnyOf
-from conformance.engine.verdict import eventually, expect, expect_status
+from conformance.engine.verdict import eventually, expect, expect_status, together
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code, Refused
 
@@ -62,13 +63,15 @@ def test_a_capability_without_an_access_mode_is_refused(csi: CsiTarget) -> None:
 @case("CSI-CTRL-004", "CSI 1.13 VolumeCapability", needs=[CREATE_DELETE_VOLUME])
 def test_an_access_mode_that_does_not_exist_is_refused(csi: CsiTarget) -> None:
     """A mode of a later revision must not be taken for one that the driver happens to know."""
-    for mode in (Mode.UNKNOWN, UNDEFINED):
-        request = csi.requests.volume(capabilities=[csi.requests.capability(mode)])
-        expect_status(
-            partial(csi.controller.CreateVolume, request),
-            {Code.INVALID_ARGUMENT},
-            f"a capability with access mode number {mode} is refused",
-        )
+    with together() as check:
+        for mode in (Mode.UNKNOWN, UNDEFINED):
+            with check:
+                request = csi.requests.volume(capabilities=[csi.requests.capability(mode)])
+                expect_status(
+                    partial(csi.controller.CreateVolume, request),
+                    {Code.INVALID_ARGUMENT},
+                    f"a capability with access mode number {mode} is refused",
+                )
 
 
 @case("CSI-CTRL-005", "CSI 1.13 VolumeCapability", needs=[CREATE_DELETE_VOLUME])
@@ -87,15 +90,18 @@ def test_a_capability_without_an_access_type_is_refused(csi: CsiTarget) -> None:
 def test_one_unsupported_capability_refuses_the_whole_list(csi: CsiTarget) -> None:
     """A volume that serves only some of the modes asked for binds a claim whose pods then hang."""
     unsupported = [mode for mode in MODES if not csi.preconditions.makes(mode)]
-    for mode in (UNDEFINED, *unsupported):
-        request = csi.requests.volume(
-            capabilities=[csi.requests.capability(), csi.requests.capability(mode)]
-        )
-        with makes_no_volume(csi, "a refused list of capabilities"):
-            expect_refusal(
-                partial(csi.controller.CreateVolume, request),
-                f"access mode number {mode}, which no volume can have, refuses the whole list",
-            )
+    with together() as check:
+        for mode in (UNDEFINED, *unsupported):
+            with check:
+                request = csi.requests.volume(
+                    capabilities=[csi.requests.capability(), csi.requests.capability(mode)]
+                )
+                with makes_no_volume(csi, "a refused list of capabilities"):
+                    expect_refusal(
+                        partial(csi.controller.CreateVolume, request),
+                        f"access mode number {mode}, which no volume can have, refuses the whole"
+                        " list",
+                    )
 
 
 @case("CSI-CTRL-007", "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
@@ -126,15 +132,17 @@ def test_mount_and_block_in_one_list_are_both_served_or_refused(csi: CsiTarget) 
 def _expect_confirmed(
     csi: CsiTarget, volume: pb.Volume, capabilities: list[pb.VolumeCapability]
 ) -> None:
-    for capability in capabilities:
-        request = csi.requests.validate(volume, [capability])
-        answer = csi.controller.ValidateVolumeCapabilities(request)
-        expect(
-            answer.HasField("confirmed"),
-            "a volume can be used in every way that it was made for",
-            wanted=f"ValidateVolumeCapabilities confirms {' '.join(str(capability).split())}",
-            got=answer,
-        )
+    with together() as check:
+        for capability in capabilities:
+            with check:
+                request = csi.requests.validate(volume, [capability])
+                answer = csi.controller.ValidateVolumeCapabilities(request)
+                expect(
+                    answer.HasField("confirmed"),
+                    "a volume can be used in every way that it was made for",
+                    wanted=f"ValidateVolumeCapabilities confirms {described(capability)}",
+                    got=answer,
+                )
 
 
 @case("CSI-CTRL-019", "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
@@ -149,13 +157,15 @@ def test_parameters_as_large_as_allowed_are_taken_or_refused(csi: CsiTarget) -> 
     """A storage class is free text; a driver may turn it down, but not stumble over it."""
     room = 4096 - sum(len(key) + len(value) for key, value in csi.settings.parameters.items())
     filling = {f"refimpl-{number:02}": "x" * 117 for number in range(room // 128)}
-    for what, more in (("unknown", {"refimpl-unknown": "1"}), ("4 KiB of", filling)):
-        request = csi.requests.volume(parameters=csi.settings.parameters | more)
-        expect_status(
-            partial(csi.controller.CreateVolume, request),
-            {Code.OK, Code.INVALID_ARGUMENT},
-            f"{what} parameters make a volume or are refused",
-        )
+    with together() as check:
+        for what, more in (("unknown", {"refimpl-unknown": "1"}), ("4 KiB of", filling)):
+            with check:
+                request = csi.requests.volume(parameters=csi.settings.parameters | more)
+                expect_status(
+                    partial(csi.controller.CreateVolume, request),
+                    {Code.OK, Code.INVALID_ARGUMENT},
+                    f"{what} parameters make a volume or are refused",
+                )
 
 
 @case("CSI-CTRL-035", "robustness: no parameters", needs=[CREATE_DELETE_VOLUME])
@@ -177,13 +187,16 @@ def test_every_volume_has_an_id_of_its_own(csi: CsiTarget) -> None:
     """
     ids = [csi.steps.volume(csi.requests.volume()).volume_id for _ in range(10)]
     long = [id for id in ids if len(id.encode()) > 128]
-    expect(not long, "a volume_id is not longer than 128 bytes", wanted="<= 128", got=long)
-    expect(
-        len(set(ids)) == len(ids),
-        "ten names make ten different ids",
-        wanted=f"{len(ids)} ids",
-        got=sorted(ids),
-    )
+    with together() as check:
+        with check:
+            expect(not long, "a volume_id is not longer than 128 bytes", wanted="<= 128", got=long)
+        with check:
+            expect(
+                len(set(ids)) == len(ids),
+                "ten names make ten different ids",
+                wanted=f"{len(ids)} ids",
+                got=sorted(ids),
+            )
 
 
 @case(
@@ -195,19 +208,21 @@ def test_secrets_are_checked(csi: CsiTarget) -> None:
     """Whoever may write a storage class could otherwise make volumes with another's rights."""
     right = dict(csi.settings.secrets_for("CreateVolume"))
     wrong = {key: csi.settings.wrong_secrets.get(key, f"not-{right[key]}") for key in right}
-    for what, secrets, code in (
-        ("without its secrets", {}, Code.INVALID_ARGUMENT),
-        ("with wrong secrets", wrong, Code.UNAUTHENTICATED),
-        ("with a malformed key", right | {"not a key": "1"}, Code.INVALID_ARGUMENT),
-    ):
-        request = csi.requests.volume()
-        request.ClearField("secrets")
-        request.secrets.update(secrets)
-        expect_status(
-            partial(csi.controller.CreateVolume, request),
-            {code},
-            f"CreateVolume {what} is refused",
-        )
+    with together() as check:
+        for what, secrets, code in (
+            ("without its secrets", {}, Code.INVALID_ARGUMENT),
+            ("with wrong secrets", wrong, Code.UNAUTHENTICATED),
+            ("with a malformed key", right | {"not a key": "1"}, Code.INVALID_ARGUMENT),
+        ):
+            with check:
+                request = csi.requests.volume()
+                request.ClearField("secrets")
+                request.secrets.update(secrets)
+                expect_status(
+                    partial(csi.controller.CreateVolume, request),
+                    {code},
+                    f"CreateVolume {what} is refused",
+                )
 
 
 @case(

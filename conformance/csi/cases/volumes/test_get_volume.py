@@ -20,7 +20,7 @@ from conformance.csi.needs import (
 )
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
-from conformance.engine.verdict import eventually, expect, expect_status, should
+from conformance.engine.verdict import eventually, expect, expect_status, should, together
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code
 
@@ -33,21 +33,30 @@ def test_a_volume_is_told_with_its_status_as_the_list_tells_it(csi: CsiTarget) -
     """Some callers ask for one volume, some read the list: both have to see the same."""
     volume = csi.shared.volume()
     reply = _get(csi, volume.volume_id)
-    expect(
-        reply.volume.volume_id == volume.volume_id and reply.HasField("status"),
-        "ControllerGetVolume answers with the volume that was asked for, and a status",
-        wanted=f"volume {volume.volume_id}, status",
-        got=reply,
-    )
-    if not csi.has(LIST_VOLUMES):
-        return
-    listed = volumes(csi).find(volume.volume_id)
-    entry = listed.volume if listed else None
-    expect(reply.volume == entry, "it is the volume of the list", wanted=entry, got=reply.volume)
-    if csi.has(LIST_PUBLISHED_NODES) and listed:
-        nodes = sorted(listed.status.published_node_ids)
-        same = sorted(reply.status.published_node_ids)
-        expect(same == nodes, "on the nodes that the list tells", wanted=nodes, got=same)
+    with together() as check:
+        with check:
+            expect(
+                reply.volume.volume_id == volume.volume_id and reply.HasField("status"),
+                "ControllerGetVolume answers with the volume that was asked for, and a status",
+                wanted=f"volume {volume.volume_id}, status",
+                got=reply,
+            )
+        if not csi.has(LIST_VOLUMES):
+            return
+        listed = volumes(csi).find(volume.volume_id)
+        entry = listed.volume if listed else None
+        with check:
+            expect(
+                reply.volume == entry,
+                "it is the volume of the list",
+                wanted=entry,
+                got=reply.volume,
+            )
+        if csi.has(LIST_PUBLISHED_NODES) and listed:
+            nodes = sorted(listed.status.published_node_ids)
+            same = sorted(reply.status.published_node_ids)
+            with check:
+                expect(same == nodes, "on the nodes that the list tells", wanted=nodes, got=same)
 
 
 @case("CSI-GV-002", _SOURCE, needs=[GET_VOLUME])
@@ -58,16 +67,18 @@ def test_a_volume_that_is_not_there_is_not_told(csi: CsiTarget) -> None:
         deleted = csi.steps.volume().volume_id
         csi.controller.DeleteVolume(csi.requests.delete(deleted))
         gone.append(("of a deleted volume", deleted, Code.NOT_FOUND))
-    for what, id, code in (
-        ("without volume_id", "", Code.INVALID_ARGUMENT),
-        ("of an unknown volume", csi.requests.unknown_volume_id(), Code.NOT_FOUND),
-        *gone,
-    ):
-        expect_status(
-            partial(_get, csi, id),
-            {code},
-            f"ControllerGetVolume {what} is refused",
-        )
+    with together() as check:
+        for what, id, code in (
+            ("without volume_id", "", Code.INVALID_ARGUMENT),
+            ("of an unknown volume", csi.requests.unknown_volume_id(), Code.NOT_FOUND),
+            *gone,
+        ):
+            with check:
+                expect_status(
+                    partial(_get, csi, id),
+                    {code},
+                    f"ControllerGetVolume {what} is refused",
+                )
 
 
 @case(
@@ -81,11 +92,16 @@ def test_the_node_that_has_a_volume_is_told(csi: CsiTarget) -> None:
     volume, node = csi.steps.volume(), csi.capabilities.node_id
     csi.steps.attach(volume)
     nodes = list(_get(csi, volume.volume_id).status.published_node_ids)
-    expect(node in nodes, "a published volume is told with its node", wanted=node, got=nodes)
-    csi.controller.ControllerUnpublishVolume(csi.requests.unpublish(volume.volume_id))
-    nodes = list(_get(csi, volume.volume_id).status.published_node_ids)
-    rule = "a volume that was unpublished is told without the node"
-    should(node not in nodes, rule, wanted=f"without {node}", got=nodes)
+    with together() as check:
+        with check:
+            expect(
+                node in nodes, "a published volume is told with its node", wanted=node, got=nodes
+            )
+        csi.controller.ControllerUnpublishVolume(csi.requests.unpublish(volume.volume_id))
+        nodes = list(_get(csi, volume.volume_id).status.published_node_ids)
+        rule = "a volume that was unpublished is told without the node"
+        with check:
+            should(node not in nodes, rule, wanted=f"without {node}", got=nodes)
 
 
 @case(

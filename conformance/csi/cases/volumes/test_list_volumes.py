@@ -19,7 +19,7 @@ from conformance.csi.common.pagination import (
 from conformance.csi.needs import CREATE_DELETE_VOLUME, LIST_VOLUMES
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
-from conformance.engine.verdict import expect, expect_status
+from conformance.engine.verdict import expect, expect_status, together
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code
 
@@ -33,11 +33,14 @@ def test_listed_volumes_have_ids_of_their_own(csi: CsiTarget) -> None:
     assert csi.shared.volume().volume_id  # one, and another where the driver makes any
     _make(csi, 1)
     listing = volumes(csi)
-    for page in listing.pages():
-        ids = listing.ids(page)
-        expect(all(ids), "every listed volume has an id", wanted="no empty id", got=ids)
-        twice = {id for id in ids if ids.count(id) > 1}
-        expect(not twice, "no answer lists a volume twice", wanted="unique ids", got=twice)
+    with together() as check:
+        for page in listing.pages():
+            ids = listing.ids(page)
+            with check:
+                expect(all(ids), "every listed volume has an id", wanted="no empty id", got=ids)
+            twice = {id for id in ids if ids.count(id) > 1}
+            with check:
+                expect(not twice, "no answer lists a volume twice", wanted="unique ids", got=twice)
 
 
 @case("CSI-LV-002", _SOURCE, needs=_OWN)
@@ -45,19 +48,22 @@ def test_a_volume_is_listed_from_its_creation_to_its_deletion(csi: CsiTarget) ->
     """Whoever lost the answer to CreateVolume finds the volume here, or pays for it for ever."""
     listing, volume = volumes(csi), csi.steps.volume()
     ids = listing.ids()
-    expect(
-        volume.volume_id in ids,
-        "ListVolumes lists a volume that was created",
-        wanted=volume.volume_id,
-        got=f"{len(ids)} others",
-    )
-    csi.controller.DeleteVolume(csi.requests.delete(volume.volume_id))
-    expect(
-        volume.volume_id not in listing.ids(),
-        "ListVolumes does not list a volume that was deleted",
-        wanted=f"without {volume.volume_id}",
-        got="it is listed",
-    )
+    with together() as check:
+        with check:
+            expect(
+                volume.volume_id in ids,
+                "ListVolumes lists a volume that was created",
+                wanted=volume.volume_id,
+                got=f"{len(ids)} others",
+            )
+        csi.controller.DeleteVolume(csi.requests.delete(volume.volume_id))
+        with check:
+            expect(
+                volume.volume_id not in listing.ids(),
+                "ListVolumes does not list a volume that was deleted",
+                wanted=f"without {volume.volume_id}",
+                got="it is listed",
+            )
 
 
 @case("CSI-LV-003", _SOURCE, needs=_OWN, alone=True)
@@ -117,11 +123,15 @@ def test_a_token_the_list_never_gave_is_refused(csi: CsiTarget) -> None:
     """Tokens outlive the list they were given for: a restarted driver, another version, a mix-up
     with snapshots. What looks like a token of this list may get a page; nothing may crash."""
     listing = volumes(csi)
-    expect_bad_token(listing, csi.settings.invalid_token)
-    for token in HOSTILE_TOKENS:
-        expect_token_borne(listing, token)
-    for token in _snapshot_token(csi):
-        expect_token_borne(listing, token)
+    with together() as check:
+        with check:
+            expect_bad_token(listing, csi.settings.invalid_token)
+        for token in HOSTILE_TOKENS:
+            with check:
+                expect_token_borne(listing, token)
+        for token in _snapshot_token(csi):
+            with check:
+                expect_token_borne(listing, token)
 
 
 @case("CSI-LV-009", _SOURCE, needs=_OWN, alone=True)

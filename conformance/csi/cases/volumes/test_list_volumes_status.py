@@ -18,7 +18,7 @@ from conformance.csi.needs import (
 from conformance.csi.requests import Mode
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
-from conformance.engine.verdict import Broken, expect, should
+from conformance.engine.verdict import Broken, expect, should, together
 from refimpl.csi.api import csi_pb2 as pb
 
 _SOURCE = "CSI 1.13 ListVolumes"
@@ -40,14 +40,22 @@ def test_a_long_list_fits_into_the_messages_of_an_ordinary_client(csi: CsiTarget
             small += pool.map(lambda _: _small(csi), range(_DEFAULT_LIMIT // size))
     pages = listing.pages()
     largest = max(page.ByteSize() for page in pages)
-    expect(
-        largest < _DEFAULT_LIMIT,
-        "an answer of ListVolumes is smaller than 4 MiB, with a next_token if need be",
-        wanted=f"less than {_DEFAULT_LIMIT} bytes",
-        got=f"{largest} bytes on one of {len(pages)} pages",
-    )
-    missing = {volume.volume_id for volume in small}.difference(listing.ids(*pages))
-    expect(not missing, "all volumes are listed", wanted=len(small), got=len(small) - len(missing))
+    with together() as check:
+        with check:
+            expect(
+                largest < _DEFAULT_LIMIT,
+                "an answer of ListVolumes is smaller than 4 MiB, with a next_token if need be",
+                wanted=f"less than {_DEFAULT_LIMIT} bytes",
+                got=f"{largest} bytes on one of {len(pages)} pages",
+            )
+        missing = {volume.volume_id for volume in small}.difference(listing.ids(*pages))
+        with check:
+            expect(
+                not missing,
+                "all volumes are listed",
+                wanted=len(small),
+                got=len(small) - len(missing),
+            )
 
 
 @case(
@@ -68,32 +76,38 @@ def test_the_nodes_that_have_a_volume_are_listed(csi: CsiTarget) -> None:
     many = bool(second) and csi.preconditions.makes(Mode.MULTI_NODE_MULTI_WRITER)
     use = csi.requests.capability(Mode.MULTI_NODE_MULTI_WRITER if many else None)
     volume = csi.steps.volume(csi.requests.volume(capabilities=[use]))
-    for node in (first, second)[: 1 + many]:
-        csi.steps.attach(volume, node_id=node, capability=use)
+    with together() as check:
+        for node in (first, second)[: 1 + many]:
+            csi.steps.attach(volume, node_id=node, capability=use)
+            nodes = _nodes(csi, volume)
+            rule = f"a volume published to node {node} is listed with it"
+            with check:
+                expect(node in nodes, rule, wanted=node, got=nodes)
+        csi.controller.ControllerUnpublishVolume(csi.requests.unpublish(volume.volume_id, first))
         nodes = _nodes(csi, volume)
-        rule = f"a volume published to node {node} is listed with it"
-        expect(node in nodes, rule, wanted=node, got=nodes)
-    csi.controller.ControllerUnpublishVolume(csi.requests.unpublish(volume.volume_id, first))
-    nodes = _nodes(csi, volume)
-    if many:
-        rule = f"a volume that only {first} gave up is still listed with {second}"
-        expect(second in nodes, rule, wanted=second, got=nodes)
-    rule = f"a volume unpublished from {first} is no longer listed with it"
-    should(first not in nodes, rule, wanted=f"without {first}", got=nodes)
+        if many:
+            rule = f"a volume that only {first} gave up is still listed with {second}"
+            with check:
+                expect(second in nodes, rule, wanted=second, got=nodes)
+        rule = f"a volume unpublished from {first} is no longer listed with it"
+        with check:
+            should(first not in nodes, rule, wanted=f"without {first}", got=nodes)
 
 
 @case("CSI-LV-014", _SOURCE, needs=[LIST_PUBLISHED_NODES, *_OWN])
 def test_every_entry_has_a_status(csi: CsiTarget) -> None:
     """Without one, "published nowhere" cannot be told from "nobody knows"."""
     assert csi.shared.volume().volume_id  # so that there is one
-    for page in volumes(csi).pages():
-        for entry in page.entries:
-            expect(
-                entry.HasField("status"),
-                "with LIST_VOLUMES_PUBLISHED_NODES every entry has a status",
-                wanted="status",
-                got=entry,
-            )
+    with together() as check:
+        for page in volumes(csi).pages():
+            with check:
+                for entry in page.entries:
+                    expect(
+                        entry.HasField("status"),
+                        "with LIST_VOLUMES_PUBLISHED_NODES every entry has a status",
+                        wanted="status",
+                        got=entry,
+                    )
 
 
 @case("CSI-LV-015", _SOURCE, needs=[*_OWN, EXPAND_VOLUME])
@@ -123,14 +137,16 @@ def test_a_listed_volume_is_the_one_that_was_created(csi: CsiTarget) -> None:
     the same volume two things."""
     volume = csi.shared.volume()
     listed = _entry(csi, volume).volume
-    for field in ("volume_context", "accessible_topology"):
-        created, now = getattr(volume, field), getattr(listed, field)
-        expect(
-            not now or now == created,
-            f"ListVolumes tells the {field} that CreateVolume told, or none",
-            wanted=created,
-            got=now,
-        )
+    with together() as check:
+        for field in ("volume_context", "accessible_topology"):
+            with check:
+                created, now = getattr(volume, field), getattr(listed, field)
+                expect(
+                    not now or now == created,
+                    f"ListVolumes tells the {field} that CreateVolume told, or none",
+                    wanted=created,
+                    got=now,
+                )
 
 
 @case(

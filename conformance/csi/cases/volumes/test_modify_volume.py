@@ -12,7 +12,7 @@ from conformance.csi.needs import (
 )
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
-from conformance.engine.verdict import expect, expect_status
+from conformance.engine.verdict import expect, expect_status, together
 from refimpl.wire.status import Code
 
 _SOURCE = "CSI 1.13 ControllerModifyVolume"
@@ -22,15 +22,17 @@ _SOURCE = "CSI 1.13 ControllerModifyVolume"
 def test_a_modification_that_lacks_a_required_field_is_refused(csi: CsiTarget) -> None:
     """Answered OK, a class that was never applied counts as applied for ever."""
     wanted = csi.settings.mutable_parameters
-    for request, what in (
-        (csi.requests.modify("", wanted), "volume_id"),
-        (csi.requests.modify(csi.shared.volume().volume_id, {}), "mutable_parameters"),
-    ):
-        expect_status(
-            partial(csi.controller.ControllerModifyVolume, request),
-            {Code.INVALID_ARGUMENT},
-            f"ControllerModifyVolume without {what} is refused",
-        )
+    with together() as check:
+        for request, what in (
+            (csi.requests.modify("", wanted), "volume_id"),
+            (csi.requests.modify(csi.shared.volume().volume_id, {}), "mutable_parameters"),
+        ):
+            with check:
+                expect_status(
+                    partial(csi.controller.ControllerModifyVolume, request),
+                    {Code.INVALID_ARGUMENT},
+                    f"ControllerModifyVolume without {what} is refused",
+                )
 
 
 @case("CSI-MOD-002", _SOURCE, needs=[MODIFY_VOLUME, MUTABLE_PARAMETERS])
@@ -81,5 +83,8 @@ def test_a_modified_volume_stays_the_same_volume(csi: CsiTarget) -> None:
         csi.controller.ControllerModifyVolume(csi.requests.modify(volume.volume_id, parameters))
     again = csi.steps.volume(request)
     rule = "a volume that was modified back and forth is the one that CreateVolume made"
-    expect(again.volume_id == volume.volume_id, rule, wanted=volume.volume_id, got=again)
-    expect(again.volume_context == volume.volume_context, rule, wanted=volume, got=again)
+    with together() as check:
+        with check:
+            expect(again.volume_id == volume.volume_id, rule, wanted=volume.volume_id, got=again)
+        with check:
+            expect(again.volume_context == volume.volume_context, rule, wanted=volume, got=again)

@@ -18,7 +18,7 @@ from conformance.csi.needs import (
 from conformance.csi.requests import Mode
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
-from conformance.engine.verdict import expect, expect_status
+from conformance.engine.verdict import expect, expect_status, together
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code
 
@@ -121,10 +121,12 @@ def test_the_context_of_a_volume_never_changes(csi: CsiTarget) -> None:
     if csi.has(GET_VOLUME):
         about = pb.ControllerGetVolumeRequest(volume_id=volume.volume_id)
         seen["ControllerGetVolume"] = csi.controller.ControllerGetVolume(about).volume
-    for what, other in seen.items():
-        expect(
-            other.volume_context == volume.volume_context,
-            f"volume_context in {what} is that of the first CreateVolume",
-            wanted=dict(volume.volume_context),
-            got=dict(other.volume_context),
-        )
+    with together() as check:
+        for what, other in seen.items():
+            with check:
+                expect(
+                    other.volume_context == volume.volume_context,
+                    f"volume_context in {what} is that of the first CreateVolume",
+                    wanted=dict(volume.volume_context),
+                    got=dict(other.volume_context),
+                )

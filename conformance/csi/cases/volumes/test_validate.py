@@ -17,7 +17,7 @@ from conformance.csi.needs import (
 from conformance.csi.requests import Mode
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
-from conformance.engine.verdict import Broken, expect, expect_status, should
+from conformance.engine.verdict import Broken, expect, expect_status, should, together
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code
 
@@ -33,15 +33,17 @@ def test_a_validation_that_lacks_a_required_field_is_refused(csi: CsiTarget) -> 
     volume = csi.shared.volume()
     without_id = csi.requests.validate(pb.Volume())
     without_capabilities = csi.requests.validate(volume, [])
-    for field, request in (
-        ("volume_id", without_id),
-        ("volume_capabilities", without_capabilities),
-    ):
-        expect_status(
-            partial(csi.controller.ValidateVolumeCapabilities, request),
-            {Code.INVALID_ARGUMENT},
-            f"ValidateVolumeCapabilities without {field} is refused",
-        )
+    with together() as check:
+        for field, request in (
+            ("volume_id", without_id),
+            ("volume_capabilities", without_capabilities),
+        ):
+            with check:
+                expect_status(
+                    partial(csi.controller.ValidateVolumeCapabilities, request),
+                    {Code.INVALID_ARGUMENT},
+                    f"ValidateVolumeCapabilities without {field} is refused",
+                )
 
 
 @case("CSI-VAL-002", _SOURCE, needs=[CONTROLLER])
@@ -77,18 +79,21 @@ def test_what_is_confirmed_can_be_published_and_nothing_else(csi: CsiTarget) -> 
     """Every access mode and access type gets a clear answer, and ControllerPublishVolume, where
     there is one, stands by it: two opinions in one driver mean pods that never start."""
     volume = csi.shared.volume()
-    for mode in all_modes(csi):
-        for use in (csi.requests.capability(mode), other_type(csi, mode)):
-            answer = _ask(csi, csi.requests.validate(volume, [use]))
-            listed = list(answer.confirmed.volume_capabilities)
-            expect(
-                not answer.HasField("confirmed") or use in listed,
-                f"{described(use)}: `confirmed` is unset, or holds what was asked about",
-                wanted="the capability",
-                got=answer,
-            )
-            if csi.has(PUBLISH_UNPUBLISH_VOLUME) and csi.capabilities.node_id:
-                _expect_publish(csi, volume, use, as_confirmed=bool(listed))
+    with together() as check:
+        for mode in all_modes(csi):
+            for use in (csi.requests.capability(mode), other_type(csi, mode)):
+                answer = _ask(csi, csi.requests.validate(volume, [use]))
+                listed = list(answer.confirmed.volume_capabilities)
+                with check:
+                    expect(
+                        not answer.HasField("confirmed") or use in listed,
+                        f"{described(use)}: `confirmed` is unset, or holds what was asked about",
+                        wanted="the capability",
+                        got=answer,
+                    )
+                if csi.has(PUBLISH_UNPUBLISH_VOLUME) and csi.capabilities.node_id:
+                    with check:
+                        _expect_publish(csi, volume, use, as_confirmed=bool(listed))
 
 
 @case("CSI-VAL-005", _SOURCE, needs=[CONTROLLER, VOLUMES])
@@ -96,21 +101,24 @@ def test_one_unsupported_capability_leaves_all_unconfirmed(csi: CsiTarget) -> No
     """Confirmed as a whole or not at all; no is an answer, not an error, and should say why."""
     volume, usual = csi.shared.volume(), csi.requests.capability()
     unsupported = _unsupported(csi, volume)
-    for wanted in ([usual, unsupported], [unsupported, usual]):
-        answer = _ask(csi, csi.requests.validate(volume, wanted))
-        expect(
-            not answer.HasField("confirmed"),
-            f"{described(usual)} is not confirmed together with {described(unsupported)}, which"
-            " alone is not supported",
-            wanted="no `confirmed`",
-            got=answer,
-        )
-        should(
-            answer.message,
-            "an answer that confirms nothing says why",
-            wanted="a message",
-            got=answer,
-        )
+    with together() as check:
+        for wanted in ([usual, unsupported], [unsupported, usual]):
+            answer = _ask(csi, csi.requests.validate(volume, wanted))
+            with check:
+                expect(
+                    not answer.HasField("confirmed"),
+                    f"{described(usual)} is not confirmed together with {described(unsupported)},"
+                    " which alone is not supported",
+                    wanted="no `confirmed`",
+                    got=answer,
+                )
+            with check:
+                should(
+                    answer.message,
+                    "an answer that confirms nothing says why",
+                    wanted="a message",
+                    got=answer,
+                )
 
 
 @case("CSI-VAL-006", _SOURCE, needs=[CONTROLLER, VOLUMES])
@@ -119,18 +127,21 @@ def test_a_volume_context_is_confirmed_only_if_it_is_the_volumes_own(csi: CsiTar
     volume = csi.shared.volume()
     answer = _ask(csi, csi.requests.validate(volume))
     expect(_confirmed(answer), "a volume is confirmed as it was made", wanted="yes", got=answer)
-    own, confirmed = dict(volume.volume_context), dict(answer.confirmed.volume_context)
-    expect(
-        confirmed in ({}, own),
-        "its own volume_context is echoed, or none",
-        wanted=own,
-        got=confirmed,
-    )
-    for wrong in (_FOREIGN, {**own, **dict.fromkeys(own, "of another volume"), **_FOREIGN}):
-        request = csi.requests.validate(volume)
-        request.volume_context.clear()
-        request.volume_context.update(wrong)
-        _expect_unconfirmed(csi, request, "volume_context", wrong)
+    with together() as check:
+        own, confirmed = dict(volume.volume_context), dict(answer.confirmed.volume_context)
+        with check:
+            expect(
+                confirmed in ({}, own),
+                "its own volume_context is echoed, or none",
+                wanted=own,
+                got=confirmed,
+            )
+        for wrong in (_FOREIGN, {**own, **dict.fromkeys(own, "of another volume"), **_FOREIGN}):
+            with check:
+                request = csi.requests.validate(volume)
+                request.volume_context.clear()
+                request.volume_context.update(wrong)
+                _expect_unconfirmed(csi, request, "volume_context", wrong)
 
 
 @case("CSI-VAL-007", _SOURCE, needs=[CONTROLLER, VOLUMES])
@@ -139,11 +150,14 @@ def test_unknown_parameters_are_not_confirmed(csi: CsiTarget) -> None:
     volume = csi.shared.volume()
     request = csi.requests.validate(volume)
     request.parameters.update(_FOREIGN)
-    _expect_unconfirmed(csi, request, "parameters", _FOREIGN)
-    if csi.has(MODIFY_VOLUME):
-        request = csi.requests.validate(volume)
-        request.mutable_parameters.update(_FOREIGN)
-        _expect_unconfirmed(csi, request, "mutable_parameters", _FOREIGN)
+    with together() as check:
+        with check:
+            _expect_unconfirmed(csi, request, "parameters", _FOREIGN)
+        if csi.has(MODIFY_VOLUME):
+            request = csi.requests.validate(volume)
+            request.mutable_parameters.update(_FOREIGN)
+            with check:
+                _expect_unconfirmed(csi, request, "mutable_parameters", _FOREIGN)
 
 
 @case("CSI-VAL-008", _SOURCE, needs=[CONTROLLER, VOLUMES])
@@ -167,13 +181,15 @@ def test_an_unfinished_capability_is_refused(csi: CsiTarget) -> None:
     volume = csi.shared.volume()
     without_mode = csi.requests.capability(Mode.UNKNOWN)
     without_type = pb.VolumeCapability(access_mode=Mode(mode=csi.requests.usual_mode))
-    for lacking in (without_mode, without_type):
-        request = csi.requests.validate(volume, [lacking])
-        expect_status(
-            partial(csi.controller.ValidateVolumeCapabilities, request),
-            {Code.INVALID_ARGUMENT},
-            f"ValidateVolumeCapabilities of ({described(lacking)}) is refused",
-        )
+    with together() as check:
+        for lacking in (without_mode, without_type):
+            with check:
+                request = csi.requests.validate(volume, [lacking])
+                expect_status(
+                    partial(csi.controller.ValidateVolumeCapabilities, request),
+                    {Code.INVALID_ARGUMENT},
+                    f"ValidateVolumeCapabilities of ({described(lacking)}) is refused",
+                )
 
 
 @case(

@@ -10,7 +10,7 @@ from functools import partial
 from conformance.csi.needs import CREATE_DELETE_VOLUME, FILES
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
-from conformance.engine.verdict import expect, expect_status
+from conformance.engine.verdict import expect, expect_status, together
 from refimpl.wire.status import Code
 
 LIMIT = 128  # bytes of a name (CSI 1.13, Size Limits)
@@ -42,16 +42,18 @@ def test_a_name_of_128_bytes_is_taken(csi: CsiTarget) -> None:
 @case("CSI-CTRL-028", "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
 def test_a_name_of_128_bytes_of_any_script_is_taken(csi: CsiTarget) -> None:
     """The limit counts bytes and any Unicode is allowed, also where the back end has less."""
-    for what, letter in (("Han characters", "卷"), ("emoji", "💾"), ("Arabic letters", "ق")):
-        name = _long(csi.requests.fresh_name(), letter, LIMIT)
-        expect_status(
-            partial(
-                csi.controller.CreateVolume,
-                csi.requests.volume(name),
-            ),
-            {Code.OK},
-            f"a name of {LIMIT} bytes with {what} is taken",
-        )
+    with together() as check:
+        for what, letter in (("Han characters", "卷"), ("emoji", "💾"), ("Arabic letters", "ق")):
+            with check:
+                name = _long(csi.requests.fresh_name(), letter, LIMIT)
+                expect_status(
+                    partial(
+                        csi.controller.CreateVolume,
+                        csi.requests.volume(name),
+                    ),
+                    {Code.OK},
+                    f"a name of {LIMIT} bytes with {what} is taken",
+                )
 
 
 @case("CSI-CTRL-029", "CSI 1.13 CreateVolume", needs=[CREATE_DELETE_VOLUME])
@@ -62,12 +64,18 @@ def test_names_with_awkward_characters_are_names_like_others(csi: CsiTarget) -> 
     names = {what: f"{base}-{text}" for what, text in AWKWARD.items()}
     names |= {"a leading dash": f"-{base}", "a way upwards": f"{'../' * 12}tmp/{base}-a"}
     ids = _create_all(csi, names, {Code.OK})
-    _expect_distinct(ids)
-    if csi.has(FILES):
-        out = f"/tmp/{base}-a"
-        expect(
-            not os.path.lexists(out), "a name is not a path", wanted=f"no {out}", got="it is there"
-        )
+    with together() as check:
+        with check:
+            _expect_distinct(ids)
+        if csi.has(FILES):
+            out = f"/tmp/{base}-a"
+            with check:
+                expect(
+                    not os.path.lexists(out),
+                    "a name is not a path",
+                    wanted=f"no {out}",
+                    got="it is there",
+                )
 
 
 @case("CSI-CTRL-030", "robustness: names are compared as bytes", needs=[CREATE_DELETE_VOLUME])

@@ -23,7 +23,7 @@ from conformance.csi.needs import (
 from conformance.csi.requests import from_snapshot
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
-from conformance.engine.verdict import expect, expect_status
+from conformance.engine.verdict import expect, expect_status, together
 from refimpl.wire.status import Code
 
 NEEDS = [CREATE_DELETE_VOLUME, CREATE_DELETE_SNAPSHOT]
@@ -61,10 +61,14 @@ def test_a_restore_smaller_than_its_snapshot_is_refused(csi: CsiTarget) -> None:
 @case("CSI-CTRL-041", "CSI 1.13 CreateVolume", needs=[*NEEDS, MOUNTS, DATA, ROOT])
 def test_a_restore_larger_than_its_snapshot_has_data_and_size(csi: CsiTarget) -> None:
     """A claim that asks for more gets more: a file system left at its old size hides the rest."""
-    for block in access_types(csi):
-        expect_grown(
-            csi, lambda volume: from_snapshot(csi.steps.snapshot(volume).snapshot_id), block=block
-        )
+    with together() as check:
+        for block in access_types(csi):
+            with check:
+                expect_grown(
+                    csi,
+                    lambda volume: from_snapshot(csi.steps.snapshot(volume).snapshot_id),
+                    block=block,
+                )
 
 
 @case("CSI-CTRL-042", "CSI 1.13 CreateVolume", needs=NEEDS)
@@ -82,13 +86,17 @@ def test_a_repeated_create_with_another_source_is_refused(csi: CsiTarget) -> Non
     monday, sunday = csi.steps.snapshot(volume).snapshot_id, csi.steps.snapshot(volume).snapshot_id
     empty, restored = csi.shared.request(), csi.requests.volume(source=from_snapshot(monday))
     csi.steps.volume(restored)
-    for what, name, source in (
-        ("another snapshot", restored.name, from_snapshot(sunday)),
-        ("no source", restored.name, None),
-        ("a source where it had none", empty.name, from_snapshot(monday)),
-    ):
-        request = csi.requests.volume(name, source=source)
-        expect_taken(csi, request, f"the name of a volume, asked for with {what}, is refused")
+    with together() as check:
+        for what, name, source in (
+            ("another snapshot", restored.name, from_snapshot(sunday)),
+            ("no source", restored.name, None),
+            ("a source where it had none", empty.name, from_snapshot(monday)),
+        ):
+            with check:
+                request = csi.requests.volume(name, source=source)
+                expect_taken(
+                    csi, request, f"the name of a volume, asked for with {what}, is refused"
+                )
 
 
 @case("CSI-CTRL-044", "robustness: a snapshot that is not ready", needs=NEEDS)

@@ -11,7 +11,7 @@ from conformance.csi.needs import CREATE_DELETE_VOLUME, NODE, PLACE, TOPOLOGY, w
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
 from conformance.engine.needs import Need
-from conformance.engine.verdict import expect, expect_status
+from conformance.engine.verdict import expect, expect_status, together
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code
 
@@ -46,12 +46,15 @@ def test_the_first_preferred_place_that_is_possible_is_taken(csi: CsiTarget) -> 
     both orders are tried; else one place is preferred that does not exist."""
     here, there = csi.preconditions.place, _there(csi)
     volume = csi.steps.volume(_placed(csi, preferred=[places.nowhere(here), here]))
-    _expect_usable(volume, here, "a volume goes to the first preferred place that exists")
-    for first, second in ((here, there), (there, here)) if there else ():
-        request = _placed(csi, requisite=[here, there], preferred=[first, second])
-        _expect_usable(
-            csi.steps.volume(request), first, "a volume goes to the place preferred first"
-        )
+    with together() as check:
+        with check:
+            _expect_usable(volume, here, "a volume goes to the first preferred place that exists")
+        for first, second in ((here, there), (there, here)) if there else ():
+            with check:
+                request = _placed(csi, requisite=[here, there], preferred=[first, second])
+                _expect_usable(
+                    csi.steps.volume(request), first, "a volume goes to the place preferred first"
+                )
 
 
 @case("CSI-CTRL-057", "CSI 1.13 TopologyRequirement", needs=NEEDS)
@@ -99,19 +102,22 @@ def test_places_are_written_by_one_grammar(csi: CsiTarget) -> None:
         *(dict(place.segments) for place in volume.accessible_topology),
     ]
     problems = [problem for place in named for problem in places.problems(place)]
-    expect(
-        not problems,
-        "keys and values of places follow the grammar of Topology",
-        wanted="[prefix/]name and a value, each of at most 63 characters",
-        got="; ".join(problems),
-    )
-    prefixes = places.prefixes(key for place in named for key in place)
-    expect(
-        len(prefixes) == 1,
-        "NodeGetInfo and CreateVolume use one prefix for all keys",
-        wanted="one prefix",
-        got=sorted(prefixes),
-    )
+    with together() as check:
+        with check:
+            expect(
+                not problems,
+                "keys and values of places follow the grammar of Topology",
+                wanted="[prefix/]name and a value, each of at most 63 characters",
+                got="; ".join(problems),
+            )
+        prefixes = places.prefixes(key for place in named for key in place)
+        with check:
+            expect(
+                len(prefixes) == 1,
+                "NodeGetInfo and CreateVolume use one prefix for all keys",
+                wanted="one prefix",
+                got=sorted(prefixes),
+            )
 
 
 @case(
