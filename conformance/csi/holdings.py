@@ -37,7 +37,7 @@ class Holdings:
     @property
     def most_bytes(self) -> int:
         """Bytes that may be held at once: more where the driver makes large volumes only."""
-        return self._chosen or max(_LEAST, self.most_volumes * self._sizes.usual)
+        return self._chosen or max(_LEAST, self.most_volumes * self._sizes.known)
 
     @property
     def bytes(self) -> int:

@@ -39,6 +39,11 @@ class Sizes:
         return next((size for size in sizes if len(sizes) == 1 or self._makes(size)), sizes[0])
 
     @property
+    def known(self) -> int:
+        """The usual size as far as it is known: to find it out makes volumes."""
+        return self._settings.volume_size or int(self.__dict__.get("usual", 0))
+
+    @property
     def larger(self) -> int:
         """Bytes to expand a volume to; skips the case where the driver tells that none has so
         many."""

@@ -34,7 +34,8 @@ def driver(tmp_path: Path) -> Iterator[FakeDriver]:
 
 def options(driver: FakeDriver, run_id: str = "1") -> Options:
     """A run against the driver."""
-    return Options(interface="csi", target=str(driver.endpoint), run_id=run_id)
+    chosen = {"csi.testvolumesize": 1 << 20}  # or sizes are tried out, which makes volumes
+    return Options(interface="csi", target=str(driver.endpoint), run_id=run_id, settings=chosen)
 
 
 def killed(driver: FakeDriver, run_id: str = "1", name: str = "a") -> None:
