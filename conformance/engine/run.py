@@ -63,7 +63,7 @@ def run(
                 opened.close()
             words = [*arguments(options, workers, first), *extra]
             return int(pytest.main(words, [*plugins, opened]))
-        except (Unreachable, KeyboardInterrupt) as error:
+        except (BadOption, Unreachable, KeyboardInterrupt) as error:
             session.record_not_begun(options, error)
             raise
         finally:

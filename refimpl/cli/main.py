@@ -22,6 +22,7 @@ COMMANDS = {
     "explain": "Say what a case asks, why, and where that is written.",
     "replay": "Show a finding of a run again, or write its calls as a script.",
     "report": "Make reports from the event stream of a run.",
+    "matrix": "Judge several targets, and show on one page how they differ.",
     "compare": "Show runs side by side, one row a case that differs.",
     "cdi": "Judge, list, resolve and inject devices of CDI files.",
     "cni": "Check network configurations, and what each runtime makes of them.",

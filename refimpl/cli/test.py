@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import random
 from typing import Any
 
 import click
 
 from refimpl.cli.errors import TargetUnreachable, Usage
-from refimpl.cli.interface_options import given_options, interface_options
+from refimpl.cli.run_options import chosen, run_options
 from refimpl.cli.words import CommandAfterDashes
 
 EPILOG = """\b
@@ -49,38 +48,16 @@ Exit codes: 0 conformant, 1 not conformant, 2 interrupted, 3 internal error,
 @click.command(cls=CommandAfterDashes, epilog=EPILOG)
 @click.argument("iface", metavar="IFACE")
 @click.argument("target", default="fake")
-@click.option("--revision", default="", metavar="NAME", help="Revision profile, e.g. csi-1.12.")
-@click.option(
-    "--level",
-    default="may",
-    type=click.Choice(["must", "should", "may"]),
-    help="Judge requirements of this level and stricter.",
-)
-@click.option("--only", multiple=True, metavar="ID", help="Only these ids (globs).")
-@click.option("--skip", multiple=True, metavar="ID", help="Leave these ids out (globs).")
-@click.option("--focus", default="", metavar="REGEX", help="Only ids and titles that match.")
-@click.option("--skip-re", default="", metavar="REGEX", help="Leave out ids and titles that match.")
-@click.option("--heavy", is_flag=True, help="Also cases that make thousands of objects.")
-@click.option(
-    "-n",
-    "workers",
-    metavar="WORKERS",
-    help="Worker processes, or auto.  [0; of all: 2 where there are processors for them]",
-)
-@click.option("-x", "first", is_flag=True, help="Stop at the first failure.")
-@click.option("--strict", is_flag=True, help="A failed SHOULD or MAY fails the run.")
-@click.option("--expect", multiple=True, metavar="FILE", help="Known failures (TOML), strict.")
+@run_options
 @click.option(
     "--report-dir",
     default=lambda: os.environ.get("ARTIFACTS", ""),
     metavar="DIR",
     help="Write events.jsonl, JUnit, HTML, Markdown and a badge here.  [$ARTIFACTS]",
 )
-@click.option("--seed", type=int, default=None, help="Repeat the random choices of a run.")
 @click.option("--json", "as_json", is_flag=True, help="The events as JSON lines on stdout.")
 @click.option("-v", "--verbose", count=True, help="A line a case; whole warnings.")
 @click.option("-q", "--quiet", is_flag=True, help="Only the verdict.")
-@interface_options
 @click.pass_context
 def command(ctx: click.Context, /, iface: str, target: str, **arguments: Any) -> None:
     """Judge a target, one case a requirement.
@@ -95,17 +72,7 @@ def command(ctx: click.Context, /, iface: str, target: str, **arguments: Any) ->
     polling.say_errors_only()
     from conformance.engine import run
 
-    options = run.Options(
-        interface=iface,
-        side=ctx.meta["side"],
-        target=target,
-        command=ctx.meta["command"],
-        seed=arguments["seed"] if arguments["seed"] is not None else random.randrange(2**32),
-        json=arguments["as_json"],
-        drawn=True,
-        settings=given_options(arguments),
-        **{key: arguments[key] for key in _PLAIN},
-    )
+    options = chosen(ctx, iface, target, arguments, json=arguments["as_json"])
     try:
         status = run.run(
             options,
@@ -118,19 +85,3 @@ def command(ctx: click.Context, /, iface: str, target: str, **arguments: Any) ->
     except run.Unreachable as error:
         raise TargetUnreachable(str(error)) from error
     ctx.exit(status)
-
-
-_PLAIN = (
-    "revision",
-    "level",
-    "only",
-    "skip",
-    "focus",
-    "skip_re",
-    "heavy",
-    "strict",
-    "expect",
-    "report_dir",
-    "verbose",
-    "quiet",
-)

@@ -48,11 +48,11 @@ def test_only_cases_that_differ_have_a_row(write: Any) -> None:
     b = write("two", {"CSI-LV-003": "skip", "CSI-LV-002": "pass", "CSI-LV-001": "pass"})
     result = compare(a, b)
     assert result.exit_code == 0
-    assert result.output.splitlines()[5:] == [
+    assert result.output.splitlines()[-4:] == [
         "            A      B",
         "CSI-LV-002  fail   pass   MUST   rule of CSI-LV-002",
         "",
-        "1 of 3 cases that ran everywhere differ",
+        "1 of 3 cases that ran more than once differ",
     ]
 
 
@@ -60,11 +60,11 @@ def test_the_runs_are_told_apart_and_have_their_verdict(write: Any) -> None:
     """The columns need names that fit, so a legend says who is who."""
     a = write("one", {"CSI-LV-001": "pass"})
     b = write("two", {"CSI-LV-001": "fail"})
-    lines = compare(a, b).output.splitlines()
-    assert lines[0] == f"A  one 1.0 at unix:///run/one.sock, csi-1.13, {a}"
-    assert lines[1] == "   Conformant: the one MUST requirement is met"
-    assert lines[2].startswith("B  two 1.0")
-    assert lines[3] == "   Not conformant: 1 of 1 MUST requirements fails"
+    output = compare(a, b).output
+    said = " ".join(output.split())
+    assert said.startswith(f"A one 1.0 at unix:///run/one.sock, csi-1.13, {a} Conformant: the one ")
+    assert f"B two 1.0 at unix:///run/two.sock, csi-1.13, {b} Not conformant: 1 of 1 MUST " in said
+    assert all(len(line) <= 80 for line in output.splitlines() if ".jsonl" not in line)
 
 
 def test_cases_that_ran_on_one_side_only_are_counted_and_make_no_row(write: Any) -> None:
@@ -73,7 +73,7 @@ def test_cases_that_ran_on_one_side_only_are_counted_and_make_no_row(write: Any)
     b = write("two", {"CSI-LV-000": "pass"})
     lines = compare(a, b).output.splitlines()
     assert lines[-2:] == [
-        "0 of 1 cases that ran everywhere differ",
+        "0 of 1 cases that ran more than once differ",
         "B did not run CSI-LV-001, CSI-LV-002, CSI-LV-003 and 5 more",
     ]
 

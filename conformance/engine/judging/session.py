@@ -13,7 +13,7 @@ from conformance.engine.events import Event, EventStream
 from conformance.engine.judging.judge import Judge
 from conformance.engine.judging.recorder import Recorder
 from conformance.engine.judging.reporting import ReportFolder
-from conformance.engine.options import INTERRUPTED, UNREACHABLE, BadOption, Options
+from conformance.engine.options import INTERRUPTED, UNREACHABLE, USAGE, BadOption, Options
 from conformance.engine.runid import new_run_id
 from conformance.engine.targets.resolve import ResolvedTarget
 from conformance.engine.targets.target import Target
@@ -100,13 +100,13 @@ def _record(config: pytest.Config, options: Options) -> None:
 
 
 def record_not_begun(options: Options, reason: BaseException) -> None:
-    """The stream and the reports of a run that ended before it began: out of reach, or
-    interrupted."""
+    """The stream and the reports of a run that ended before it began: out of reach, interrupted,
+    or a target that nobody can open."""
     folder = ReportFolder.prepare(options.report_dir) if options.report_dir else None
     stream = EventStream(folder.events if folder else None, stdout=options.json)
     recorder = Recorder(options, stream, shown(options))
-    interrupted = isinstance(reason, KeyboardInterrupt)
-    recorder.end(INTERRUPTED if interrupted else UNREACHABLE, str(reason) or "interrupted")
+    codes = {KeyboardInterrupt: INTERRUPTED, BadOption: USAGE}
+    recorder.end(codes.get(type(reason), UNREACHABLE), str(reason) or "interrupted")
     if folder:
         folder.finish()
 

@@ -32,23 +32,31 @@ def html(stream: Iterable[Event]) -> str:
     """The report as one document."""
     digest = Digest.of(stream)
     counts = digest.counts
-    text = resources.files(__package__).joinpath("report.html.j2").read_text(encoding="utf-8")
-    page = _environment().from_string(text)
-    document = page.render(
+    return render(
+        "report.html.j2",
         digest=digest,
         conclusion=conclude(digest),
         facts=facts(digest),
         counts=[(name, plural(name, counts[name]), counts[name]) for name in RANKED],
-        words=WORDS,
     )
-    return document.strip() + "\n"
+
+
+def render(template: str, **values: Any) -> str:
+    """A template of this folder as one document, in which nothing of a target is taken for markup
+    and no control character is left."""
+    return _environment().get_template(template).render(values).strip() + "\n"
+
+
+def _template(name: str) -> str:
+    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
 def _environment() -> Environment:
     # Imported late: only a run that leaves reports pays for it.
-    from jinja2 import Environment, StrictUndefined
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     environment = Environment(
+        loader=FunctionLoader(_template),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -64,7 +72,7 @@ def _environment() -> Environment:
         "pretty": _pretty,
         "sought": _sought,
     }
-    environment.globals |= {"count": count, "shown": CALLS_SHOWN}
+    environment.globals |= {"count": count, "shown": CALLS_SHOWN, "words": WORDS}
     return environment
 
 
