@@ -62,8 +62,9 @@ class Keeper:
 
     def _obey(self) -> bool:
         """One message; False at the end of them."""
-        flags = socket.MSG_CMSG_CLOEXEC
-        text, descriptors, _, _ = socket.recv_fds(self._control, _LONGEST, _DESCRIPTORS, flags)
+        text, descriptors, _, _ = socket.recv_fds(self._control, _LONGEST, _DESCRIPTORS)
+        for descriptor in descriptors:
+            os.set_inheritable(descriptor, False)  # MSG_CMSG_CLOEXEC is lost in recv_fds of 3.11
         if not text:
             return False
         message = json.loads(text)
@@ -196,7 +197,9 @@ def main() -> None:
     """Keeps until the end."""
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
     _libc.prctl(_SUBREAPER, 1, 0, 0, 0)
-    Keeper(socket.socket(fileno=int(sys.argv[1]))).keep()
+    control = socket.socket(fileno=int(sys.argv[1]))
+    control.set_inheritable(False)
+    Keeper(control).keep()
 
 
 if __name__ == "__main__":

@@ -157,8 +157,11 @@ class RealProcesses:
         return Outcome(exit_code=code)
 
     def attach(self, container: Container, request: StreamRequest, streams: Streams) -> Outcome:
-        """Hears all that is written from now on. With stdin_once the input ends as it leaves."""
+        """Hears all that is written from now on; a terminal has to be what the container has. With
+        stdin_once the input ends as the client leaves."""
         live = self._running(container)
+        if request.tty != bool(container.config.tty):
+            raise Refused(Code.INVALID_ARGUMENT, "tty is not what the container was made with")
         once = container.config.stdin_once
         return live.audience.listen(
             streams, lambda: _connect(live.wires, request, streams, ends=once)

@@ -19,6 +19,7 @@ from refimpl.cri.api import cri_pb2 as pb
 from refimpl.wire.status import Code
 from tests.cri.conftest import RefusedWith
 from tests.cri.runtime_rig import RuntimeRig, container_config, sandbox_config
+from tests.cri.subprocesses.processes import alive, pid_in, state_of
 
 SH = ["/bin/sh", "-c"]
 
@@ -44,20 +45,6 @@ def output(rig: RuntimeRig, tmp_path: Path, sent: pb.ContainerConfig) -> list[st
     rig.cri.start_container(id)
     path = ended(rig, id).log_path
     return [line.partition(" ")[2] for line in Path(path).read_text(errors="replace").splitlines()]
-
-
-def alive(pid: int) -> bool:
-    """Whether a process is there, and no zombie."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
-def pid_in(path: Path) -> int:
-    """The pid that a script has written to a file."""
-    eventually(lambda: path.exists() and path.read_text().endswith("\n"), 20, "a pid is written")
-    return int(path.read_text())
 
 
 @pytest.mark.parametrize(
@@ -166,6 +153,11 @@ def test_each_is_in_a_session_of_its_own(rig: RuntimeRig) -> None:
     assert os.getsid(pid) == os.getpgid(pid) == pid
 
 
+def test_it_has_no_descriptor_but_three(rig: RuntimeRig, tmp_path: Path) -> None:
+    """Neither of the runtime nor of its keeper."""
+    assert output(rig, tmp_path, config("ls /proc/$$/fd | tr '\\n' ' '")) == ["stdout P 0 1 2 "]
+
+
 def test_output_is_in_the_log(rig: RuntimeRig, tmp_path: Path) -> None:
     """Both streams, also more than a pipe holds, and what has no line feed at its end."""
     script = "echo one; echo two >&2; head -c 300000 /dev/zero | tr '\\0' x; printf end"
@@ -239,13 +231,10 @@ def test_it_stands_still_while_it_is_paused(rig: RuntimeRig, tmp_path: Path) -> 
     container = rig.fake.state.containers.get(id)
     processes = rig.fake.state.processes("")
 
-    def state() -> str:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-
     processes.pause(container)
-    eventually(lambda: state() == "T", 10, "it stands still")
+    eventually(lambda: state_of(pid) == "T", 10, "it stands still")
     processes.resume(container)
-    eventually(lambda: state() == "S", 10, "it goes on")
+    eventually(lambda: state_of(pid) == "S", 10, "it goes on")
 
 
 def test_many_at_once(rig: RuntimeRig) -> None:
