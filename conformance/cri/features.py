@@ -18,8 +18,9 @@ _RPC = "rpc "
 _TRY_S = 5.0
 
 
-def lacks(runtime: RemoteRuntime, image: str, *, ours: bool) -> Lacks:
-    """The reasons by feature; each is found out once."""
+def lacks(runtime: RemoteRuntime, image: str, registry: Callable[[], str], *, ours: bool) -> Lacks:
+    """The reasons by feature; each is found out once. registry: why the runtime cannot come to
+    ours."""
     known: dict[str, str] = {}
 
     def once(name: str, find: Callable[[], str]) -> Callable[[], str]:
@@ -35,6 +36,7 @@ def lacks(runtime: RemoteRuntime, image: str, *, ours: bool) -> Lacks:
             "image": once("image", lambda: _image(runtime, image)),
             "handler": once("handler", lambda: _handler(runtime)),
             "pod network": once("pod network", lambda: _network(runtime)),
+            "registry": once("registry", registry),
             "ours": "" if ours else "only our own fake can be steered so",
         },
         lambda name: once(name, lambda: _rpc(runtime, name.removeprefix(_RPC)))(),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from conformance.engine.needs import Feature
 
-__all__ = ["HANDLER", "IMAGE", "OURS", "POD_NETWORK", "served"]
+__all__ = ["HANDLER", "IMAGE", "OURS", "POD_NETWORK", "REGISTRY", "served"]
 
 IMAGE = Feature("image", "an image with a shell")
 HANDLER = Feature("handler", "a named runtime handler")
 POD_NETWORK = Feature("pod network", "a network for pods")
+REGISTRY = Feature("registry", "a way from the runtime to the registry of the suite")
 OURS = Feature("ours", "our fake, which can be steered")
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from conformance.cri.images import REPOSITORY
 from conformance.engine.ledger.entries import Ledger
 from conformance.engine.ledger.pods import POD
 from conformance.engine.scope import CaseScope
@@ -58,6 +59,17 @@ class Record:
         self.scope.callback(partial(self._remove_container, reply.container_id))
         return reply
 
+    def pull(self, call: Callable[..., Any], request: pb.PullImageRequest, **more: Any) -> Any:
+        """PullImage, of an image of ours: what was on the node before stays there."""
+        reply = call(request, **more)
+        if REPOSITORY in request.image.image:
+            self.scope.callback(partial(self._remove_image, reply.image_ref))
+        return reply
+
+    def _remove_image(self, id: str) -> None:
+        request = pb.RemoveImageRequest(image=pb.ImageSpec(image=id))
+        self._undone("RemoveImage", lambda: self._runtime.images.RemoveImage(request))
+
     def _remove_pod(self, uid: str) -> None:
         self._undone("RemovePodSandbox", lambda: kubelet.remove_pod(self._runtime, uid))
         self._ledger.gone(POD, uid)
@@ -86,6 +98,7 @@ class RecordedChannel:
         self._through: dict[str, Callable[..., Any]] = {
             "RunPodSandbox": record.run,
             "CreateContainer": record.create,
+            "PullImage": record.pull,
         }
 
     def unary_unary(self, method: str, *args: Any, **kwargs: Any) -> Callable[..., Any]:

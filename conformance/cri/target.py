@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import attrs
 
 from conformance.cri import features, reproduce
+from conformance.cri.images import Images
 from conformance.cri.pods import Pods
 from conformance.cri.record import Record, RecordedChannel
 from conformance.cri.settings import CriSettings
@@ -40,8 +41,9 @@ class CriTarget:
     """One runtime.
 
     kubelet: the calls as kubelet makes them; runtime, images: its stubs. pods: makes what a case
-    works with. image: what containers are made of, empty where there is none. lacks: feature -> why
-    it is not there. fake: our own, for cases that steer it.
+    works with. shelf: images of a case, and registries that serve them. image: what containers are
+    made of, empty where there is none. lacks: feature -> why it is not there. fake: our own, for
+    cases that steer it.
     """
 
     interface = "cri"
@@ -63,7 +65,8 @@ class CriTarget:
         self.name, self.version = quiet.runtime_name, quiet.runtime_version
         self.revision = resolved.judged_by(_NEWEST)
         self.image = features.image_of(quiet, chosen.image)
-        self.lacks = features.lacks(quiet, self.image, ours=fake is not None)
+        self.shelf = Images(self.kubelet, lambda: self.record.scope, chosen.netns)
+        self.lacks = features.lacks(quiet, self.image, self.shelf.why_not, ours=fake is not None)
         self.pods = Pods(
             self.kubelet,
             self.record,
@@ -102,7 +105,7 @@ class CriTarget:
         """A crictl line that repeats the last call, where the runtime outlives the run and it names
         nothing that went with the case."""
         call = calls[-1]
-        creates = [each.to_dict()["replies"] for each in calls if each.rpc in _CREATES]
+        creates = [each for each in calls[:-1] if each.rpc in _CREATES]
         if self.fake or depends(call, creates, self.run_id):
             return ""
         return reproduce.line(call, self.endpoint)
@@ -116,6 +119,7 @@ class CriTarget:
     def close(self) -> None:
         """Removes what is left, hangs up, and ends our fake."""
         self.pods.close()
+        self.shelf.close()
         self.record.scope.close()
         self.ledger.close()
         self._quiet.close()

@@ -90,7 +90,9 @@ def test_a_runtime_is_asked_what_it_lacks(tmp_path: Path) -> None:
         FakeRuntime(tmp_path / "cri.sock", profile="legacy-1.7") as fake,
         kubelet.connect(fake.endpoint) as runtime,
     ):
-        lacks = features.lacks(runtime, features.image_of(runtime, ""), ours=False)
+        image = features.image_of(runtime, "")
+        lacks = features.lacks(runtime, image, lambda: "there is no way", ours=False)
+        assert lacks["registry"] == "there is no way"
         assert "no image" in lacks["image"]
         assert "no handler" in lacks["handler"]
         assert lacks["pod network"] == ""

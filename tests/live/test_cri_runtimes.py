@@ -44,6 +44,7 @@ def test_all_that_is_wrong_with_containerd_is_known(rig: ContainerdRig, tmp_path
     target.write_text(
         f"endpoint = {json.dumps(str(rig.endpoint))}\n[cri]\n"
         f"cgroup_parent = {json.dumps(rig.cgroup_parent)}\n"
+        f"netns = {json.dumps(rig.namespaces.netns)}\n"
     )
     done = subprocess.run(
         [

@@ -53,7 +53,9 @@ class Request:
 
 class Registry:
     """Serves from `start` to `close`. `address` is what its images are called by, such as
-    127.0.0.1:5000; localhost:5000 is another registry to a runtime, with the same content."""
+    127.0.0.1:5000; localhost:5000 is another registry to a runtime, with the same content.
+    tells_plain: whether it answers a client that begins with TLS in HTTP; Python's own server does
+    not."""
 
     def __init__(
         self,
@@ -63,7 +65,9 @@ class Registry:
         port: int = 0,
         access: Access | None = None,
         faults: Iterable[Fault] = (),
+        tells_plain: bool = True,
     ) -> None:
+        self.tells_plain = tells_plain
         self.content, self.faults = Content(images), Faults(faults)
         self.access: Access = access or Anybody()
         self.requests: list[Request] = []
@@ -110,7 +114,9 @@ class _Handler(BaseHTTPRequestHandler):
     def handle(self) -> None:
         """Clients try TLS first, and go on without where the answer is HTTP."""
         if self.connection.recv(1, socket.MSG_PEEK) == _TLS_HANDSHAKE:
-            self.connection.sendall(b"HTTP/1.0 400 Bad Request\r\n\r\nthis is plain HTTP\n")
+            if self.server.registry.tells_plain:
+                self.connection.sendall(b"HTTP/1.0 400 Bad Request\r\n\r\n")
+            self.connection.sendall(b"this is plain HTTP\n")
             return
         super().handle()
 

@@ -145,10 +145,15 @@ class Namespaces:
         """A path of the inside, as it can be opened from outside."""
         return Path(f"/proc/{self._holder.pid}/root{inside}")
 
+    @property
+    def netns(self) -> str:
+        """The path of the network namespace, as it can be opened from outside."""
+        return f"/proc/{self._holder.pid}/ns/net"
+
     @contextlib.contextmanager
     def network(self) -> Iterator[None]:
         """Sockets that are made in here, by this thread, are of the network inside."""
-        namespace = os.open(f"/proc/{self._holder.pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+        namespace = os.open(self.netns, os.O_RDONLY | os.O_CLOEXEC)
         try:
             with syscalls.inside(namespace):
                 yield

@@ -1,0 +1,1 @@
+"""ImageService, beside a registry of ours."""
