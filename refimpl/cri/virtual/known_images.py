@@ -31,7 +31,7 @@ _HOST_NETWORK_PORT = 12003
 
 _KNOWN: Mapping[str, Known] = {
     f"{_E2E}/nginx": _serves(80),
-    f"{_E2E}/httpd": _serves(80),
+    f"{_E2E}/httpd": Known(command=("sh", "-c", "echo httpd is ready; httpd -f -p 80")),
     **{
         f"{_STAGING}/hostnet-nginx-{machine}": _serves(_HOST_NETWORK_PORT)
         for machine in ("amd64", "arm64", "ppc64le", "s390x")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import attrs
+
 from refimpl.cri.images import RegistryImages
 from refimpl.cri.logs.files import LogFiles
 from refimpl.cri.models import Model, ModelChoices
@@ -13,15 +15,24 @@ from refimpl.images.store import FolderBlobs, MemoryBlobs
 
 __all__ = ["images_of", "open_model"]
 
+_NOWHERE = "nowhere"
+_NETWORKS = {_NOWHERE: "10.88", "loopback": "127.88"}
+
 
 def open_model(choices: ModelChoices) -> Model:
-    """All handlers are one. Raises as `images_of`."""
-    images = images_of(choices, "virtual")
+    """All handlers are one. Its option besides `images` is `network`: with `loopback` programs
+    listen at the addresses of their sandboxes, which Linux has on loopback, and at their host
+    ports. Raises as `images_of`."""
+    options = dict(choices.options)
+    network = options.pop("network", _NOWHERE)
+    if network not in _NETWORKS:
+        raise ValueError(f"network={network}: there is {' and '.join(_NETWORKS)}")
+    images = images_of(attrs.evolve(choices, options=options), "virtual")
     logs = LogFiles(choices.clock, choices.logs)
-    processes = VirtualProcesses(choices.clock, choices.scripts)
+    processes = VirtualProcesses(choices.clock, choices.scripts, listens=network != _NOWHERE)
     return Model(
         handlers=dict.fromkeys(choices.handlers, processes),
-        network=AddressPool(),
+        network=AddressPool(_NETWORKS[network]),
         images=images,
         logs=logs,
         close=logs.close_all,

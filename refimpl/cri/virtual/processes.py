@@ -16,8 +16,10 @@ from refimpl.cri.commands import command_of
 from refimpl.cri.state.models import Container, Sandbox
 from refimpl.cri.state.ports import Clock, Ended, Exit, Output, StartFailed, Usage
 from refimpl.cri.virtual.programs import Program, Scripts, program_of, scripted
-from refimpl.cri.virtual.sessions import Hub, console_of, web_server
-from refimpl.cri.virtual.shell import Console, Missing, Shell, World
+from refimpl.cri.virtual.sessions import Hub, console_of
+from refimpl.cri.virtual.shell import Console, Missing, Shell, World, asks
+from refimpl.cri.virtual.web import Doors, places, web_server
+from refimpl.cri.virtual.worlds import world_of
 from refimpl.streaming.outcome import Outcome
 from refimpl.streaming.requests import StreamRequest
 from refimpl.streaming.streams import Streams
@@ -40,14 +42,19 @@ class _Running:
     sandbox_id: str
     hub: Hub
     world: World
+    doors: Doors
     cancel: Callable[[], None] = lambda: None
 
 
 class VirtualProcesses:
-    """scripts: programs by a glob of image or command line, before those that commands have."""
+    """scripts: programs by a glob of image or command line, before those that commands have.
+    listens: programs do so on loopback, at the addresses of their sandboxes."""
 
-    def __init__(self, clock: Clock, scripts: Scripts | None = None) -> None:
-        self._clock, self._scripts = clock, scripts or {}
+    def __init__(
+        self, clock: Clock, scripts: Scripts | None = None, *, listens: bool = False
+    ) -> None:
+        self._clock, self._scripts, self._listens = clock, scripts or {}, listens
+        self._sandboxes: dict[str, Sandbox] = {}
         self._running: dict[str, _Running] = {}
         self._pids = itertools.count(1000)
         self._lock = threading.Lock()
@@ -65,12 +72,14 @@ class VirtualProcesses:
 
     def start_sandbox(self, sandbox: Sandbox, ended: Ended) -> None:
         """Nothing runs in it."""
+        self._sandboxes[sandbox.id] = sandbox
 
     def stop_sandbox(self, sandbox: Sandbox) -> None:
         """Nothing to stop."""
 
     def remove_sandbox(self, sandbox: Sandbox) -> None:
         """Nothing to remove."""
+        self._sandboxes.pop(sandbox.id, None)
 
     # -- containers ---------------------------------------------------------------------------
 
@@ -89,6 +98,7 @@ class VirtualProcesses:
         if program.fails:
             raise StartFailed(program.fails)
         hub, config = _hub(container, output), container.config
+        sandbox = self._sandboxes.get(container.sandbox_id)
         running = _Running(
             program=program,
             pid=next(self._pids),
@@ -96,19 +106,22 @@ class VirtualProcesses:
             ended=ended,
             sandbox_id=container.sandbox_id,
             hub=hub,
-            world=_world(container, hub),
+            world=world_of(container, sandbox, hub.over),
+            doors=Doors(self._places(sandbox, program)),
         )
         with self._lock:
             self._running[container.id] = running
         console = console_of(hub, tty=config is not None and config.tty)
-        for stream, written in program.writes:
-            console.write(stream, written)
-        if program.exit_after_s is None and config and config.stdin and _reads(command):
+        known = scripted(_names(container), command, self._scripts)
+        reads = program.exit_after_s is None and config and config.stdin and _reads(command)
+        if reads or (known is None and asks(command)):
             shell = Shell(running.world, console, self._clock, partial(self._program, container))
             threading.Thread(
                 target=self._converse, args=(container.id, running, shell, command), daemon=True
             ).start()
         else:
+            for stream, written in program.writes:
+                console.write(stream, written)
             self._go_on(container.id, running, console, 0)
         return running.pid
 
@@ -127,6 +140,7 @@ class VirtualProcesses:
             running = self._running.pop(container.id, None)
         if running:
             running.cancel()
+            running.doors.close()
             running.hub.end()
 
     def update(self, container: Container, resources: Any) -> None:
@@ -203,6 +217,11 @@ class VirtualProcesses:
     def _program(self, container: Container, command: Sequence[str]) -> Program:
         return program_of(_names(container), command, self._scripts)
 
+    def _places(self, sandbox: Sandbox | None, program: Program) -> list[tuple[str, int]]:
+        if sandbox is None or not self._listens:
+            return []
+        return places(sandbox, program.listens)
+
     def _of(self, container: Container) -> _Running:
         with self._lock:
             running = self._running.get(container.id)
@@ -243,6 +262,7 @@ class VirtualProcesses:
                 return
             del self._running[id]
         running.cancel()
+        running.doors.close()
         running.hub.end()
         running.ended(exit)
 
@@ -261,30 +281,6 @@ def _hub(container: Container, output: Output) -> Hub:
     if config is None:
         return Hub(output, stdin=False, once=False)
     return Hub(output, stdin=config.stdin, once=config.stdin_once)
-
-
-def _world(container: Container, hub: Hub) -> World:
-    """As the configuration has it; what it does not name is the image's."""
-    image, config = container.image, container.config
-    env = dict(each.partition("=")[::2] for each in image.env)
-    if config is None:
-        return World(env=env, over=hub.over)
-    env |= {each.key: each.value.decode(errors="replace") for each in config.envs}
-    context = config.linux.security_context
-    named, _, group = image.user.partition(":")
-    chosen = context.HasField("run_as_user")
-    return World(
-        env=env,
-        workdir=config.working_dir or image.workdir or "/",
-        uid=context.run_as_user.value if chosen else _number(named),
-        gid=context.run_as_group.value if context.HasField("run_as_group") else _number(group),
-        groups=tuple(context.supplemental_groups),
-        over=hub.over,
-    )
-
-
-def _number(text: str) -> int:
-    return int(text) if text.isdecimal() else 0
 
 
 def _later(rpc: str) -> NoReturn:

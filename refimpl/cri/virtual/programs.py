@@ -99,6 +99,9 @@ def _simple(name: str, arguments: Sequence[str]) -> Program:
     if name == "sleep" and arguments:
         # As the first process of a container it has no handler, so TERM has no effect.
         return Program(exit_after_s=_seconds(arguments[0]), ignores=frozenset({15}))
+    if name == "top":
+        # It handles these, to leave the terminal as it was.
+        return Program(traps={number: 128 + number for number in (1, 2, 15)})
     if name == "httpd":
         return Program(listens=(_port(arguments),))
     return FOREVER
@@ -154,6 +157,7 @@ def _shell(script: str) -> Program:
                     writes.append((stream, written))
             code = part.exit_code
             if part.exit_after_s is None:
+                traps |= part.traps
                 forever, ignores = True, ignores | {15} - set(traps)
                 listens = part.listens
                 break

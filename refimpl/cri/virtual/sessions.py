@@ -1,10 +1,8 @@
-"""Who is connected to virtual containers: clients of a command, of a first process, of a port."""
+"""Who is connected to virtual containers: clients of a command, of a first process."""
 
 from __future__ import annotations
 
-import socket
 import threading
-from contextlib import suppress
 
 from refimpl.cri.state.ports import Output
 from refimpl.cri.virtual.shell import LOOK_S, Console
@@ -12,11 +10,9 @@ from refimpl.streaming.pipe import Pipe
 from refimpl.streaming.requests import StreamRequest
 from refimpl.streaming.streams import Size, Sizes, Streams
 
-__all__ = ["Hub", "console_of", "web_server"]
+__all__ = ["Hub", "console_of"]
 
-_PAGE = b"<h1>refimpl</h1>\n"
 _END_OF_INPUT = b"\x04"
-_LONGEST_REQUEST = 1 << 16
 
 
 class _Plain:
@@ -133,22 +129,3 @@ class Hub:
             self.stdin.write(piece)
         if self._once:
             self.stdin.end()
-
-
-def web_server() -> socket.socket:
-    """A connection to a server that answers one request in HTTP with a page."""
-    near, far = socket.socketpair()
-    threading.Thread(target=_answer, args=(far,), name="refimpl-web", daemon=True).start()
-    return near
-
-
-def _answer(connection: socket.socket) -> None:
-    with connection, suppress(OSError):
-        asked = b""
-        while b"\r\n\r\n" not in asked and len(asked) < _LONGEST_REQUEST:
-            if not (piece := connection.recv(_LONGEST_REQUEST)):
-                break
-            asked += piece
-        if asked:
-            head = f"HTTP/1.0 200 OK\r\nContent-Length: {len(_PAGE)}\r\nConnection: close\r\n\r\n"
-            connection.sendall(head.encode() + _PAGE)

@@ -10,6 +10,7 @@ import re
 import shlex
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import PurePosixPath as Path
 from typing import Protocol
 
 import attrs
@@ -18,14 +19,19 @@ from refimpl.cri.state.ports import Clock
 from refimpl.cri.virtual.programs import FOREVER, Program, unescaped
 from refimpl.streaming.streams import Size
 
-__all__ = ["KILLED", "Console", "Missing", "Shell", "World"]
+__all__ = ["KILLED", "Console", "Missing", "Shell", "World", "asks"]
 
 KILLED = 137
 LOOK_S = 0.02
 """Between two looks at whether a client has left."""
+_NOT_EXECUTABLE = 126
 _PIECE = 1 << 16
 _SHELLS = ("sh", "bash", "ash")
-_KEYWORDS = re.compile(r"(^|[;&|\n])\s*(while|for|until|if|case|trap|kill)\b|\|")
+_ASKS = re.compile(r"\$\(|(^|[;&\n])\s*(\[|cat|env|hostname|id|ls|pwd|test|touch)\s")
+_SUBSTITUTED = re.compile(r"\$\(([^()]*)\)")
+_KEYWORDS = re.compile(r"(^|[;&|\n])\s*(while|for|until|if|case|trap|kill)\b|(?<!\|)\|(?!\|)")
+_LOOP = re.compile(r"(?P<before>.*?)\bwhile\s+(?:true|:)\s*;\s*do\s(?P<body>.*?);?\s*done\s*", re.S)
+_WRITES_NOW_AND_THEN = re.compile(r"(?=.*\b(echo|printf)\b).*\bsleep\b", re.S)
 
 
 class Missing(Exception):
@@ -52,17 +58,33 @@ class Console(Protocol):
 
 @attrs.define(eq=False)
 class World:
-    """What the commands of one container share. running: their command lines. files: content of
-    those that were written, None for one that was removed. over: the container has ended."""
+    """What the commands of one container share. users: their names by uid. running: their command
+    lines. files: content of those that were written, None for one that was removed. readonly: paths
+    below which nothing can be written. masked: programs that nobody may run. over: the container
+    has ended."""
 
     env: Mapping[str, str] = attrs.field(factory=dict)
     workdir: str = "/"
     uid: int = 0
     gid: int = 0
     groups: tuple[int, ...] = ()
+    users: Mapping[int, str] = attrs.field(factory=dict)
+    readonly: tuple[str, ...] = ()
+    masked: frozenset[str] = frozenset()
     files: dict[str, bytes | None] = attrs.field(factory=dict)
     running: list[str] = attrs.field(factory=list)
     over: threading.Event = attrs.field(factory=threading.Event)
+
+
+def asks(command: Sequence[str]) -> bool:
+    """Whether it is a script, of what a shell here understands, that needs to know the world that
+    it runs in, or writes again and again."""
+    if command[0].rpartition("/")[2] not in _SHELLS or "-c" not in command[1:-1]:
+        return False
+    text = command[command.index("-c") + 1]
+    if loop := _LOOP.fullmatch(text):
+        return bool(_WRITES_NOW_AND_THEN.match(loop["body"])) and not _KEYWORDS.search(loop["body"])
+    return bool(_ASKS.search(text)) and not _KEYWORDS.search(text)
 
 
 class _Exit(Exception):
@@ -83,6 +105,7 @@ class Shell:
     ) -> None:
         self._world, self._console, self._clock, self._known = world, console, clock, known
         self._out = "stdout"
+        self._caught: list[bytes] | None = None
 
     def run(self, command: Sequence[str]) -> int:
         """Its exit code. Raises Missing."""
@@ -104,6 +127,9 @@ class Shell:
             return self._script(command[command.index("-c") + 1], command)
         if name in _SHELLS and len(command) == 1:
             return self._interactive()
+        if self._world.masked & {command[0], f"/bin/{name}"}:
+            self._complain(f"/bin/sh: {command[0]}: Permission denied")
+            return _NOT_EXECUTABLE
         program = _PROGRAMS.get(name) if not command[0].startswith("/nonexistent") else None
         return program(self, command[1:]) if program else self._scripted(command)
 
@@ -134,10 +160,15 @@ class Shell:
     # -- scripts ------------------------------------------------------------------------------
 
     def _script(self, text: str, command: Sequence[str]) -> int:
+        if loop := _LOOP.fullmatch(text):
+            self._script(loop["before"], ("sh", "-c", loop["before"]))
+            while not self._over:
+                self._script(loop["body"], ("sh", "-c", loop["body"]))
+            return KILLED
         if _KEYWORDS.search(text):
             return self._scripted(command)
         code, joint = 0, ";"
-        for joint_after, step in _steps(self._expanded(text)):
+        for joint_after, step in _steps(self._expanded(self._substituted(text))):
             if step and not ((joint == "&&" and code) or (joint == "||" and not code)):
                 # What runs in the background has nobody who waits for it.
                 code = 0 if joint_after == "&" else self._step(step)
@@ -145,6 +176,17 @@ class Shell:
                 return KILLED
             joint = joint_after
         return code
+
+    def _substituted(self, text: str) -> str:
+        return _SUBSTITUTED.sub(lambda match: self._output(match[1]), text)
+
+    def _output(self, text: str) -> str:
+        outer, self._caught = self._caught, []
+        try:
+            self._script(text, ("sh", "-c", text))
+            return b"".join(self._caught).decode(errors="replace").rstrip("\n")
+        finally:
+            self._caught = outer
 
     def _expanded(self, text: str) -> str:
         known = {"$$": "1", **{f"${name}": value for name, value in self._world.env.items()}}
@@ -202,7 +244,9 @@ class Shell:
                 yield piece
 
     def _write(self, data: bytes) -> int:
-        if self._out in ("stdout", "stderr"):
+        if self._out == "stdout" and self._caught is not None:
+            self._caught.append(data)
+        elif self._out in ("stdout", "stderr"):
             self._console.write(self._out, data)
         elif self._out != "/dev/null":
             self._world.files[self._out] = (self._world.files.get(self._out) or b"") + data
@@ -250,8 +294,18 @@ class Shell:
 
     def _touch(self, words: Sequence[str]) -> int:
         for path in words:
+            if any(Path(self._world.workdir, path).is_relative_to(p) for p in self._world.readonly):
+                return self._complain(f"touch: {path}: Read-only file system")
             self._world.files[path] = self._world.files.get(path) or b""
         return 0
+
+    def _test(self, words: Sequence[str]) -> int:
+        """Of files; what else it is asked holds."""
+        path = words[1] if len(words) > 1 and words[0] in ("-f", "-e", "-s") else ""
+        return 1 if self._world.files.get(path, b"") is None else 0
+
+    def _hostname(self, _words: Sequence[str]) -> int:
+        return self._write(self._world.files.get("/etc/hostname") or b"localhost\n")
 
     def _rm(self, words: Sequence[str]) -> int:
         self._world.files.update(dict.fromkeys(words))
@@ -263,7 +317,8 @@ class Shell:
     def _id(self, words: Sequence[str]) -> int:
         world = self._world
         every = " ".join(map(str, dict.fromkeys((world.gid, *world.groups))))
-        short = {"-u": str(world.uid), "-g": str(world.gid), "-G": every}
+        name = world.users.get(world.uid, str(world.uid))
+        short = {"-nu": name, "-un": name, "-u": str(world.uid), "-g": str(world.gid), "-G": every}
         whole = f"uid={world.uid} gid={world.gid} groups={every.replace(' ', ',')}"
         return self._write(f"{short.get(' '.join(words), whole)}\n".encode())
 
@@ -284,11 +339,13 @@ class Shell:
 
 
 _PROGRAMS: Mapping[str, Callable[[Shell, Sequence[str]], int]] = {
+    "[": Shell._test,
     "cat": Shell._cat,
     "echo": Shell._echo,
     "env": Shell._env,
     "false": lambda _shell, _words: 1,
     "head": Shell._head,
+    "hostname": Shell._hostname,
     "id": Shell._id,
     "ls": Shell._ls,
     "pgrep": Shell._pgrep,
@@ -297,6 +354,7 @@ _PROGRAMS: Mapping[str, Callable[[Shell, Sequence[str]], int]] = {
     "rm": Shell._rm,
     "sleep": Shell._sleep,
     "stty": Shell._stty,
+    "test": Shell._test,
     "touch": Shell._touch,
     "true": lambda _shell, _words: 0,
 }
