@@ -1,6 +1,6 @@
-"""`python benchmarks/run.py [fake|cases|slow|cni|cri|deviceplugin]`: every claim about speed,
-measured; exit code 1 if one does not hold. Needs a quiet machine: figures are medians of runs in
-turns.
+"""`python benchmarks/run.py [fake|cases|slow|cni|cri|kubelet|deviceplugin]`: every claim about
+speed, measured; exit code 1 if one does not hold. Needs a quiet machine: figures are medians of
+runs in turns.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from benchmarks import cni, cri, deviceplugin, fake_server, per_case, slow_driver
+from benchmarks import cni, cri, deviceplugin, fake_server, kubelet_pods, per_case, slow_driver
 
 PARTS = {
     "fake": fake_server.main,
@@ -18,6 +18,7 @@ PARTS = {
     "slow": slow_driver.main,
     "cni": cni.main,
     "cri": cri.main,
+    "kubelet": kubelet_pods.main,
     "deviceplugin": deviceplugin.main,
 }
 

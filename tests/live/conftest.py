@@ -51,7 +51,7 @@ __all__ = [
 
 _OF_KUBELET = (
     *("test_checkpoint.py", "test_device_suites.py", "test_kubelet_devices.py"),
-    *("test_real_kubelet.py", "test_same_story.py"),
+    *("test_real_kubelet.py", "test_same_story.py", "test_static_kubelet.py"),
 )
 collect_ignore = [] if kubernetes_wanted() else [*_OF_KUBELET]
 """Not skipped: where nothing may skip, ten minutes of building are still a choice."""

@@ -25,6 +25,8 @@ __all__ = [
     "USED",
     "Containerd",
     "built_cni_plugins",
+    "built_containerd",
+    "built_kubernetes",
     "busybox",
     "cdi_library",
     "cni_plugins",
@@ -40,6 +42,7 @@ __all__ = [
     "kubernetes",
     "kubernetes_wanted",
     "mock_driver",
+    "unpacked_busybox",
 ]
 
 CDI = ("1.1.0", "1.1.2")
@@ -183,6 +186,11 @@ def cnitool() -> Path:
 @pytest.fixture(scope="session")
 def containerd() -> Containerd:
     """The current containerd with its shim, ctr and runc."""
+    return built_containerd()
+
+
+def built_containerd() -> Containerd:
+    """See `containerd`."""
     root = "github.com/containerd/containerd/v2"
     commands = [f"{root}/cmd/{name}" for name in _CONTAINERD_PROGRAMS]
     built = _tools("containerd", CONTAINERD, root, commands)
@@ -226,6 +234,11 @@ def debian_containerd() -> Containerd:
 @pytest.fixture(scope="session")
 def busybox() -> Path:
     """A static busybox, the payload of the images that we make."""
+    return unpacked_busybox()
+
+
+def unpacked_busybox() -> Path:
+    """See `busybox`."""
     return _unpacked("busybox-debian", "1.35", "busybox-static") / "bin/busybox"
 
 
