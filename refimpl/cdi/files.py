@@ -145,7 +145,11 @@ def replace(path: Path, data: bytes, *, overwrite: bool = True, mode: int = FILE
         raise
 
 
-class _Dumper(yaml.SafeDumper):
+# libyaml where PyYAML was built with it: ten times as fast, the same text.
+_SafeDumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
+
+class _Dumper(_SafeDumper):  # type: ignore[misc]
     """Quotes every string that some reader of YAML takes for something else."""
 
     def ignore_aliases(self, _data: Any) -> bool:
