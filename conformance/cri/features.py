@@ -16,6 +16,7 @@ __all__ = ["image_of", "lacks"]
 
 _RPC = "rpc "
 _TRY_S = 5.0
+_HEARD_S = 0.5
 
 
 def lacks(runtime: RemoteRuntime, image: str, registry: Callable[[], str], *, ours: bool) -> Lacks:
@@ -35,6 +36,7 @@ def lacks(runtime: RemoteRuntime, image: str, registry: Callable[[], str], *, ou
         {
             "image": once("image", lambda: _image(runtime, image)),
             "handler": once("handler", lambda: _handler(runtime)),
+            "events": once("events", lambda: _events(runtime)),
             "pod network": once("pod network", lambda: _network(runtime)),
             "registry": once("registry", registry),
             "ours": "" if ours else "only our own fake can be steered so",
@@ -69,6 +71,19 @@ def _network(runtime: RemoteRuntime) -> str:
     for condition in runtime.status().status.conditions:
         if condition.type == "NetworkReady" and not condition.status:
             return f"NetworkReady is false: {condition.reason} {condition.message}".strip()
+    return ""
+
+
+def _events(runtime: RemoteRuntime) -> str:
+    """A stream that stays open is one; CRI-O ends it at once unless enable_pod_events is set."""
+    try:
+        stream = runtime.runtime.GetContainerEvents(pb.GetEventsRequest(), timeout=_HEARD_S)
+        next(iter(stream))
+    except StopIteration:
+        return f"{runtime.runtime_name} ends the stream of events at once"
+    except Refused as refusal:
+        if refusal.code == Code.UNIMPLEMENTED:
+            return f"{runtime.runtime_name} does not serve GetContainerEvents"
     return ""
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from conformance.engine.needs import Feature
 
-__all__ = ["HANDLER", "IMAGE", "OURS", "POD_NETWORK", "REGISTRY", "served"]
+__all__ = ["EVENTS", "HANDLER", "IMAGE", "OURS", "POD_NETWORK", "REGISTRY", "served"]
 
+EVENTS = Feature("events", "a stream of events")
 IMAGE = Feature("image", "an image with a shell")
 HANDLER = Feature("handler", "a named runtime handler")
 POD_NETWORK = Feature("pod network", "a network for pods")

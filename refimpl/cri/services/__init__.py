@@ -9,7 +9,7 @@ from refimpl.cri.services.checkpoints import CheckpointRpcs
 from refimpl.cri.services.containers import ContainerRpcs
 from refimpl.cri.services.events import EventRpcs
 from refimpl.cri.services.images import ImageRpcs
-from refimpl.cri.services.lists import ListRpcs
+from refimpl.cri.services.lists import ImageListRpcs, ListRpcs
 from refimpl.cri.services.metrics import MetricRpcs
 from refimpl.cri.services.runtime import RuntimeRpcs
 from refimpl.cri.services.sandboxes import SandboxRpcs
@@ -48,4 +48,5 @@ def runtime_service(state: RuntimeState, streams: StreamHost) -> Service:
 
 def image_service(state: RuntimeState, filesystem: str) -> Service:
     """ImageService."""
-    return Service(ImageRpcs(state, filesystem), without=state.settings.runtime.without)
+    images = ImageRpcs(state, filesystem)
+    return Service(images, ImageListRpcs(images), without=state.settings.runtime.without)
