@@ -6,13 +6,14 @@ import base64
 
 from refimpl.cri.api import cri_pb2 as pb
 from refimpl.cri.state.models import Image
+from refimpl.cri.state.settings.images import ImageChoices
 from refimpl.images.credentials import Credentials
 from refimpl.wire.status import Code, Refused
 
 __all__ = ["credentials", "image"]
 
 
-def credentials(auth: pb.AuthConfig) -> Credentials:
+def credentials(auth: pb.AuthConfig, choices: ImageChoices) -> Credentials:
     """As kubelet sends them: `auth` is name and password in one, in base64. Raises Refused
     (INVALID_ARGUMENT), without what was sent."""
     user, password = auth.username, auth.password
@@ -24,9 +25,9 @@ def credentials(auth: pb.AuthConfig) -> Credentials:
         user, colon, password = pair.partition(":")
         if not colon:
             raise Refused(Code.INVALID_ARGUMENT, "auth.auth is not name:password in base64")
-    return Credentials(
-        user, password, auth.identity_token, auth.registry_token, auth.server_address
-    )
+    identity = auth.identity_token if "identity" in choices.tokens else ""
+    token = auth.registry_token if "registry" in choices.tokens else ""
+    return Credentials(user, password, identity, token, auth.server_address)
 
 
 def image(known: Image) -> pb.Image:

@@ -42,7 +42,7 @@ class ImageRpcs:
         """The id, as everywhere else."""
         if self._state.settings.images.checks_handler:
             self._state.processes(request.image.runtime_handler)
-        credentials = codec.credentials(request.auth)
+        credentials = codec.credentials(request.auth, self._state.settings.images)
         try:
             image = self._images.pull(request.image.image, credentials, call)
         except Refused as refusal:
