@@ -46,16 +46,27 @@ def open_leftovers(resolved: ResolvedTarget) -> Leftovers:
 
 
 def _faked(resolved: ResolvedTarget) -> FakeRuntime:
-    """`fake`, `fake:PROFILE`, `mutant:NAME`, `unbroken:NAME`; not started yet."""
+    """`fake`, `fake:PROFILE`, `fake:MODEL`, `fake:PROFILE,MODEL`, `mutant:NAME`, `unbroken:NAME`;
+    not started yet."""
     from refimpl.cri.fake import FakeRuntime  # a real runtime does not pay for it
 
     choices: dict[str, Any] = {"handlers": ("", HANDLER), "images": (IMAGE,)}
     if resolved.scheme == "fake":
-        profile = resolved.address or "strict"
         try:
-            return FakeRuntime(profile=profile, **choices)
+            return FakeRuntime(**_chosen(resolved.address), **choices)
         except ValueError as error:
-            raise BadOption(f"fake:{profile}: {error}") from error
+            raise BadOption(f"fake:{resolved.address}: {error}") from error
     mutant, broken = mutants.load("cri", resolved.address), resolved.scheme == "mutant"
     fake: FakeRuntime = mutants.fake(FakeRuntime, mutant, broken=broken, **choices)
     return fake
+
+
+def _chosen(address: str) -> dict[str, Any]:
+    """Profile and process model, by name; what is no model is a profile."""
+    from refimpl.cri.models import MODELS
+
+    words = [word for word in address.split(",") if word]
+    kinds = ["model" if word in MODELS else "profile" for word in words]
+    if len(set(kinds)) < len(kinds):
+        raise ValueError("one profile and one process model at most")
+    return dict(zip(kinds, words, strict=True))

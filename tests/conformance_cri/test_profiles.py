@@ -36,6 +36,25 @@ def test_a_profile_is_told_apart_from_the_text(profile: str, tmp_path: Path) -> 
     assert "Not conformant" in done.stdout
 
 
+def test_real_processes_do_what_the_text_says(tmp_path: Path) -> None:
+    """The model is named as a profile is; no MUST is broken, with the ways of whichever runtime."""
+    done = judged("subprocess", tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [("strict,crio", "one profile and one process model"), ("vm", "there is no profile 'vm'")],
+)
+def test_a_runtime_that_is_none_is_a_usage_error(
+    address: str, message: str, tmp_path: Path
+) -> None:
+    """Before anything is judged."""
+    done = judged(address, tmp_path)
+    assert done.returncode == 4, done.stdout + done.stderr
+    assert message in done.stderr
+
+
 def test_each_topic_has_a_file_of_known_failures() -> None:
     """And each entry is about a case of its topic."""
     paths = sorted((fixtures.folder() / "expectations").glob(f"{CONTAINERD}-*.toml"))

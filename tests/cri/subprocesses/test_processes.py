@@ -155,7 +155,8 @@ def test_each_is_in_a_session_of_its_own(rig: RuntimeRig) -> None:
 
 def test_it_has_no_descriptor_but_three(rig: RuntimeRig, tmp_path: Path) -> None:
     """Neither of the runtime nor of its keeper."""
-    assert output(rig, tmp_path, config("ls /proc/$$/fd | tr '\\n' ' '")) == ["stdout P 0 1 2 "]
+    lines = output(rig, tmp_path, config("ls /proc/$$/fd"))
+    assert lines == ["stdout F 0", "stdout F 1", "stdout F 2"]
 
 
 def test_output_is_in_the_log(rig: RuntimeRig, tmp_path: Path) -> None:
