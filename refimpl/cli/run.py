@@ -11,6 +11,12 @@ import click
 from refimpl.cli.errors import Usage
 
 FLOWS = {
+    "cri": {
+        "pod": "start, sync, probe, kill and GC of a pod with one container, as kubelet does them",
+        "start-up": "what kubelet asks before its node can be ready",
+        "sync": "one look at all pods and containers, and at each that bears kubelet's labels",
+        "gc": "kill and removal of what earlier flows have left",
+    },
     "cni": {
         "pod": "add, check, status and del of a pod's sandbox, as its runtime does them",
         "add": "ADD of every network",
@@ -27,13 +33,19 @@ FLOWS = {
 """Interface to flow to what it does, in the order of `--list`."""
 
 PLAYERS = {
+    "cri": "refimpl.cli.run_cri:play",
     "cni": "refimpl.cli.run_cni:play",
     "podresources": "refimpl.cli.run_podresources:play",
 }
 """Interface to the function that plays its flows: play(target, flow, echo, **options) -> bool."""
 
+OF_CRI = ("image", "handler", "host_network", "probe")
+"""Options of cri; those that no interface has here are cni's."""
+
 EPILOG = """\b
 Examples:
+  refimpl run cri fake --flow pod                       our fake, or fake:crio
+  refimpl run cri /run/containerd/containerd.sock --flow pod --image example.com/shell:1
   refimpl run cni 10-net.conflist --flow pod            in namespaces that are gone afterwards
   refimpl run cni 10-net.conflist --flow pod --profile go-cni -v
   refimpl run cni /etc/cni/net.d --flow add --netns /run/netns/x --cni-path /opt/cni/bin
@@ -48,6 +60,10 @@ Examples:
 @click.option("--flow", metavar="NAME", help="What to play; --list names the flows.")
 @click.option("--list", "list_flows", is_flag=True, help="Name the flows and end.")
 @click.option("-v", "--verbose", is_flag=True, help="Print environments and documents, too.")
+@click.option("--image", metavar="NAME", help="Image with a shell, of the container (pod of cri).")
+@click.option("--handler", metavar="NAME", help="Handler of a RuntimeClass (pod of cri).")
+@click.option("--host-network", is_flag=True, default=None, help="No network (pod of cri).")
+@click.option("--probe", metavar="COMMAND", help="Exec probe (pod of cri).  [true]")
 @click.option("--profile", metavar="NAME", help="Which runtime to play.  [strict]")
 @click.option("--cni-path", metavar="DIRS", help="Where plugins are.  [$CNI_PATH, /opt/cni/bin]")
 @click.option("--cache-dir", metavar="DIR", help="What is kept between flows.  [/var/lib/cni]")
@@ -65,11 +81,11 @@ def command(
     verbose: bool,
     **options: Any,
 ) -> int:
-    """Play the calling side of IFACE (cni, podresources) against TARGET and print what comes.
+    """Play the calling side of IFACE (cri, cni, podresources) against TARGET and print what comes.
 
-    TARGET of cni is a network configuration, or a folder of them; of podresources a kubelet's
-    socket. Exit code 0: all went well, 1: a plugin failed or kubelet refused, 4: the flow cannot be
-    played like this, 6: nobody answers.
+    TARGET of cri is a runtime's socket, or fake; of cni a network configuration, or a folder of
+    them; of podresources a kubelet's socket. Exit code 0: all went well, 1: a plugin failed, a
+    runtime or kubelet refused, 4: the flow cannot be played like this, 6: nobody answers.
     """
     if list_flows:
         _list([interface] if interface else list(FLOWS))
@@ -79,8 +95,9 @@ def command(
     if flow not in FLOWS[interface]:
         raise Usage(f"--flow {flow or '(none)'}: choose one of {', '.join(FLOWS[interface])}")
     chosen = {name: value for name, value in options.items() if value not in (None, ())}
-    if chosen and interface != "cni":
-        raise Usage(f"--{next(iter(chosen)).replace('_', '-')}: an option of cni")
+    for name in chosen:
+        if (owner := "cri" if name in OF_CRI else "cni") != interface:
+            raise Usage(f"--{name.replace('_', '-')}: an option of {owner}")
     return 0 if _player(interface)(target, flow, verbose=verbose, **chosen) else 1
 
 

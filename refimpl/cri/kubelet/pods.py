@@ -17,6 +17,7 @@ __all__ = [
     "StartedPod",
     "end_pod",
     "ensure_image",
+    "kill_pod",
     "remove_pod",
     "start_container",
     "start_pod",
@@ -82,15 +83,20 @@ def ensure_image(
     return present.id if present else runtime.pull_image(image, sandbox)
 
 
-def end_pod(runtime: RemoteRuntime, sandbox_id: str, grace_s: int = 30) -> None:
-    """Ends the containers that run, each in `grace_s` (at least 2), then the sandbox; removes the
-    containers, then the sandbox. Raises Refused."""
+def kill_pod(runtime: RemoteRuntime, sandbox_id: str, grace_s: int = 30) -> list[pb.Container]:
+    """Ends the containers that run, each in `grace_s` (at least 2), then the sandbox; the
+    containers, which stay until they are removed. Raises Refused."""
     containers = runtime.list_containers(sandbox_id=sandbox_id)
     for container in containers:
         if container.state == pb.CONTAINER_RUNNING:
             runtime.stop_container(container.id, max(grace_s, _LEAST_GRACE_S))
     runtime.stop_pod_sandbox(sandbox_id)
-    for container in containers:
+    return containers
+
+
+def end_pod(runtime: RemoteRuntime, sandbox_id: str, grace_s: int = 30) -> None:
+    """Kills a pod, and removes its containers, then the sandbox. Raises Refused."""
+    for container in kill_pod(runtime, sandbox_id, grace_s):
         runtime.remove_container(container.id)
     runtime.remove_pod_sandbox(sandbox_id)
 
