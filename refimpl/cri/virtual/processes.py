@@ -15,7 +15,7 @@ import attrs
 from refimpl.cri.commands import command_of
 from refimpl.cri.state.models import Container, Sandbox
 from refimpl.cri.state.ports import Clock, Ended, Exit, Output, StartFailed, Usage
-from refimpl.cri.virtual.programs import Program, Scripts, program_of, scripted
+from refimpl.cri.virtual.programs import Program, Scripts, program_of, scripted, within
 from refimpl.cri.virtual.sessions import Hub, console_of
 from refimpl.cri.virtual.shell import Console, Missing, Shell, World, asks
 from refimpl.cri.virtual.web import Doors, places, web_server
@@ -94,7 +94,7 @@ class VirtualProcesses:
     def start(self, container: Container, output: Output, ended: Ended) -> int:
         """Runs its program; one that ends at once has ended when this returns."""
         command = command_of(container)
-        program = self._program(container, command)
+        program = within(self._program(container, command), _memory_limit(container))
         if program.fails:
             raise StartFailed(program.fails)
         hub, config = _hub(container, output), container.config
@@ -274,6 +274,11 @@ def _names(container: Container) -> tuple[str, ...]:
 def _reads(command: Sequence[str]) -> bool:
     """Whether it is a program that does what it reads: a shell, or cat."""
     return len(command) == 1 and command[0].rpartition("/")[2] in ("sh", "bash", "ash", "cat")
+
+
+def _memory_limit(container: Container) -> int:
+    config = container.config
+    return int(config.linux.resources.memory_limit_in_bytes) if config else 0
 
 
 def _hub(container: Container, output: Output) -> Hub:

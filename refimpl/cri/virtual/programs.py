@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 
 import attrs
 
-__all__ = ["FOREVER", "Program", "Scripts", "program_of", "scripted", "unescaped"]
+__all__ = ["FOREVER", "Program", "Scripts", "program_of", "scripted", "unescaped", "within"]
 
 
 @attrs.frozen(kw_only=True)
@@ -99,12 +99,29 @@ def _simple(name: str, arguments: Sequence[str]) -> Program:
     if name == "sleep" and arguments:
         # As the first process of a container it has no handler, so TERM has no effect.
         return Program(exit_after_s=_seconds(arguments[0]), ignores=frozenset({15}))
+    if name == "dd":
+        given = dict(word.partition("=")[::2] for word in arguments)
+        forever = "count" not in given and given.get("if") == "/dev/zero"
+        return Program(exit_after_s=None if forever else 0, memory=_bytes(given.get("bs", "512")))
     if name == "top":
         # It handles these, to leave the terminal as it was.
         return Program(traps={number: 128 + number for number in (1, 2, 15)})
     if name == "httpd":
         return Program(listens=(_port(arguments),))
     return FOREVER
+
+
+def within(program: Program, memory: int) -> Program:
+    """What it does with so many bytes of memory (0: no limit): one that wants more is killed."""
+    if not 0 < memory < program.memory:
+        return program
+    return attrs.evolve(program, exit_after_s=0, exit_code=137, reason="OOMKilled", later=())
+
+
+def _bytes(text: str) -> int:
+    number = text.rstrip("kKMG")
+    unit = {"k": 10, "K": 10, "M": 20, "G": 30}.get(text[len(number) :], 0)
+    return int(number) << unit if number.isdecimal() else 0
 
 
 def _port(arguments: Sequence[str]) -> int:
@@ -131,6 +148,7 @@ def _shell(script: str) -> Program:
     later: list[tuple[float, str, bytes]] = []
     forever = False
     listens: tuple[int, ...] = ()
+    memory = FOREVER.memory
     for step in re.split(r"\s*(?:;|&&|\n)\s*", script.strip()):
         words, stream = _words(step)
         if not words:
@@ -155,7 +173,7 @@ def _shell(script: str) -> Program:
                     later.append((after, stream, written))
                 else:
                     writes.append((stream, written))
-            code = part.exit_code
+            code, memory = part.exit_code, max(memory, part.memory)
             if part.exit_after_s is None:
                 traps |= part.traps
                 forever, ignores = True, ignores | {15} - set(traps)
@@ -170,6 +188,7 @@ def _shell(script: str) -> Program:
         writes=tuple(writes),
         later=tuple(later),
         listens=listens,
+        memory=memory,
     )
 
 

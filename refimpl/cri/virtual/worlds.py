@@ -27,7 +27,8 @@ def world_of(container: Container, sandbox: Sandbox | None, over: threading.Even
     named, _, group = image.user.partition(":")
     user = str(context.run_as_user.value) if context.HasField("run_as_user") else ""
     asked = context.HasField("run_as_group")
-    readonly = ("/",) if context.readonly_rootfs else tuple(context.readonly_paths)
+    readonly = ["/"] if context.readonly_rootfs else [*context.readonly_paths]
+    readonly += [each.container_path for each in config.mounts if each.readonly]
     return World(
         env=env,
         workdir=config.working_dir or image.workdir or "/",
@@ -36,7 +37,7 @@ def world_of(container: Container, sandbox: Sandbox | None, over: threading.Even
         groups=tuple(context.supplemental_groups),
         users={uid: name for name, uid in _USERS.items()},
         files=files,
-        readonly=readonly,
+        readonly=tuple(readonly),
         masked=frozenset(context.masked_paths),
         over=over,
     )

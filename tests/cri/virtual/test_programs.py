@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from refimpl.cri.virtual.programs import FOREVER, Program, program_of
+from refimpl.cri.virtual.programs import FOREVER, Program, program_of, within
 
 SH = ["sh", "-c"]
 
@@ -48,6 +48,15 @@ def test_signals_are_ignored_trapped_or_the_end() -> None:
     trapped = program_of(["i"], [*SH, "trap 'exit 3' USR1 TERM; while :; do sleep 1; done"])
     assert trapped.traps == {10: 3, 15: 3}
     assert FOREVER.ignores == set()
+
+
+def test_what_needs_too_much_memory_is_killed() -> None:
+    """As the kernel does it; without a limit it goes on."""
+    greedy = program_of(["i"], [*SH, "echo a; dd if=/dev/zero of=/dev/null bs=20M"])
+    assert (greedy.memory, greedy.exit_after_s) == (20 << 20, None)
+    assert within(greedy, 0) == within(greedy, 32 << 20) == greedy
+    killed = within(greedy, 15 << 20)
+    assert (killed.exit_after_s, killed.exit_code, killed.reason) == (0, 137, "OOMKilled")
 
 
 def test_what_is_missing_fails() -> None:

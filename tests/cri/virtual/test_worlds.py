@@ -92,6 +92,14 @@ def test_a_first_process_does_what_it_is_told(
     )
 
 
+def test_a_mount_that_cannot_be_written(rig: RuntimeRig) -> None:
+    """The rest of the container can."""
+    mounts = [pb.Mount(host_path="/tmp", container_path="/data", readonly=True)]
+    id = container(rig, mounts=mounts)
+    assert said(rig, id, "touch", "/data/a") == "touch: /data/a: Read-only file system\n"
+    assert said(rig, id, "touch", "/a") == ""
+
+
 def test_a_program_that_is_masked(rig: RuntimeRig) -> None:
     """It is there, and nobody may run it."""
     id = container(rig, linux=secured(masked_paths=["/bin/ls"]))
