@@ -62,6 +62,12 @@ class ContainerUnderTest:
     def _ready(self) -> bool:
         return not self.runtime.exec_sync(self.id, ["/bin/ls", _READY], 10).exit_code
 
+    def runs(self, word: str) -> bool:
+        """Whether a process in it has this word in its command line. Raises Refused."""
+        pattern = f"{word[:-1]}[{word[-1]}]"  # whoever looks for it is none of them
+        command = ["/bin/sh", "-c", f"grep -l '{pattern}' /proc/[0-9]*/cmdline"]
+        return not self.runtime.exec_sync(self.id, command, 10).exit_code
+
     def stop(self, grace_s: int = 0) -> None:
         """Raises Refused."""
         self.runtime.stop_container(self.id, grace_s)

@@ -31,6 +31,8 @@ class StreamingRpcs:
         with call.waiting():
             outcome = self._host.execute(wanted, streams)
         forget()
+        if outcome.error and not streams.gone:
+            raise Refused(Code.UNKNOWN, outcome.error)
         reply = pb.ExecSyncResponse(
             stdout=bytes(streams.output["stdout"]),
             stderr=bytes(streams.output["stderr"]),
@@ -48,7 +50,7 @@ class StreamingRpcs:
         """A URL that leads to the first process."""
         _check_streams(request)
         id = self._checked(request.container_id)
-        if self._choices.terminal == "call":
+        if self._choices.terminal == "checked":
             self._check_terminal(id, request)
         wanted = StreamRequest(kind="attach", id=id)
         return pb.AttachResponse(url=self._host.url(_with_streams(wanted, request)))

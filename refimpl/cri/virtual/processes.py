@@ -171,9 +171,7 @@ class VirtualProcesses:
             return Outcome(error=str(missing))
 
     def attach(self, container: Container, request: StreamRequest, streams: Streams) -> Outcome:
-        """Sees what is written from now on; a terminal has to be what the container has."""
-        if request.tty != bool(container.config is not None and container.config.tty):
-            raise Refused(Code.INVALID_ARGUMENT, "tty is not what the container was made with")
+        """Sees what is written from now on."""
         self._of(container).hub.attach(request, streams)
         return Outcome()
 

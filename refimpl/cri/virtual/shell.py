@@ -322,11 +322,11 @@ class Shell:
         whole = f"uid={world.uid} gid={world.gid} groups={every.replace(' ', ',')}"
         return self._write(f"{short.get(' '.join(words), whole)}\n".encode())
 
-    def _pgrep(self, words: Sequence[str]) -> int:
-        """`-f PATTERN`; not those that look for it."""
-        pattern = words[-1] if words else ""
-        lines = [each for each in self._world.running if pattern in each and "pgrep" not in each]
-        return 0 if lines else 1
+    def _grep(self, words: Sequence[str]) -> int:
+        """Through the command lines of processes, as in `/proc/[0-9]*/cmdline`."""
+        if len(words) < 2 or not words[-1].startswith("/proc/"):
+            return 0
+        return 0 if any(re.search(words[-2], each) for each in self._world.running) else 1
 
     def _stty(self, words: Sequence[str]) -> int:
         size = self._console.size
@@ -344,11 +344,11 @@ _PROGRAMS: Mapping[str, Callable[[Shell, Sequence[str]], int]] = {
     "echo": Shell._echo,
     "env": Shell._env,
     "false": lambda _shell, _words: 1,
+    "grep": Shell._grep,
     "head": Shell._head,
     "hostname": Shell._hostname,
     "id": Shell._id,
     "ls": Shell._ls,
-    "pgrep": Shell._pgrep,
     "printf": Shell._printf,
     "pwd": lambda shell, _words: shell._write(f"{shell._world.workdir}\n".encode()),
     "rm": Shell._rm,

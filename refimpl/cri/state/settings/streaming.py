@@ -14,9 +14,9 @@ __all__ = ["StreamingChoices"]
 @attrs.frozen(kw_only=True)
 class StreamingChoices:
     """exec_timeout: what ExecSync answers when the time is over. checked: when it is looked whether
-    a container runs. spoken: `stock` is without v5 and without the tunnel for ports. terminal: when
-    an Attach is refused whose tty is not the container's. other_path: whether a URL can still be
-    used that was asked for under another path."""
+    a container runs. spoken: `stock` is without v5 and without the tunnel for ports. terminal:
+    whether an Attach is refused whose tty is not the container's. other_path: whether a URL can
+    still be used that was asked for under another path."""
 
     exec_timeout: Literal["deadline exceeded", "exit code -1"] = diverges(
         "D14",
@@ -34,12 +34,11 @@ class StreamingChoices:
         crio="stock",
         source="k8s.io/cri-streaming, which both serve with",
     )
-    terminal: Literal["call", "stream"] = diverges(
+    terminal: Literal["checked", "ignored"] = diverges(
         "D87",
-        "call",
-        containerd="stream",
-        crio="stream",
-        source="CRI v1 AttachRequest.tty: it must match; containerd 2.4.2, run",
+        "checked",
+        containerd="ignored",
+        source="CRI v1 AttachRequest.tty: it must match; containerd 2.4.2, run: attached anyway",
     )
     other_path: Literal["kept", "used"] = diverges(
         "D85", "kept", containerd="used", crio="used", source="containerd 2.4.2, run"

@@ -1,0 +1,1 @@
+"""Cases about commands in containers and ports of sandboxes."""
