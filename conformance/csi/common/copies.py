@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from conformance.csi.common import content
 from conformance.csi.target import CsiTarget
-from conformance.engine.verdict import expect, expect_status, should
+from conformance.engine.verdict import expect, expect_status, should, together
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code
 
@@ -20,24 +20,28 @@ _LEAST = 0.75
 def expect_copied(copy: pb.Volume, source: pb.VolumeContentSource, least: int) -> None:
     """The copy has room for all of its source (`least` in bytes), and names no other. CSI lets it
     name none, which the provisioner of Kubernetes takes for a failure."""
-    expect(
-        copy.content_source in (source, pb.VolumeContentSource()),
-        "a volume made from a source names no other source",
-        wanted=source,
-        got=copy.content_source,
-    )
-    expect(
-        copy.capacity_bytes == 0 or copy.capacity_bytes >= least,
-        "a volume made from a source is not smaller than it",
-        wanted=f"capacity_bytes >= {least}",
-        got=copy.capacity_bytes,
-    )
-    should(
-        copy.HasField("content_source"),
-        "a volume made from a source names that source",
-        wanted=source,
-        got="no content_source",
-    )
+    with together() as check:
+        with check:
+            expect(
+                copy.content_source in (source, pb.VolumeContentSource()),
+                "a volume made from a source names no other source",
+                wanted=source,
+                got=copy.content_source,
+            )
+        with check:
+            expect(
+                copy.capacity_bytes == 0 or copy.capacity_bytes >= least,
+                "a volume made from a source is not smaller than it",
+                wanted=f"capacity_bytes >= {least}",
+                got=copy.capacity_bytes,
+            )
+        with check:
+            should(
+                copy.HasField("content_source"),
+                "a volume made from a source names that source",
+                wanted=source,
+                got="no content_source",
+            )
 
 
 def expect_not_smaller(csi: CsiTarget, size: int, source: pb.VolumeContentSource) -> None:
@@ -69,19 +73,23 @@ def expect_grown(csi: CsiTarget, source: Source, *, block: bool) -> None:
     )
     if reply is None:
         return
-    expect_copied(reply.volume, request.volume_content_source, size)
-    copy = csi.steps.mount(reply.volume, capability=capability)
-    content.expect_content(
-        copy, written, f"a larger copy of a {what} has the content of its source"
-    )
-    least = size if block else int(size * _LEAST)
-    seen = content.size(copy)
-    expect(
-        seen >= least,
-        f"a larger copy of a {what} has the size asked for when it is published",
-        wanted=f"at least {least} bytes of {size}",
-        got=seen,
-    )
+    with together() as check:
+        with check:
+            expect_copied(reply.volume, request.volume_content_source, size)
+        copy = csi.steps.mount(reply.volume, capability=capability)
+        with check:
+            content.expect_content(
+                copy, written, f"a larger copy of a {what} has the content of its source"
+            )
+        least = size if block else int(size * _LEAST)
+        seen = content.size(copy)
+        with check:
+            expect(
+                seen >= least,
+                f"a larger copy of a {what} has the size asked for when it is published",
+                wanted=f"at least {least} bytes of {size}",
+                got=seen,
+            )
 
 
 def access_types(csi: CsiTarget) -> list[bool]:

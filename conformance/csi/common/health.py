@@ -19,7 +19,7 @@ from conformance.csi.needs import (
     NODE_HEALTH,
 )
 from conformance.csi.target import CsiTarget
-from conformance.engine.verdict import Broken, eventually, expect
+from conformance.engine.verdict import Broken, eventually, expect, together
 from refimpl.csi.api import csi_pb2 as pb
 
 Ailment = tuple[int, str]
@@ -132,14 +132,19 @@ def several_sick(csi: CsiTarget, count: int) -> Iterator[list[str]]:
 
 def expect_sound(entries: Iterable[Entry], rpc: str) -> None:
     """Each entry has a status and a reason that machines can read."""
-    for entry in entries:
-        expect(entry.status, f"{rpc}: an entry has a status", wanted="status > 0", got=entry)
-        expect(
-            _CAMEL_CASE.fullmatch(entry.reason),
-            f"{rpc}: the reason of an entry is one CamelCase word",
-            wanted="[A-Z][A-Za-z0-9]*",
-            got=repr(entry.reason),
-        )
+    with together() as check:
+        for entry in entries:
+            with check:
+                expect(
+                    entry.status, f"{rpc}: an entry has a status", wanted="status > 0", got=entry
+                )
+            with check:
+                expect(
+                    _CAMEL_CASE.fullmatch(entry.reason),
+                    f"{rpc}: the reason of an entry is one CamelCase word",
+                    wanted="[A-Z][A-Za-z0-9]*",
+                    got=repr(entry.reason),
+                )
 
 
 def _of(

@@ -15,7 +15,7 @@ import attrs
 import pytest
 
 from conformance.csi.target import CsiTarget
-from conformance.engine.verdict import Broken, expect, expect_status, should
+from conformance.engine.verdict import Broken, expect, expect_status, should, together
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code, Refused
 
@@ -159,30 +159,38 @@ def _compare(listing: Listing, sizes: Sequence[int], known: list[str]) -> None:
     pages = listing.pages(*sizes)
     seen = sorted(listing.ids(*pages))
     missed, added = set(known).difference(seen), set(seen).difference(known)
-    expect(
-        not missed and not added,
-        f"{walk} shows every entry",
-        wanted=f"{len(known)} entries",
-        got=f"{len(missed)} missing {sorted(missed)}, {len(added)} besides {sorted(added)}",
-    )
-    twice = sorted({id for id, other in itertools.pairwise(seen) if id == other})
-    expect(not twice, f"{walk} shows no entry twice", wanted="each once", got=f"twice: {twice}")
-    should(
-        len(pages) == 1 or pages[-1].entries,
-        f"{walk} ends with its last entry: there is a next_token only where more follows",
-        wanted="an empty next_token",
-        got=f"a next_token that leads to an empty page, number {len(pages)}",
-    )
+    with together() as check:
+        with check:
+            expect(
+                not missed and not added,
+                f"{walk} shows every entry",
+                wanted=f"{len(known)} entries",
+                got=f"{len(missed)} missing {sorted(missed)}, {len(added)} besides {sorted(added)}",
+            )
+        twice = sorted({id for id, other in itertools.pairwise(seen) if id == other})
+        with check:
+            expect(
+                not twice, f"{walk} shows no entry twice", wanted="each once", got=f"twice: {twice}"
+            )
+        with check:
+            should(
+                len(pages) == 1 or pages[-1].entries,
+                f"{walk} ends with its last entry: there is a next_token only where more follows",
+                wanted="an empty next_token",
+                got=f"a next_token that leads to an empty page, number {len(pages)}",
+            )
 
 
 def expect_no_negative(listing: Listing) -> None:
     """A negative max_entries is refused."""
-    for size in (-1, -(2**31)):
-        expect_status(
-            partial(listing.ask, size, ""),
-            {Code.INVALID_ARGUMENT},
-            f"{listing.rpc} with max_entries = {size} is refused",
-        )
+    with together() as check:
+        for size in (-1, -(2**31)):
+            with check:
+                expect_status(
+                    partial(listing.ask, size, ""),
+                    {Code.INVALID_ARGUMENT},
+                    f"{listing.rpc} with max_entries = {size} is refused",
+                )
 
 
 def expect_bad_token(listing: Listing, token: str) -> None:
@@ -196,19 +204,21 @@ def expect_bad_token(listing: Listing, token: str) -> None:
 
 def expect_token_borne(listing: Listing, token: str) -> None:
     """A token of unknown origin is refused or leads to a page; nothing else, and no crash."""
-    for size in (0, 1):
-        reply = expect_status(
-            partial(listing.page, size, token),
-            {Code.OK, Code.ABORTED},
-            f"{listing.rpc} with the starting_token {token!r}, max_entries = {size}, is refused or"
-            " answers with a page",
-        )
-        expect(
-            reply is None or all(listing.ids(reply)),
-            f"the page behind the starting_token {token!r} holds real entries",
-            wanted="ids that are not empty",
-            got=reply,
-        )
+    with together() as check:
+        for size in (0, 1):
+            with check:
+                reply = expect_status(
+                    partial(listing.page, size, token),
+                    {Code.OK, Code.ABORTED},
+                    f"{listing.rpc} with the starting_token {token!r}, max_entries = {size}, is"
+                    " refused or answers with a page",
+                )
+                expect(
+                    reply is None or all(listing.ids(reply)),
+                    f"the page behind the starting_token {token!r} holds real entries",
+                    wanted="ids that are not empty",
+                    got=reply,
+                )
 
 
 # Forged tokens: numbers about and beyond the ends of a list and of what numbers can be, text that

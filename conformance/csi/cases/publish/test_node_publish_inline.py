@@ -10,7 +10,7 @@ from conformance.csi.needs import EPHEMERAL, KINDS, NODE
 from conformance.csi.steps import Mounted
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
-from conformance.engine.verdict import expect
+from conformance.engine.verdict import expect, together
 from refimpl.csi.api import csi_pb2 as pb
 
 _K8S = "csi.storage.k8s.io"
@@ -25,17 +25,21 @@ def test_an_inline_volume_lives_as_long_as_it_is_published(csi: CsiTarget) -> No
     publish(csi, mounted)
     kind = csi.paths.kind(mounted.target_path)
     rule = "NodePublishVolume makes an inline volume whose id nobody has heard of before"
-    expect(kind == "directory", rule, wanted="a directory at the target", got=kind)
-    written = content.fresh()
-    kept = csi.paths.visible and content.write_error(mounted, written) is None
-    csi.steps.unmount(mounted)
-    rule = "NodeUnpublishVolume of an inline volume leaves nothing at its target"
-    expect_gone(csi, mounted.target_path, rule)
-    publish(csi, mounted)
-    if kept:
-        text = content.read(mounted, len(written))
-        rule = "what an inline volume held is gone with its publication"
-        expect(text != written, rule, wanted="an empty volume", got=text)
+    with together() as check:
+        with check:
+            expect(kind == "directory", rule, wanted="a directory at the target", got=kind)
+        written = content.fresh()
+        kept = csi.paths.visible and content.write_error(mounted, written) is None
+        csi.steps.unmount(mounted)
+        rule = "NodeUnpublishVolume of an inline volume leaves nothing at its target"
+        with check:
+            expect_gone(csi, mounted.target_path, rule)
+        publish(csi, mounted)
+        if kept:
+            text = content.read(mounted, len(written))
+            rule = "what an inline volume held is gone with its publication"
+            with check:
+                expect(text != written, rule, wanted="an empty volume", got=text)
 
 
 def _inline(csi: CsiTarget) -> Mounted:

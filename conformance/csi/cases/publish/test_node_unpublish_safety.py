@@ -48,9 +48,19 @@ def test_a_target_that_is_mounted_twice_is_unmounted_twice(csi: CsiTarget) -> No
     csi.scope.callback(lambda: mounts.uncover(mounted.target_path))
     code = code_of(lambda: csi.steps.unmount(mounted))
     left = mounts.layers(mounted.target_path)
-    _expect_kept(csi, mounted, written, f"after unpublishing a target mounted twice ({code.name})")
-    rule = "NodeUnpublishVolume takes off every mount of the volume at its target"
-    expect(code == Code.OK and not left, rule, wanted="OK, none left", got=f"{code.name}, {left}")
+    with together() as check:
+        with check:
+            _expect_kept(
+                csi, mounted, written, f"after unpublishing a target mounted twice ({code.name})"
+            )
+        rule = "NodeUnpublishVolume takes off every mount of the volume at its target"
+        with check:
+            expect(
+                code == Code.OK and not left,
+                rule,
+                wanted="OK, none left",
+                got=f"{code.name}, {left}",
+            )
 
 
 @case("CSI-NUNP-009", _SOURCE, needs=[NODE, MOUNT, VOLUMES, DATA])
@@ -68,11 +78,14 @@ def test_an_unpublish_deletes_no_data(csi: CsiTarget) -> None:
     code = code_of(lambda: csi.steps.unmount(mounted))
     rule = f"NodeUnpublishVolume ({code.name}) at a target that is no mount any more"
     harm = laid.harm()
-    expect(not harm, f"{rule} deletes no files", wanted="every file as it was", got=harm)
-    laid.remove()
-    if inner:
-        mounts.take_away(inner)
-    _expect_kept(csi, mounted, written, f"after {rule}")
+    with together() as check:
+        with check:
+            expect(not harm, f"{rule} deletes no files", wanted="every file as it was", got=harm)
+        laid.remove()
+        if inner:
+            mounts.take_away(inner)
+        with check:
+            _expect_kept(csi, mounted, written, f"after {rule}")
 
 
 @case("CSI-NUNP-011", _SOURCE, needs=[NODE, CREATE_DELETE_VOLUME, SAME_HOST])

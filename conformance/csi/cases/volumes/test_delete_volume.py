@@ -23,7 +23,7 @@ from conformance.csi.needs import (
 from conformance.csi.requests import from_snapshot, from_volume
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
-from conformance.engine.verdict import eventually, expect, expect_status
+from conformance.engine.verdict import eventually, expect, expect_status, together
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code
 
@@ -42,21 +42,29 @@ def test_a_deletion_without_an_id_is_refused(csi: CsiTarget) -> None:
 def test_a_volume_that_does_not_exist_is_deleted(csi: CsiTarget) -> None:
     """Somebody cleaned up by hand, and the PersistentVolume would never go away otherwise."""
     volume = csi.steps.volume()
-    _expect_deleted(csi, volume.volume_id, "a volume of the driver's own")
-    _expect_deleted(csi, volume.volume_id, "an id that the driver once gave")
-    expect_status(
-        lambda: csi.controller.DeleteVolume(csi.requests.delete(csi.requests.unknown_volume_id())),
-        {Code.OK, Code.INVALID_ARGUMENT},
-        "an id that the driver never gave counts as deleted, or as no id of its own",
-    )
+    with together() as check:
+        with check:
+            _expect_deleted(csi, volume.volume_id, "a volume of the driver's own")
+        with check:
+            _expect_deleted(csi, volume.volume_id, "an id that the driver once gave")
+        with check:
+            expect_status(
+                lambda: csi.controller.DeleteVolume(
+                    csi.requests.delete(csi.requests.unknown_volume_id())
+                ),
+                {Code.OK, Code.INVALID_ARGUMENT},
+                "an id that the driver never gave counts as deleted, or as no id of its own",
+            )
 
 
 @case("CSI-CTRL-072", "CSI 1.13 DeleteVolume", needs=[CREATE_DELETE_VOLUME])
 def test_a_repeated_deletion_succeeds(csi: CsiTarget) -> None:
     """The provisioner that lost the first answer asks again, and needs an answer to end with."""
     volume = csi.steps.volume()
-    for time in ("first", "second", "third"):
-        _expect_deleted(csi, volume.volume_id, f"the same volume for the {time} time")
+    with together() as check:
+        for time in ("first", "second", "third"):
+            with check:
+                _expect_deleted(csi, volume.volume_id, f"the same volume for the {time} time")
 
 
 @case(
@@ -93,26 +101,31 @@ def test_a_snapshot_survives_its_volume_or_keeps_it(csi: CsiTarget) -> None:
     volume = csi.steps.volume()
     source = from_snapshot(csi.steps.snapshot(volume).snapshot_id)
     _delete_or_keep(csi, volume, "the source of a snapshot")
-    if csi.has(LIST_SNAPSHOTS):
-        id = source.snapshot.snapshot_id
-        expect(
-            pagination.snapshots(csi, snapshot_id=id).find(id),
-            "a snapshot whose volume was deleted is still listed",
-            wanted=f"{id} in ListSnapshots",
-            got="no such entry",
-        )
-    csi.steps.volume(csi.requests.volume(source=source))
+    with together() as check:
+        if csi.has(LIST_SNAPSHOTS):
+            id = source.snapshot.snapshot_id
+            with check:
+                expect(
+                    pagination.snapshots(csi, snapshot_id=id).find(id),
+                    "a snapshot whose volume was deleted is still listed",
+                    wanted=f"{id} in ListSnapshots",
+                    got="no such entry",
+                )
+        csi.steps.volume(csi.requests.volume(source=source))
 
 
 @case("CSI-CTRL-076", "CSI 1.13 DeleteVolume", needs=[CREATE_DELETE_VOLUME, CLONE_VOLUME])
 def test_a_clone_and_its_source_are_deleted_apart(csi: CsiTarget) -> None:
     """Neither owner knows of the other: what one deletes must not pull the other's data away."""
-    for first in ("source", "clone"):
-        source = csi.steps.volume()
-        clone = csi.steps.volume(csi.requests.volume(source=from_volume(source.volume_id)))
-        deleted, other = (source, clone) if first == "source" else (clone, source)
-        _delete_or_keep(csi, deleted, f"the {first} of a pair")
-        _expect_there(csi, other, f"deleting the {first} leaves the other volume")
+    with together() as check:
+        for first in ("source", "clone"):
+            source = csi.steps.volume()
+            clone = csi.steps.volume(csi.requests.volume(source=from_volume(source.volume_id)))
+            deleted, other = (source, clone) if first == "source" else (clone, source)
+            with check:
+                _delete_or_keep(csi, deleted, f"the {first} of a pair")
+            with check:
+                _expect_there(csi, other, f"deleting the {first} leaves the other volume")
 
 
 @case("CSI-CTRL-077", "CSI 1.13 DeleteVolume", needs=[CREATE_DELETE_VOLUME, DATA, BACKING])
@@ -139,15 +152,18 @@ def test_an_id_that_names_no_volume_deletes_nothing_else(csi: CsiTarget) -> None
     if csi.has(CREATE_DELETE_SNAPSHOT):
         snapshot = csi.steps.snapshot(volume)
         ids["a snapshot's id"] = snapshot.snapshot_id
-    for what, id in ids.items():
-        expect_status(
-            partial(csi.controller.DeleteVolume, csi.requests.delete(id)),
-            {Code.OK, Code.INVALID_ARGUMENT},
-            f"{what} as volume_id is no volume",
-        )
-    _expect_there(csi, volume, "deleting an id that is none leaves other volumes")
-    if snapshot:
-        csi.steps.volume(csi.requests.volume(source=from_snapshot(snapshot.snapshot_id)))
+    with together() as check:
+        for what, id in ids.items():
+            with check:
+                expect_status(
+                    partial(csi.controller.DeleteVolume, csi.requests.delete(id)),
+                    {Code.OK, Code.INVALID_ARGUMENT},
+                    f"{what} as volume_id is no volume",
+                )
+        with check:
+            _expect_there(csi, volume, "deleting an id that is none leaves other volumes")
+        if snapshot:
+            csi.steps.volume(csi.requests.volume(source=from_snapshot(snapshot.snapshot_id)))
 
 
 def _expect_deleted(csi: CsiTarget, volume_id: str, what: str) -> None:

@@ -15,7 +15,7 @@ from conformance.csi.requests import from_volume
 from conformance.csi.steps import Mounted
 from conformance.csi.target import CsiTarget
 from conformance.engine.case import case
-from conformance.engine.verdict import expect_status
+from conformance.engine.verdict import expect_status, together
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.wire.status import Code
 
@@ -112,9 +112,16 @@ def test_a_clone_and_its_source_change_apart(csi: CsiTarget) -> None:
     source = csi.steps.mount(original)
     content.write(source, on_source)
     clone = csi.steps.mount(copied)
-    content.expect_content(clone, before, "a clone has what its source held when it was made")
-    content.write(clone, on_clone)
-    content.expect_content(source, on_source, "what is written to a clone leaves the source alone")
+    with together() as check:
+        with check:
+            content.expect_content(
+                clone, before, "a clone has what its source held when it was made"
+            )
+        content.write(clone, on_clone)
+        with check:
+            content.expect_content(
+                source, on_source, "what is written to a clone leaves the source alone"
+            )
 
 
 def _write(csi: CsiTarget, volume: pb.Volume, written: bytes) -> None:
