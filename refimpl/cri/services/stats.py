@@ -65,7 +65,7 @@ class StatsRpcs:
         return pb.ContainerStats(
             attributes=containers.attributes(container),
             cpu=_cpu(now, usage),
-            memory=_memory(now, usage),
+            memory=_memory(now, usage, _limit(container)),
             writable_layer=pb.FilesystemUsage(
                 timestamp=now, used_bytes=pb.UInt64Value(value=usage.written)
             ),
@@ -85,6 +85,7 @@ class StatsRpcs:
             linux=pb.LinuxPodSandboxStats(
                 cpu=_cpu(now, total),
                 memory=_memory(now, total),
+                network=_network(now, sandbox),
                 process=pb.ProcessUsage(
                     timestamp=now, process_count=pb.UInt64Value(value=total.processes)
                 ),
@@ -103,5 +104,22 @@ def _cpu(now: int, usage: Usage) -> pb.CpuUsage:
     return pb.CpuUsage(timestamp=now, usage_core_nano_seconds=pb.UInt64Value(value=usage.cpu_ns))
 
 
-def _memory(now: int, usage: Usage) -> pb.MemoryUsage:
-    return pb.MemoryUsage(timestamp=now, working_set_bytes=pb.UInt64Value(value=usage.memory))
+def _memory(now: int, usage: Usage, limit: int = 0) -> pb.MemoryUsage:
+    """What is available is what is left of a limit; nothing is told of it without one."""
+    memory = pb.MemoryUsage(timestamp=now, working_set_bytes=pb.UInt64Value(value=usage.memory))
+    if limit > 0:
+        memory.available_bytes.value = max(0, limit - usage.memory)
+    return memory
+
+
+def _limit(container: Container) -> int:
+    return int(getattr(container.resources, "memory_limit_in_bytes", 0))
+
+
+def _network(now: int, sandbox: Sandbox) -> pb.NetworkUsage | None:
+    """Of a network of its own; nothing has passed through it."""
+    if sandbox.host_network:
+        return None
+    none = pb.UInt64Value(value=0)
+    interface = pb.NetworkInterfaceUsage(name="eth0", rx_bytes=none, tx_bytes=none)
+    return pb.NetworkUsage(timestamp=now, default_interface=interface)

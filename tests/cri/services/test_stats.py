@@ -55,3 +55,21 @@ def test_a_sandbox_uses_what_its_containers_use(rig: RuntimeRig) -> None:
         (container,) = stats.linux.containers
         assert stats.linux.cpu.usage_core_nano_seconds == container.cpu.usage_core_nano_seconds
         assert stats.linux.process.process_count.value == 1
+
+
+def test_what_is_left_of_a_limit_and_the_network_are_told(rig: RuntimeRig) -> None:
+    """CRI-ST: neither where there is none."""
+    sandbox = rig.sandbox()
+    config = container_config("limited")
+    config.linux.resources.memory_limit_in_bytes = 64 << 20
+    rig.run(sandbox, config)
+    rig.run(sandbox)
+    request = pb.PodSandboxStatsRequest(pod_sandbox_id=sandbox)
+    stats = rig.runtime.PodSandboxStats(request).stats.linux
+    limited, free = stats.containers
+    left = limited.memory.available_bytes.value + limited.memory.working_set_bytes.value
+    assert (left, free.memory.HasField("available_bytes")) == (64 << 20, False)
+    assert stats.network.default_interface.name == "eth0"
+    alone = rig.sandbox("node", host_network=True)
+    request = pb.PodSandboxStatsRequest(pod_sandbox_id=alone)
+    assert not rig.runtime.PodSandboxStats(request).stats.linux.HasField("network")
