@@ -47,6 +47,11 @@ def runtime(profile: str, started: Callable[..., Supervised]) -> str:
 
 @pytest.fixture
 def run(crictl: Path, runtime: str, tmp_path: Path) -> Crictl:
+    """As `crictl_at`."""
+    return crictl_at(crictl, runtime, tmp_path)
+
+
+def crictl_at(crictl: Path, runtime: str, tmp_path: Path) -> Crictl:
     """Runs crictl, returns what it prints; the test fails where it does not end with `status`."""
     for name, content in (("pod.json", POD), ("container.json", CONTAINER)):
         (tmp_path / name).write_text(json.dumps(content))
