@@ -41,7 +41,15 @@ PAGE = "matrix.html"
 _OURS = ("report_dir", "verbose", "quiet")
 
 
-@click.command(cls=CommandAfterDashes, epilog=EPILOG)
+class _Command(CommandAfterDashes):
+    """Takes the words for pytest, and the word client; commands stand in target files."""
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        """The usage line without a command."""
+        return click.Command.collect_usage_pieces(self, ctx)
+
+
+@click.command(cls=_Command, epilog=EPILOG)
 @click.argument("words", nargs=-1, required=True, metavar="[IFACE] TARGET TARGET...")
 @run_options
 @click.option(
@@ -58,7 +66,7 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **arguments: Any) -> 
 
     IFACE, with the word client before it where clients are judged, may be left out where each
     TARGET is a target file that says it, by its table or as `interface`. Options are those of
-    `refimpl test` and hold for all; what holds for one target goes into its file.
+    `refimpl test` and hold for all; what holds for one target, or starts it, goes into its file.
     """
     from conformance.engine import inturn
 

@@ -88,6 +88,12 @@ def test_what_cannot_be_used_is_refused_before_a_target_is_judged(
     assert not list(tmp_path.glob("*/events.jsonl"))
 
 
+def test_the_usage_line_promises_no_command(refimpl: Command) -> None:
+    """It would be refused: one command is one target."""
+    usage = refimpl("matrix", "--help").stdout.splitlines()[0]
+    assert usage == "Usage: refimpl matrix [OPTIONS] [IFACE] TARGET TARGET..."
+
+
 def test_a_folder_is_needed(refimpl: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     """There is no page without one."""
     monkeypatch.delenv("ARTIFACTS", raising=False)
