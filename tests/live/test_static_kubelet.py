@@ -100,6 +100,8 @@ def test_commands_and_logs_go_through_the_port_of_kubelet(node: StaticKubelet) -
     node.put(manifest("talk", command=["sh", "-c", "echo hello; sleep 600"]))
     node.until(lambda: node.container("talk").get("ready"), "talk is ready")
     assert node.run_in("talk", "echo", "inside") == "inside\n"
+    assert node.execute("talk", "sh", "-c", "exit 3") == (b"", 3)
+    assert node.execute("talk", "cat", typed=b"typed") == (b"typed", 0)
     node.until(lambda: node.logs("talk") == "hello\n", "its log is there")
     gone(node, "talk")
 

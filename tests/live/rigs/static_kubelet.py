@@ -18,8 +18,10 @@ from conformance.kubelet.program import KubeletProgram, http_get
 from refimpl.deviceplugin import illusion
 from refimpl.node.choices import KubeletChoices
 from refimpl.node.pods import IMAGE
+from refimpl.streaming.client import SpdyCommandClient
 from refimpl.wire.endpoint import Endpoint
 from tests.live.rigs.rig import Rig
+from tests.live.rigs.tls_relay import TlsRelay
 
 __all__ = ["StaticKubelet", "manifest"]
 
@@ -133,6 +135,22 @@ class StaticKubelet(Rig):
         """What a command in the container of a pod prints, through kubelet's port."""
         query = urlencode({"cmd": " ".join(words)})
         return self._ask(f"/run/default/{name}-{_NODE}/main?{query}", method="POST")
+
+    def execute(self, name: str, *words: str, typed: bytes = b"") -> tuple[bytes, int]:
+        """Output and exit code of a command that is connected to its caller, who types this."""
+        wanted = [(name, "1") for name in ("input", "output", "error")]
+        wanted += [("command", word) for word in words]
+        path = f"/exec/default/{name}-{_NODE}/main?{urlencode(wanted)}"
+        with (
+            TlsRelay(self._ports.api) as relay,
+            SpdyCommandClient(f"http://127.0.0.1:{relay.port}{path}", stdin=True) as client,
+        ):
+            if typed:  # one that reads nothing may have ended by now
+                client.send(typed)
+                client.end_input()
+            outcome = client.wait()
+            assert outcome is not None, f"{words} did not end"
+            return client.output(), outcome.exit_code
 
     def _get(self, path: str) -> str:
         return http_get(self._ports.read, path)
