@@ -11,6 +11,7 @@ import argparse
 import contextlib
 import os
 import random
+import re
 import shlex
 import signal
 import subprocess
@@ -205,8 +206,9 @@ def _volumes(channel: Channel) -> Iterator[str]:
 
 
 def _traceback(stderr: str) -> bool:
-    """Python itself shows one where it is interrupted before the command has begun."""
-    return "Traceback" in stderr and ", in main\n" in stderr
+    """Python itself shows one where it is interrupted before the command has begun; that of `site`
+    has a `main` as well."""
+    return re.search(r'cli/main\.py", line \d+, in main\n', stderr) is not None
 
 
 def _command(pid: int) -> str:
