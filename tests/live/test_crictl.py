@@ -19,7 +19,6 @@ IMAGE = "example.com/team/app:1"
 POD = {
     "metadata": {"name": "web", "namespace": "default", "uid": "uid-1", "attempt": 0},
     "labels": {"app": "web"},
-    "log_directory": "/tmp/refimpl-logs",
     "linux": {},
 }
 CONTAINER = {
@@ -53,7 +52,8 @@ def run(crictl: Path, runtime: str, tmp_path: Path) -> Crictl:
 
 def crictl_at(crictl: Path, runtime: str, tmp_path: Path) -> Crictl:
     """Runs crictl, returns what it prints; the test fails where it does not end with `status`."""
-    for name, content in (("pod.json", POD), ("container.json", CONTAINER)):
+    pod = {**POD, "log_directory": f"{tmp_path}/logs"}
+    for name, content in (("pod.json", pod), ("container.json", CONTAINER)):
         (tmp_path / name).write_text(json.dumps(content))
 
     def run(*words: str, status: int = 0) -> str:
@@ -72,7 +72,7 @@ def ids(text: str) -> list[str]:
     return text.split()
 
 
-def test_a_session_from_pull_to_rmi(run: Crictl, profile: str) -> None:
+def test_a_session_from_pull_to_rmi(run: Crictl, tmp_path: Path, profile: str) -> None:
     """With exec in both ways, over both transports, and what is inspected and listed on the way."""
     assert "RuntimeApiVersion:  v1" in run("version")
     conditions = json.loads(run("info"))["status"]["conditions"]
@@ -94,7 +94,7 @@ def test_a_session_from_pull_to_rmi(run: Crictl, profile: str) -> None:
     status = json.loads(run("inspect", container))["status"]
     assert (status["state"], status["logPath"]) == (
         "CONTAINER_RUNNING",
-        "/tmp/refimpl-logs/main.log",
+        f"{tmp_path}/logs/main.log",
     )
     assert container[:13] in run("stats", "--seconds", "0")
     assert run("exec", "-s", container, "echo", "sync").strip() == "sync"
@@ -124,3 +124,36 @@ def test_a_pod_goes_by_force_with_what_runs_in_it(run: Crictl) -> None:
     (pod,) = ids(run("pods", "-q", "--no-trunc"))
     run("rmp", "-f", pod)
     assert ids(run("ps", "-a", "-q")) == []
+
+
+def test_logs_are_followed_until_the_container_ends(run: Crictl, tmp_path: Path) -> None:
+    """`crictl logs` reads the file that the runtime says it writes."""
+    script = "echo one; sleep 1; echo two; echo three"
+    command = {**CONTAINER, "command": ["sh", "-c", script]}
+    (tmp_path / "container.json").write_text(json.dumps(command))
+    run("pull", IMAGE)
+    container = run("run", "container.json", "pod.json").strip()
+    assert run("logs", "-f", container) == "one\ntwo\nthree\n"
+    assert run("logs", "--tail", "1", container) == "three\n"
+
+
+def test_events_are_shown_as_they_come(
+    crictl: Path, started: Callable[..., Supervised], tmp_path: Path
+) -> None:
+    """From the first sandbox on."""
+    endpoint = str(started(*SERVE).endpoint)
+    base = [str(crictl), "--runtime-endpoint", endpoint]
+    (tmp_path / "pod.json").write_text(json.dumps(POD))
+    shown = tmp_path / "events"
+    with shown.open("wb") as output, subprocess.Popen([*base, "events"], stdout=output) as events:
+        try:
+
+            def heard() -> bool:
+                run = [*base, "runp", "pod.json"]
+                pod = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=True)
+                subprocess.run([*base, "rmp", "-f", pod.stdout.strip()], check=True)
+                return "CONTAINER_DELETED_EVENT" in shown.read_text()
+
+            eventually(heard, 20, "crictl shows an event")
+        finally:
+            events.terminate()
