@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from refimpl.node.pods import IMAGE
 from tests.live.peers import Containerd
 from tests.live.rigs.containerd_rig import ContainerdRig
 from tests.live.rigs.namespaces import why_not
@@ -57,4 +58,21 @@ def test_all_that_is_wrong_with_containerd_is_known(rig: ContainerdRig, tmp_path
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+    assert rig.pods() == {}, "nothing is left"
+
+
+def test_kubelet_is_played_against_containerd(rig: ContainerdRig) -> None:
+    """A pod from start to removal: nothing is refused, and kubelet could use every reply."""
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "refimpl", "run", "cri", str(rig.endpoint)),
+            *("--flow", "pod", "--image", IMAGE, "--host-network"),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    assert "  probe true: success" in done.stdout.splitlines()
     assert rig.pods() == {}, "nothing is left"
