@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from typing import Any
@@ -52,6 +53,7 @@ class Recorder:
             if str(report.when) == "???":  # xdist, of a worker that died in the middle of a case
                 self._internal = f"{report.nodeid}: {report.longrepr}"
             return
+        vars(report)["refimpl"] = json.loads(report.refimpl)
         self._tell_once(report)
         phases = self._phases.setdefault(report.nodeid, [])
         phases.append(report)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from pathlib import Path
@@ -25,7 +26,7 @@ def phase(when: str, outcome: str, **more: Any) -> Any:
     facts = {"case": CASE, "target": TARGET, "outcome": outcome, "known": False, **more}
     location = ("toys.py", 9, "test")
     return SimpleNamespace(
-        nodeid="toys", when=when, duration=0.25, refimpl=facts, location=location
+        nodeid="toys", when=when, duration=0.25, refimpl=json.dumps(facts), location=location
     )
 
 
@@ -63,10 +64,14 @@ def test_the_weightiest_phase_is_the_verdict(
 
 def test_a_case_is_told_when_its_last_phase_is_over() -> None:
     """Durations add up, the place is where the function is, calls are those of the call."""
-    calls = [{"rpc": "Play", "code": "OK"}]
-    started = phase("setup", "pass"), phase("call", "pass", calls=calls)
-    assert recorded(*started)[1] == []
-    recorder, _ = recorded(*started, phase("teardown", "pass"))
+    calls = [{"rpc": "Play", "code": "OK", "replies": [{"created_at": 1 << 62}]}]
+    phases = [
+        *(phase("setup", "pass"), phase("call", "pass", calls=calls)),
+        phase("teardown", "pass"),
+    ]
+    recorder, events = recorded(*phases[:2])
+    assert events == []
+    recorder.pytest_runtest_logreport(phases[2])
     (done,) = recorder.done
     assert (done.duration_s, done.location, done.calls) == (0.75, "toys.py:10", calls)
 
