@@ -38,7 +38,7 @@ class StreamingRpcs:
             stderr=bytes(streams.output["stderr"]),
             exit_code=outcome.exit_code,
         )
-        return self._late(reply, limit) if streams.gone else reply
+        return self._late(reply, limit) if streams.gone else self._sized(reply)
 
     def Exec(self, request: pb.ExecRequest, call: Call) -> pb.ExecResponse:
         """A URL; nothing runs before it is used."""
@@ -69,6 +69,8 @@ class StreamingRpcs:
 
     def _checked(self, container_id: str) -> str:
         containers = self._state.containers
+        if not container_id:
+            raise Refused(Code[self._choices.empty_id], "container_id is empty: name one")
         if self._choices.checked == "call":
             return containers.running(container_id, "runs commands").id
         return containers.get(container_id).id
@@ -80,6 +82,12 @@ class StreamingRpcs:
                 Code.INVALID_ARGUMENT,
                 f"tty is {request.tty}, and {has} in the container's configuration: it must match",
             )
+
+    def _sized(self, reply: pb.ExecSyncResponse) -> pb.ExecSyncResponse:
+        most = self._choices.largest_reply
+        if most and reply.ByteSize() > most:
+            raise Refused(Code.RESOURCE_EXHAUSTED, f"the reply is larger than {most} bytes")
+        return reply
 
     def _late(self, reply: pb.ExecSyncResponse, limit: int) -> pb.ExecSyncResponse:
         if self._choices.exec_timeout == "deadline exceeded":

@@ -16,7 +16,8 @@ class StreamingChoices:
     """exec_timeout: what ExecSync answers when the time is over. checked: when it is looked whether
     a container runs. spoken: `stock` is without v5 and without the tunnel for ports. terminal:
     whether an Attach is refused whose tty is not the container's. other_path: whether a URL can
-    still be used that was asked for under another path."""
+    still be used that was asked for under another path. largest_reply: bytes of an ExecSync that
+    the server sends at most, 0 for no limit. empty_id: the code for an Exec without an id."""
 
     exec_timeout: Literal["deadline exceeded", "exit code -1"] = diverges(
         "D14",
@@ -42,4 +43,10 @@ class StreamingChoices:
     )
     other_path: Literal["kept", "used"] = diverges(
         "D85", "kept", containerd="used", crio="used", source="containerd 2.4.2, run"
+    )
+    largest_reply: int = diverges(
+        "D83", 0, containerd=16 << 20, source="containerd 2.4.2, run: its own limit of a message"
+    )
+    empty_id: Literal["INVALID_ARGUMENT", "UNKNOWN"] = diverges(
+        "D2", "INVALID_ARGUMENT", containerd="UNKNOWN", source="containerd 2.4.2, run"
     )
