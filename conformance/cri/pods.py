@@ -21,7 +21,8 @@ __all__ = ["FAILING", "STUBBORN", "WAITING", "ContainerUnderTest", "PodUnderTest
 RUN_LABEL = "refimpl.example/run"
 """Not kubelet's labels: a kubelet at the same runtime kills what bears its own."""
 
-_READY = "/tmp/refimpl-ready"
+_READY = '"${TMPDIR:-/tmp}/refimpl-ready"'
+"""A file of the container's own, also where a runtime gives it no file system."""
 
 
 def shell(trap: str) -> tuple[str, ...]:
@@ -60,7 +61,7 @@ class ContainerUnderTest:
         return self
 
     def _ready(self) -> bool:
-        return not self.runtime.exec_sync(self.id, ["/bin/ls", _READY], 10).exit_code
+        return not self.runtime.exec_sync(self.id, ["/bin/sh", "-c", f"ls {_READY}"], 10).exit_code
 
     def runs(self, word: str) -> bool:
         """Whether a process in it has this word in its command line. Raises Refused."""

@@ -37,8 +37,8 @@ def test_a_profile_is_told_apart_from_the_text(profile: str, tmp_path: Path) -> 
 
 
 def test_real_processes_do_what_the_text_says(tmp_path: Path) -> None:
-    """The model is named as a profile is; no MUST is broken, with the ways of whichever runtime."""
-    done = judged("subprocess", tmp_path)
+    """The model is named as a profile is. What needs files of an image is not for it."""
+    done = judged("subprocess", tmp_path, "--only", "CRI-CT-*")
     assert done.returncode == 0, done.stdout + done.stderr
 
 

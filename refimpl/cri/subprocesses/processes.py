@@ -44,8 +44,8 @@ class _Live:
 
 
 class RealProcesses:
-    """folder: where folders of containers are made that the machine does not have, None for a
-    temporary one that goes with them."""
+    """folder: where a container has its TMPDIR, and folders that the machine does not have, None
+    for a temporary one that goes with them."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder, self._own = folder, folder is None
@@ -206,7 +206,8 @@ class RealProcesses:
         return live
 
     def _wanted(self, container: Container, command: Any, *, tty: bool) -> Wanted:
-        env = {"PATH": os.defpath, "HOSTNAME": container.sandbox.name}
+        temporary = self._own_folder(container, "tmp")
+        env = {"PATH": os.defpath, "HOSTNAME": container.sandbox.name, "TMPDIR": temporary}
         env |= {"TERM": "xterm"} if tty else {}
         env |= environment_of(container)
         return Wanted([*command], env, self._cwd(container), tty)
@@ -216,12 +217,15 @@ class RealProcesses:
         wanted = os.path.normpath(f"/{folder_of(container)}")
         if os.path.isdir(wanted):
             return wanted
+        return self._own_folder(container, wanted.lstrip("/"))
+
+    def _own_folder(self, container: Container, name: str) -> str:
         with self._lock:
             if self._folder is None:
                 self._folder = Path(tempfile.mkdtemp(prefix="refimpl-cri-"))
-        own = self._folder / container.id / wanted.lstrip("/")
-        own.mkdir(parents=True, exist_ok=True)
-        return str(own)
+        path = self._folder / container.id / name
+        path.mkdir(parents=True, exist_ok=True)
+        return str(path)
 
     def _watch(self, id: str, live: _Live, output: Output, ended: Ended) -> None:
         def write(name: str, data: bytes) -> None:

@@ -190,6 +190,16 @@ def test_variables_arguments_and_folder_are_the_images_and_the_containers(
     assert not any("SECRET" in line for line in lines)
 
 
+def test_temporary_files_go_with_their_container(rig: RuntimeRig, tmp_path: Path) -> None:
+    """Which has a folder for them."""
+    (line,) = output(rig, tmp_path, config('touch "$TMPDIR/file"; echo "$TMPDIR"'))
+    path = Path(line.split(" ", 2)[2])
+    assert (path / "file").exists()
+    (container,) = rig.cri.list_containers()
+    rig.cri.remove_container(container.id)
+    assert not path.exists()
+
+
 @pytest.mark.parametrize("wanted", ["/nonexistent/app", "../../nonexistent/app"])
 def test_a_folder_that_the_machine_does_not_have_is_made_for_the_container_alone(
     rig: RuntimeRig, tmp_path: Path, wanted: str
