@@ -28,7 +28,9 @@ def world_of(container: Container, sandbox: Sandbox | None, over: threading.Even
     user = str(context.run_as_user.value) if context.HasField("run_as_user") else ""
     asked = context.HasField("run_as_group")
     readonly = ["/"] if context.readonly_rootfs else [*context.readonly_paths]
-    readonly += [each.container_path for each in config.mounts if each.readonly]
+    # Below a path of the host may be mounts of their own, which can be written.
+    volumes = [each for each in config.mounts if each.HasField("image")]
+    readonly += [each.container_path for each in volumes if each.readonly]
     return World(
         env=env,
         workdir=config.working_dir or image.workdir or "/",

@@ -9,7 +9,7 @@ import pytest
 
 from conformance.engine.verdict import eventually
 from refimpl.cri.api import cri_pb2 as pb
-from tests.cri.runtime_rig import RuntimeRig, container_config, sandbox_config
+from tests.cri.runtime_rig import IMAGE, RuntimeRig, container_config, sandbox_config
 
 
 @pytest.fixture
@@ -92,9 +92,10 @@ def test_a_first_process_does_what_it_is_told(
     )
 
 
-def test_a_mount_that_cannot_be_written(rig: RuntimeRig) -> None:
+def test_an_image_volume_cannot_be_written(rig: RuntimeRig) -> None:
     """The rest of the container can."""
-    mounts = [pb.Mount(host_path="/tmp", container_path="/data", readonly=True)]
+    volume = pb.ImageSpec(image=IMAGE)
+    mounts = [pb.Mount(image=volume, container_path="/data", readonly=True)]
     id = container(rig, mounts=mounts)
     assert said(rig, id, "touch", "/data/a") == "touch: /data/a: Read-only file system\n"
     assert said(rig, id, "touch", "/a") == ""
