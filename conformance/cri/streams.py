@@ -9,13 +9,14 @@ from typing import Any
 
 from conformance.cri.pods import ContainerUnderTest, PodUnderTest
 from conformance.cri.target import CriTarget
-from conformance.engine.verdict import Broken, eventually
+from conformance.engine.verdict import Broken, Unjudged, eventually
 from refimpl.cni.host import syscalls
 from refimpl.cri.api import cri_pb2 as pb
 from refimpl.streaming.client import SpdyCommandClient, Unexpected
 from refimpl.streaming.forward_client import ForwardClient, forward_over_spdy
 from refimpl.streaming.outcome import Outcome
 from refimpl.streaming.websocket_client import WebSocketCommandClient
+from refimpl.wire.status import Refused
 
 __all__ = [
     "GET",
@@ -143,7 +144,12 @@ def _forwarding(cri: CriTarget, url: str, rule: str) -> Iterator[ForwardClient]:
 def web_pod(cri: CriTarget, where: str = str(PORT), **more: Any) -> PodUnderTest:
     """A pod with a web server that answers; raises Broken where it never does."""
     pod = cri.pods.run(**{"host_network": False, **more})
-    pod.run(command=("/bin/httpd", "-f", "-p", where, "-h", "/"))
+    try:
+        pod.run(command=("/bin/httpd", "-f", "-p", where, "-h", "/"))
+    except Refused as refusal:
+        if "httpd" not in refusal.message:
+            raise
+        raise Unjudged(refusal, "the image has no web server") from None
     port = int(where.rpartition(":")[2])
 
     rule, words = "the web server in the pod answers through a forwarded port", ""

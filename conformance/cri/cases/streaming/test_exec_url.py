@@ -117,11 +117,12 @@ def test_a_url_is_good_for_its_own_path(cri: CriTarget) -> None:
 def test_nothing_runs_before_the_url_is_used(cri: CriTarget) -> None:
     """A client that leaves before has done nothing."""
     container = cri.pods.shared().run()
+    path = f"/tmp/refimpl-{container.id[:12]}"
 
     def content() -> bytes:
-        return bytes(cri.kubelet.exec_sync(container.id, ["/bin/cat", "/tmp/refimpl-ran"]).stdout)
+        return bytes(cri.kubelet.exec_sync(container.id, ["/bin/cat", path]).stdout)
 
-    url = exec_url(cri, container, "/bin/sh", "-c", "echo ran >> /tmp/refimpl-ran")
+    url = exec_url(cri, container, "/bin/sh", "-c", f"echo ran >> {path}")
     early = content()
     expect(not early, "it has not run yet", wanted="nothing", got=early)
     with over_spdy(cri, url, "a URL runs its command") as client:
