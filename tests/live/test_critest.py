@@ -17,6 +17,9 @@ SERVE = (sys.executable, "-m", "refimpl", "serve", "cri", "{endpoint}")
 LOOPBACK = ("--model-option", "network=loopback")
 """critest asks web servers in pods for a page, and a port of this machine."""
 
+SLOW_PULLS = "- when: {method: PullImage}\n  do: {delay: 0.02}\n"
+"""critest gives one a millisecond, which is enough for what is made up."""
+
 PARTS = {
     "containers": ["--ginkgo.focus-file", "/container"],
     "namespaces": ["--ginkgo.focus", "NamespaceOption"],
@@ -72,7 +75,9 @@ def test_all_that_fails_needs_a_kernel(
     critest: Path, started: Callable[..., Supervised], tmp_path: Path, part: str
 ) -> None:
     """A spec that begins to pass has to leave the table, as one that begins to fail is news."""
-    runtime = started(*SERVE, *LOOPBACK)
+    faults = tmp_path / "faults.yaml"
+    faults.write_text(SLOW_PULLS)
+    runtime = started(*SERVE, *LOOPBACK, "--faults", str(faults))
     told = outcomes(critest, str(runtime.endpoint), tmp_path, PARTS[part])
     failed = {title: why for title, why in told.items() if why.startswith("failed")}
     news = {title: why for title, why in failed.items() if not _known(title)}
@@ -80,7 +85,8 @@ def test_all_that_fails_needs_a_kernel(
     assert not [title for title in told if _known(title) and title not in failed], "they pass now"
     skips = [why for why in told.values() if why.startswith("skipped")]
     assert not [why for why in skips if not _explained(why)]
-    assert len(told) - len(failed) - len(skips) == list(told.values()).count("passed") > 0
+    assert len(told) - len(failed) - len(skips) == list(told.values()).count("passed")
+    assert told
 
 
 def _known(title: str) -> bool:
