@@ -42,6 +42,12 @@ class _Timetable:
             self.lock.notify()
         return entry.cancel
 
+    def clear(self) -> None:
+        """Forgets all of it."""
+        with self.lock:
+            self._due.clear()
+            self.lock.notify_all()
+
     def next_at(self) -> int | None:
         """When the next call is due; the lock is the caller's."""
         while self._due and self._due[0].over:
@@ -74,6 +80,10 @@ class SystemClock:
                 self._running = True
                 threading.Thread(target=self._work, name="refimpl-clock", daemon=True).start()
         return cancel
+
+    def close(self) -> None:
+        """Nothing that is due is called any more."""
+        self._timetable.clear()
 
     def _work(self) -> None:
         while self._wait():

@@ -73,7 +73,8 @@ class FakeRuntime(Fake):
             endpoint, faults=faults, journal=journal, control=control, allow_remote=allow_remote
         )
         self.settings = RuntimeSettings.of(profile).with_(**(settings or {}))
-        self.clock = clock or SystemClock()
+        self._system_clock = SystemClock()
+        self.clock: Clock = clock or self._system_clock
         self._model = open_model(
             model,
             ModelChoices(
@@ -118,6 +119,7 @@ class FakeRuntime(Fake):
         """Ends the fake for good, with all that its process model has started."""
         self.stop()
         self._model.close()
+        self._system_clock.close()
 
     def __exit__(self, *_exception: object) -> None:
         self.close()

@@ -34,3 +34,13 @@ def test_the_clock_of_the_machine_calls_what_is_due_first() -> None:
     assert done.wait(10)
     assert called == ["first", "second"]
     assert abs(clock.now() - time.time_ns()) < 10**9
+
+
+def test_a_clock_that_is_closed_calls_nothing_any_more_and_its_thread_ends() -> None:
+    clock, called = SystemClock(), list[str]()
+    clock.call_later(0.2, lambda: called.append("late"))
+    (thread,) = [each for each in threading.enumerate() if each.name == "refimpl-clock"]
+    clock.close()
+    thread.join(10)
+    assert not thread.is_alive()
+    assert called == []

@@ -92,11 +92,11 @@ def test_every_call_is_in_the_journal_and_may_fail_on_demand(refused: RefusedWit
 
 
 def test_what_is_not_served_is_unimplemented(rig: RuntimeRig, refused: RefusedWith) -> None:
-    """Kubelet lists instead of streaming lists, and looks again where there are no events."""
-    with refused(Code.UNIMPLEMENTED, "StreamContainers"):
-        list(rig.runtime.StreamContainers(pb.StreamContainersRequest()))
-    with refused(Code.UNIMPLEMENTED, "GetContainerEvents"):
-        list(rig.runtime.GetContainerEvents(pb.GetEventsRequest()))
+    """Kubelet asks cAdvisor where there are no metrics, and lists instead of streaming."""
+    with refused(Code.UNIMPLEMENTED, "ListMetricDescriptors"):
+        rig.runtime.ListMetricDescriptors(pb.ListMetricDescriptorsRequest())
+    with refused(Code.UNIMPLEMENTED, "StreamPodSandboxMetrics"):
+        list(rig.runtime.StreamPodSandboxMetrics(pb.StreamPodSandboxMetricsRequest()))
 
 
 def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -96,7 +96,7 @@ def _docstring(done: CaseDone, player: str) -> str:
 {usage}
 
 Plays the calls of this finding in their order; names, ids and folders are new ones. Exit code 1:
-the last call ends as it did, 0: in another way, 2: the script cannot be used like this. What the
+the calls end as they did, 0: in another way, 2: the script cannot be used like this. What the
 case did or looked at besides (files, mounts, links, processes) is not in here.
 """
     return '"""' + text.replace("\\", "\\\\").replace('"', "'") + '"""'

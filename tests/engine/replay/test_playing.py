@@ -69,4 +69,4 @@ def test_a_finding_is_told_with_its_end(capsys: pytest.CaptureFixture[str]) -> N
     """Exit code 1 where it ends as it did."""
     assert tell(True, {"wanted": "x"}) == AS_THEN == 1
     assert tell(False, {}) == 0
-    assert "wanted:  x\nthe last call ends as it did\n" in capsys.readouterr().out
+    assert "wanted:  x\nthe calls end as they did\n" in capsys.readouterr().out

@@ -42,7 +42,7 @@ def test_by_one_tag_all_tags_go(cri: CriTarget) -> None:
 
 @case("CRI-IM-034", "CRI v1 RemoveImage: by a tag the image goes", needs=[REGISTRY])
 def test_by_a_tag_of_one_registry_those_of_others_go(cri: CriTarget) -> None:
-    """It is one image."""
+    """It is one image, and garbage collection asks for it by one name."""
     image = cri.shelf.pulled()
     other = image.name(host="localhost")
     cri.shelf.pull(other)

@@ -130,7 +130,7 @@ def test_a_filter_lists_the_image_that_it_names(cri: CriTarget) -> None:
 
 @case("CRI-IM-031", "CRI v1 ImageFilter.image", needs=[REGISTRY])
 def test_a_filter_of_an_unknown_name_lists_none(cri: CriTarget) -> None:
-    """No error either."""
+    """Who looks for an image must not have to know errors."""
     image = cri.shelf.pulled()
     ids = [each.id for each in cri.shelf.listed(image.name("unknown"))]
     expect(ids == [], "nothing is listed", wanted=[], got=ids)

@@ -74,7 +74,7 @@ def test_a_stream_has_what_the_list_has(cri: CriTarget) -> None:
 
 @case("CRI-LS-002", "CRI v1 list streams: no item, no message", needs=[_STREAMS])
 def test_an_empty_list_is_a_stream_without_a_message(cri: CriTarget) -> None:
-    """It ends with OK."""
+    """A client that waits for a first item would wait for ever."""
     cri.pods.run()
 
     def empty(listing: Listing) -> None:

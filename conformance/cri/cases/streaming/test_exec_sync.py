@@ -88,7 +88,7 @@ def test_a_command_whose_time_is_over_leaves_no_process(cri: CriTarget) -> None:
 
 @case("CRI-EX-005", "CRI v1 ExecSyncRequest.timeout: 0 is no limit", needs=[IMAGE])
 def test_without_a_limit_a_command_may_take_its_time(cri: CriTarget) -> None:
-    """It is the default."""
+    """It is the default: backups and migrations take their time."""
     reply = cri.kubelet.exec_sync(cri.pods.shared().run().id, (*_SH, "sleep 2; echo done"))
     _expect_output(reply, b"done\n", "it came to its end")
 

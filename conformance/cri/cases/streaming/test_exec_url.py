@@ -51,7 +51,7 @@ def test_a_url_needs_the_id_of_a_container(cri: CriTarget) -> None:
 
 @case("CRI-EX-019", "CRI v1 ExecRequest: with tty stderr MUST be false", needs=[IMAGE])
 def test_a_terminal_has_no_stderr(cri: CriTarget) -> None:
-    """It has one output."""
+    """It has one output, on which everything comes."""
     container = cri.pods.shared().run()
     expect_refusal(
         lambda: exec_url(cri, container, "/bin/true", stdout=True, stderr=True, tty=True),

@@ -27,7 +27,7 @@ def _expect_web(client: ForwardClient, rule: str, port: int = PORT, **how: bool)
 
 @case("CRI-EX-052", "containerd, CRI-O: NotFound")
 def test_ports_are_of_a_sandbox(cri: CriTarget) -> None:
-    """The pod is gone."""
+    """The pod is gone, and somebody may have its address."""
     for id in ("", cri.pods.unknown_id()):
         request = pb.PortForwardRequest(pod_sandbox_id=id, port=[PORT])
         expect_refusal(
@@ -105,7 +105,7 @@ def test_the_end_of_a_request_is_not_that_of_the_reply(cri: CriTarget) -> None:
 
 @case("CRI-EX-060", "containerd, CRI-O: IPv4, then IPv6", needs=_NEEDS)
 def test_a_server_on_ipv6_alone_is_reached(cri: CriTarget) -> None:
-    """localhost is both."""
+    """To a program localhost is either of both."""
     rule = "a server at ::1 answers"
     try:
         pod = web_pod(cri, f"[::1]:{PORT}")

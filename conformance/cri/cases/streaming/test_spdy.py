@@ -98,7 +98,7 @@ def test_much_goes_through_in_both_directions(cri: CriTarget) -> None:
 
 @case("CRI-EX-039", "kubectl exec -it: the window's size", needs=[IMAGE])
 def test_the_size_of_the_terminal_follows_the_client(cri: CriTarget) -> None:
-    """Editors draw by it."""
+    """Editors and pagers draw by it."""
     rule = "stty tells the size that the client told"
     url = exec_url(cri, cri.pods.shared().run(), "/bin/sh", **_TTY)
     with over_spdy(cri, url, rule, _TTY) as client:

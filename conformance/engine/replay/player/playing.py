@@ -63,15 +63,17 @@ def outline(value: Any) -> Any:
 
 
 def play(calls: Sequence[Call], ask: Ask, names: Names) -> bool:
-    """Makes the calls in order and prints how each ends; whether the last one ends as it did."""
-    alike = False
+    """Makes the calls in order and prints how each ends; whether they end as they did: all with the
+    same code, and the last with the same reply, as a finding may be about any of them."""
+    alike, same_reply = True, False
     for number, call in enumerate(calls, 1):
         code, words, reply = ask(call, names.now(call["request"]))
-        alike = code == call["code"] and outline(reply) == outline(call["reply"])
+        alike = alike and code == call["code"]
+        same_reply = outline(reply) == outline(call["reply"])
         names.learn(call["reply"], reply)
         then = "" if code == call["code"] else f"   (then: {call['code']})"
         print(f"{number:>4} {call['name']} -> {code} {words[:200]}{then}", flush=True)
-    return alike
+    return alike and same_reply
 
 
 def undo(calls: Sequence[Call], ask: Ask, names: Names) -> None:
@@ -81,10 +83,10 @@ def undo(calls: Sequence[Call], ask: Ask, names: Names) -> None:
 
 
 def tell(alike: bool, finding: Mapping[str, str]) -> int:
-    """Prints the finding and what became of its last call; the exit code."""
+    """Prints the finding and what became of its calls; the exit code."""
     for label, text in finding.items():
         print(f"{label + ':':8} {text}")
-    print("the last call ends as it did" if alike else "the last call ends in another way")
+    print("the calls end as they did" if alike else "the calls end in another way")
     return AS_THEN if alike else OTHERWISE
 
 
