@@ -34,6 +34,7 @@ class Caller:
 
     def __init__(self, codec: Codec, endpoints: Mapping[str, str], deadline_s: float) -> None:
         self._codec, self._deadline_s = codec, deadline_s
+        self._reached: set[str] = set()
         self._channels = {
             then: grpc.insecure_channel(
                 now.replace("unix:///", "unix:/"),
@@ -48,8 +49,11 @@ class Caller:
         raw = request.get("bytes") if call["raw"] else None
         data = base64.b64decode(raw) if raw else self._codec.encode(call["takes"], request)
         method: Any = self._channels[call["peer"]].unary_unary(call["method"])
+        # A driver is waited for while it starts, and not once it has died.
+        waits = call["peer"] not in self._reached
+        self._reached.add(call["peer"])
         try:
-            reply = method(data, timeout=self._deadline_s, wait_for_ready=True)
+            reply = method(data, timeout=self._deadline_s, wait_for_ready=waits)
         except grpc.RpcError as error:
             return error.code().name, error.details() or "", None
         return "OK", "", self._codec.decode(call["gives"], reply) if call["gives"] else {}
