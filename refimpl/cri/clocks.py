@@ -66,7 +66,7 @@ class SystemClock:
 
     def __init__(self) -> None:
         self._timetable = _Timetable()
-        self._running = False
+        self._thread: threading.Thread | None = None
 
     def now(self) -> int:
         """Nanoseconds since the epoch."""
@@ -76,14 +76,19 @@ class SystemClock:
         """Calls it once from another thread, unless what is returned is called before."""
         cancel = self._timetable.add(time.monotonic_ns() + int(seconds * _NS), call)
         with self._timetable.lock:
-            if not self._running:
-                self._running = True
-                threading.Thread(target=self._work, name="refimpl-clock", daemon=True).start()
+            if self._thread is None:
+                name = "refimpl-clock"
+                self._thread = threading.Thread(target=self._work, name=name, daemon=True)
+                self._thread.start()
         return cancel
 
     def close(self) -> None:
-        """Nothing that is due is called any more."""
+        """Nothing that is due is called any more, once a call that has begun is over."""
         self._timetable.clear()
+        with self._timetable.lock:
+            thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(5.0)
 
     def _work(self) -> None:
         while self._wait():
@@ -100,7 +105,7 @@ class SystemClock:
                 if left <= 0:
                     return True
                 timetable.lock.wait(left / _NS)
-            self._running = False
+            self._thread = None
             return False
 
 

@@ -46,7 +46,7 @@ class RuntimeRig:
 
     def __exit__(self, *_exception: object) -> None:
         self.cri.close()
-        self.fake.stop()
+        self.fake.close()
 
     def sandbox(self, name: str = "pod", **more: Any) -> str:
         """The id of a new one."""
