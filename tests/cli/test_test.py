@@ -344,6 +344,9 @@ def test_a_second_signal_ends_what_the_run_has_started(tmp_path: Path) -> None:
     assert "ended at once" in _ended_by(run, signal.SIGTERM)[1]
     assert run.returncode == 2
     eventually(lambda: not _started_with(rules), 10.0, "the drivers are gone")
+    assert "removed" in in_process("sweep").stdout, (
+        "the folder of the run, with what is mounted in it"
+    )
 
 
 def _ended_by(run: subprocess.Popen[str], number: signal.Signals) -> tuple[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -65,8 +66,11 @@ def test_what_cannot_be_reached_is_said(
         opened(f"unix://{tmp_path}/cri.sock", cdi_dir=[str(tmp_path)])
 
 
-def test_a_finding_can_be_repeated_in_a_shell(opened: Opener, scope: CaseScope) -> None:
+def test_a_finding_can_be_repeated_in_a_shell(
+    opened: Opener, scope: CaseScope, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The files of the case, its cache, the act: nothing of ours but the adapter."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # the line makes the files again
     target = opened()
     host = CdiHost(target, scope)
     mark = target.mark()

@@ -129,7 +129,8 @@ def test_nothing_is_left_of_a_runtime_that_is_killed(tmp_path: Path) -> None:
     hidden, socket = tmp_path / "hidden", tmp_path / "cri.sock"
     command = [sys.executable, "-m", "refimpl", "serve", "cri", str(socket)]
     command += ["--model", "subprocess", "--image", "example.com/a:1"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as runtime:
+    temporary = {**os.environ, "TMPDIR": str(tmp_path)}  # where it cannot clear up any more
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=temporary) as runtime:
         assert runtime.stdout is not None
         assert runtime.stdout.readline().startswith("ready")
         cri = kubelet.connect(str(socket))
