@@ -6,10 +6,8 @@ images of others, do not meet.
 
 from __future__ import annotations
 
-import contextlib
-import os
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import attrs
@@ -156,17 +154,5 @@ class Images:
     # Inside
 
     def _opened(self, **choices: Any) -> Registry:
-        with self._network():
+        with syscalls.inside_path(self._netns):
             return Registry({}, **choices)
-
-    @contextlib.contextmanager
-    def _network(self) -> Iterator[None]:
-        if not self._netns:
-            yield
-            return
-        namespace = os.open(self._netns, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            with syscalls.inside(namespace):
-                yield
-        finally:
-            os.close(namespace)

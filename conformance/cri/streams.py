@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -47,24 +46,11 @@ def speaking(cri: CriTarget, rule: str) -> Iterator[None]:
     """What goes wrong on a stream is a breach of the rule; raises Broken. Connections that this
     thread makes are made where the runtime is, on whose loopback its URLs lead."""
     try:
-        with _near(cri.settings.netns):
+        with syscalls.inside_path(cri.settings.netns):
             yield
     except (OSError, Unexpected, ValueError) as error:
         got = f"{type(error).__name__}: {error}"
         raise Broken(rule, "a stream that does as it should", got) from None
-
-
-@contextlib.contextmanager
-def _near(netns: str) -> Iterator[None]:
-    if not netns:
-        yield
-        return
-    namespace = os.open(netns, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        with syscalls.inside(namespace):
-            yield
-    finally:
-        os.close(namespace)
 
 
 def exec_url(cri: CriTarget, container: ContainerUnderTest, *command: str, **flags: bool) -> str:

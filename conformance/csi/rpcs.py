@@ -1,4 +1,4 @@
-"""The RPCs of CSI, by reflection, and what a driver has to advertise before each may be called."""
+"""The RPCs of CSI, and what a driver has to advertise before each may be called."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 import attrs
 from google.protobuf.message import Message
-from google.protobuf.message_factory import GetMessageClass
 
 from conformance.csi.capabilities import Capabilities
+from conformance.engine import rpcs
 from refimpl.csi.api import csi_pb2 as pb
 from refimpl.csi.kubelet import Driver
 
@@ -60,19 +60,8 @@ _FREE_WITHOUT = {"NodeGetInfo": "controller:PUBLISH_UNPUBLISH_VOLUME"}
 
 
 @attrs.frozen
-class Rpc:
-    """One RPC: its service, its name, its types, and whether it streams replies."""
-
-    service: str
-    name: str
-    request: type[Message]
-    reply: type[Message]
-    streams: bool
-
-    @property
-    def method(self) -> str:
-        """The whole name, as it travels: /csi.v1.Controller/CreateVolume."""
-        return f"/csi.v1.{self.service}/{self.name}"
+class Rpc(rpcs.Rpc):
+    """One RPC of CSI."""
 
     def served(self, capabilities: Capabilities) -> bool:
         """Whether the driver has the service of the RPC."""
@@ -96,17 +85,7 @@ class Rpc:
 @functools.cache
 def every() -> Sequence[Rpc]:
     """All RPCs of all services, in the order of the schema."""
-    return [
-        Rpc(
-            name,
-            method.name,
-            GetMessageClass(method.input_type),
-            GetMessageClass(method.output_type),
-            method.server_streaming,
-        )
-        for name, service in pb.DESCRIPTOR.services_by_name.items()
-        for method in service.methods
-    ]
+    return rpcs.of_schema(pb.DESCRIPTOR, Rpc)
 
 
 @functools.cache

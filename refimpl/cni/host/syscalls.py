@@ -22,6 +22,7 @@ __all__ = [
     "has_capability",
     "here",
     "inside",
+    "inside_path",
     "mount",
     "open_tree",
     "place_tree",
@@ -116,6 +117,20 @@ def inside(namespace: int | None) -> Iterator[None]:
             setns(back, NEWNET)
     finally:
         os.close(back)
+
+
+@contextlib.contextmanager
+def inside_path(path: str) -> Iterator[None]:
+    """The calling thread in the network namespace at a path; where it is for an empty one."""
+    if not path:
+        yield
+        return
+    namespace = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        with inside(namespace):
+            yield
+    finally:
+        os.close(namespace)
 
 
 def has_capability(number: int) -> bool:

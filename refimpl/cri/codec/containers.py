@@ -7,14 +7,12 @@ from collections.abc import Iterable
 from typing import cast
 
 from refimpl.cri.api import cri_pb2 as pb
-from refimpl.cri.codec.lists import Item
+from refimpl.cri.codec.lists import Item, Listing
 from refimpl.cri.codec.signals import name_of, number_of
 from refimpl.cri.state.models import Container, ContainerKey, NewContainer
 from refimpl.cri.state.settings.containers import ContainerChoices
 
-__all__ = ["attributes", "item", "listed", "metadata", "new", "prepared", "status"]
-
-_LISTED = pb.ListContainersResponse.DESCRIPTOR.fields_by_name["containers"]
+__all__ = ["attributes", "listed", "metadata", "new", "prepared", "status"]
 
 
 def new(request: pb.CreateContainerRequest) -> NewContainer:
@@ -44,32 +42,14 @@ def metadata(container: Container) -> pb.ContainerMetadata:
     return pb.ContainerMetadata(name=container.key.name, attempt=container.key.attempt)
 
 
-def item(container: Container) -> pb.Container:
-    """An item of a list; made once as long as nothing changes, as lists are long and asked for
-    each second."""
-    made: pb.Container | None = container.shown.get("item")
-    if made is None:
-        made = container.shown["item"] = _item(container)
-    return made
-
-
 def listed(containers: Iterable[Container]) -> pb.ListContainersResponse:
-    """All of them, of which each was prepared, or is now."""
-    joined = b"".join(each.shown.get("entry") or _entry(each) for each in containers)
-    return pb.ListContainersResponse.FromString(joined)
+    """All of them."""
+    return pb.ListContainersResponse.FromString(_LISTING.joined(containers))
 
 
 def prepared(container: Container) -> Item:
     """Its item, ready for any list."""
-    kept: Item | None = container.kept.get("item")
-    if kept is None:
-        kept = container.kept["item"] = Item(_LISTED, _item(container))
-    return kept
-
-
-def _entry(container: Container) -> bytes:
-    entry = container.shown["entry"] = prepared(container).bytes(container.state)
-    return entry
+    return _LISTING.prepared(container)
 
 
 def _item(container: Container) -> pb.Container:
@@ -85,6 +65,9 @@ def _item(container: Container) -> pb.Container:
         labels=container.labels,
         annotations=_config(container).annotations,
     )
+
+
+_LISTING = Listing(pb.ListContainersResponse.DESCRIPTOR.fields_by_name["containers"], _item)
 
 
 def status(container: Container, choices: ContainerChoices) -> pb.ContainerStatus:

@@ -6,13 +6,11 @@ from collections.abc import Iterable
 from typing import cast
 
 from refimpl.cri.api import cri_pb2 as pb
-from refimpl.cri.codec.lists import Item
+from refimpl.cri.codec.lists import Item, Listing
 from refimpl.cri.state.models import NewSandbox, Sandbox, SandboxKey
 from refimpl.cri.state.settings.sandboxes import SandboxChoices
 
-__all__ = ["attributes", "item", "listed", "metadata", "new", "prepared", "status"]
-
-_LISTED = pb.ListPodSandboxResponse.DESCRIPTOR.fields_by_name["items"]
+__all__ = ["attributes", "listed", "metadata", "new", "prepared", "status"]
 
 
 def new(request: pb.RunPodSandboxRequest, choices: SandboxChoices) -> NewSandbox:
@@ -41,32 +39,14 @@ def metadata(sandbox: Sandbox) -> pb.PodSandboxMetadata:
     )
 
 
-def item(sandbox: Sandbox) -> pb.PodSandbox:
-    """An item of a list; made once as long as nothing changes, as lists are long and asked for
-    each second."""
-    made: pb.PodSandbox | None = sandbox.shown.get("item")
-    if made is None:
-        made = sandbox.shown["item"] = _item(sandbox)
-    return made
-
-
 def listed(sandboxes: Iterable[Sandbox]) -> pb.ListPodSandboxResponse:
-    """All of them, of which each was prepared, or is now."""
-    joined = b"".join(each.shown.get("entry") or _entry(each) for each in sandboxes)
-    return pb.ListPodSandboxResponse.FromString(joined)
+    """All of them."""
+    return pb.ListPodSandboxResponse.FromString(_LISTING.joined(sandboxes))
 
 
 def prepared(sandbox: Sandbox) -> Item:
     """Its item, ready for any list."""
-    kept: Item | None = sandbox.kept.get("item")
-    if kept is None:
-        kept = sandbox.kept["item"] = Item(_LISTED, _item(sandbox))
-    return kept
-
-
-def _entry(sandbox: Sandbox) -> bytes:
-    entry = sandbox.shown["entry"] = prepared(sandbox).bytes(sandbox.state)
-    return entry
+    return _LISTING.prepared(sandbox)
 
 
 def _item(sandbox: Sandbox) -> pb.PodSandbox:
@@ -79,6 +59,9 @@ def _item(sandbox: Sandbox) -> pb.PodSandbox:
         annotations=_config(sandbox).annotations,
         runtime_handler=sandbox.handler,
     )
+
+
+_LISTING = Listing(pb.ListPodSandboxResponse.DESCRIPTOR.fields_by_name["items"], _item)
 
 
 def status(sandbox: Sandbox, choices: SandboxChoices) -> pb.PodSandboxStatus:

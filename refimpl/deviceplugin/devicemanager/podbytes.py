@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator
 
 import attrs
 
+from refimpl.wire import varint
+
 __all__ = ["PodNote", "from_bytes", "to_bytes"]
 
 # Field numbers of core/v1: Pod, its ObjectMeta, PodSpec and PodStatus, and Container.
@@ -72,16 +74,9 @@ def _text(data: bytes | None) -> str:
 
 def _message(fields: Iterable[tuple[int, bytes]]) -> bytes:
     return b"".join(
-        _varint(number << 3 | _BYTES) + _varint(len(data)) + data for number, data in fields
+        varint.encoded(number << 3 | _BYTES) + varint.encoded(len(data)) + data
+        for number, data in fields
     )
-
-
-def _varint(number: int) -> bytes:
-    written = bytearray()
-    while number > 0x7F:
-        written.append(number & 0x7F | 0x80)
-        number >>= 7
-    return bytes([*written, number])
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, bytes]]:

@@ -32,14 +32,12 @@ class Faults:
 
     def __init__(self, faults: Iterable[Fault] = ()) -> None:
         self._lock = threading.Lock()
-        self._left: list[list[object]] = []
-        for fault in faults:
-            self.add(fault)
+        self._left = list(faults)
 
     def add(self, fault: Fault) -> None:
         """One more."""
         with self._lock:
-            self._left.append([fault, fault.times])
+            self._left.append(fault)
 
     def clear(self) -> None:
         """None any more."""
@@ -49,9 +47,9 @@ class Faults:
     def take(self, path: str) -> Fault | None:
         """The first that meets a request for this path."""
         with self._lock:
-            for entry in self._left:
-                fault, left = entry
-                if isinstance(fault, Fault) and left != 0 and fnmatch.fnmatchcase(path, fault.path):
-                    entry[1] = left - 1 if isinstance(left, int) else None
+            for index, fault in enumerate(self._left):
+                if fault.times != 0 and fnmatch.fnmatchcase(path, fault.path):
+                    if fault.times is not None:
+                        self._left[index] = attrs.evolve(fault, times=fault.times - 1)
                     return fault
         return None

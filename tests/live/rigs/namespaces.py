@@ -11,7 +11,8 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import IO, Any
 
@@ -150,15 +151,9 @@ class Namespaces:
         """The path of the network namespace, as it can be opened from outside."""
         return f"/proc/{self._holder.pid}/ns/net"
 
-    @contextlib.contextmanager
-    def network(self) -> Iterator[None]:
+    def network(self) -> AbstractContextManager[None]:
         """Sockets that are made in here, by this thread, are of the network inside."""
-        namespace = os.open(self.netns, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            with syscalls.inside(namespace):
-                yield
-        finally:
-            os.close(namespace)
+        return syscalls.inside_path(self.netns)
 
     def processes(self) -> list[psutil.Process]:
         """Everything that runs inside, the first process left out."""
