@@ -63,7 +63,7 @@ def test_a_driver_that_answers_nothing_is_started_again(
     monkeypatch.setattr(life, "SIGN_S", 0.5)
     target = opened(_file(tmp_path))
     target.steps.volume()
-    os.killpg(target.process.process.pid, signal.SIGSTOP)
+    _freeze(target.process.process.pid)
     with monkeypatch.context() as patch:
         patch.setenv("REFIMPL_TIMEOUT_FACTOR", "0.02")
         with pytest.raises(Refused) as refused:
@@ -87,7 +87,7 @@ def test_a_driver_that_wakes_up_goes_on(
     monkeypatch.setattr(life, "SIGN_S", 0.5)
     target = opened(_file(tmp_path))
     pid = target.process.process.pid
-    os.killpg(pid, signal.SIGSTOP)
+    _freeze(pid)
     with monkeypatch.context() as patch:
         patch.setenv("REFIMPL_TIMEOUT_FACTOR", "0.02")
         with pytest.raises(Refused):
@@ -97,6 +97,15 @@ def test_a_driver_that_wakes_up_goes_on(
     assert loss.revived
     assert "it answers again" in loss.reason
     assert target.process.process.pid == pid
+
+
+def _freeze(pid: int) -> None:
+    """Stop a child's process group, and wait until all its threads stand still.
+
+    A thread that already runs when the signal comes may answer one call more.
+    """
+    os.killpg(pid, signal.SIGSTOP)
+    os.waitid(os.P_PID, pid, os.WSTOPPED)
 
 
 def _file(folder: Path) -> str:
