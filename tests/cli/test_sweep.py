@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +13,7 @@ import pytest
 
 from conformance.engine.ledger import sweep
 from conformance.engine.options import Options
+from tests.live.rigs.namespaces import until
 
 Command = Callable[..., Any]  # see conftest.py
 
@@ -90,3 +94,26 @@ def test_an_unknown_interface_is_a_usage_error(refimpl: Command) -> None:
     result = refimpl("sweep", "csy", "x")
     assert result.returncode == 4
     assert "'csy': there is csi" in result.message
+
+def test_a_plugin_that_hangs_ends_with_the_sweep_of_a_killed_run(
+    refimpl: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing in its environment is ours, so no mark tells whose it is."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    told, plugin = tmp_path / "pid", tmp_path / "loopback"
+    plugin.write_text(f"#!/bin/sh\necho $$ > {told}.new\nmv {told}.new {told}\nexec sleep 1000\n")
+    plugin.chmod(0o755)
+    words = [sys.executable, "-m", "refimpl", "test", "cni", f"exec:{plugin}"]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as run:
+        try:
+            until(lambda: told.exists() or run.poll() is not None, "the plugin to be asked")
+        finally:
+            run.kill()
+        complaint = run.stderr
+        assert told.exists(), complaint and complaint.read()
+    pid = int(told.read_text())
+    os.kill(pid, 0)
+    result = refimpl("sweep")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert f"process {pid}" in result.stdout
+    until(lambda: not Path(f"/proc/{pid}").exists(), "the plugin to be gone")

@@ -14,6 +14,9 @@ from conformance.cni.plugins.subject import PluginSubject, directories
 from conformance.cni.settings import CniSettings
 from conformance.cni.target import CniTarget
 from conformance.engine import fixtures
+from conformance.engine.ledger import sweep
+from conformance.engine.ledger.entries import Ledger
+from conformance.engine.ledger.processes import PROCESS, named
 from conformance.engine.options import BadOption
 from conformance.engine.targets.resolve import ResolvedTarget
 from refimpl.cni import config, contract
@@ -48,10 +51,17 @@ def open_plugin(resolved: ResolvedTarget, path: Path) -> CniTarget:
     where it does not answer."""
     chosen: CniSettings = resolved.settings
     kind, document = chosen_document(path.name, chosen)
-    processes = Processes()
+    ledger = Ledger(sweep.ledger_path("cni", resolved.text, resolved.run_id), resolved.text)
+    # The environment of a plugin is the contract's: a mark of ours in it could change what it does.
+    processes = Processes(lambda pid: ledger.during(PROCESS, named(pid)))
     cni_path = directories(str(path.parent), chosen.path)
     versions, version = _asked(path, processes)
     host, no_netns, leave = _sandboxed()
+
+    def end() -> None:
+        leave()
+        ledger.close()
+
     if not _given(chosen) and not has_ipv6():
         document = ipv4_only(document)
     subject = PluginSubject(str(path), chosen.kind or kind, document, versions, cni_path, chosen)
@@ -65,7 +75,7 @@ def open_plugin(resolved: ResolvedTarget, path: Path) -> CniTarget:
         newest=subject.newest,
         log=plugins.log,
         plugins=plugins,
-        at_end=leave,
+        at_end=end,
     )
 
 

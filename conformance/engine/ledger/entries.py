@@ -11,7 +11,7 @@ import secrets
 import shutil
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import attrs
@@ -87,6 +87,15 @@ class Ledger:
         """As `remove`, by kind and name."""
         with self._lock:
             self._remove(self._number(kind, str(name)))
+
+    @contextlib.contextmanager
+    def during(self, kind: str, name: str) -> Iterator[None]:
+        """What is there only while this lasts."""
+        self.making(kind, name)
+        try:
+            yield
+        finally:
+            self.gone(kind, name)
 
     def _number(self, kind: str, name: str) -> int | None:
         wanted = (kind, name)

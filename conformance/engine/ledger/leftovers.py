@@ -7,7 +7,7 @@ from pathlib import Path
 
 from conformance.engine.ledger import mounts, processes
 from conformance.engine.ledger.entries import CALL, FILE, FOLDER, LedgerEntry, discard, left
-from conformance.engine.ledger.processes import PROCESSES
+from conformance.engine.ledger.processes import PROCESS, PROCESSES
 from conformance.engine.verdict import Broken
 from refimpl.wire.client import Unreachable
 from refimpl.wire.status import Refused
@@ -40,6 +40,7 @@ def _empty(entry: LedgerEntry) -> bool:
 
 _LOCAL: Mapping[str, Callable[[LedgerEntry], bool]] = {
     PROCESSES: lambda entry: processes.end(entry.name),
+    PROCESS: lambda entry: processes.end_one(entry.name),
     MOUNT: _unmount,
     FILE: _discard,
     FOLDER: _empty,

@@ -12,10 +12,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
 
-__all__ = ["MARK", "PROCESSES", "end", "marked"]
+__all__ = ["MARK", "PROCESS", "PROCESSES", "end", "end_one", "marked", "named"]
 
 PROCESSES = "processes of run"
 """The kind of a ledger's entry; its name is the id of the run."""
+PROCESS = "process"
+"""The kind of an entry for a process whose environment is not ours to mark; see `named`."""
 MARK = "REFIMPL_RUN"
 """The variable that all processes have which a run starts; its value is the id of the run."""
 _ZOMBIE = "Z"
@@ -41,6 +43,27 @@ def end(run_id: str, limit_s: float = 5.0) -> bool:
         if not left:
             return bool(there)
     raise OSError(f"process {', '.join(map(str, left))} does not end")
+
+
+def named(pid: int) -> str:
+    """The name of a process in a ledger, which no later one of the same number has: the number, and
+    the tick of the kernel at which it began."""
+    return f"{pid} of tick {_began(pid)}"
+
+
+def end_one(name: str) -> bool:
+    """SIGKILL to the process with that name, and to its group; whether it was there. Raises
+    OSError."""
+    pid = int(name.partition(" ")[0])
+    if not _alive(pid) or named(pid) != name:
+        return False
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)
+    return True
+
+
+def _began(pid: int) -> str:
+    return next(iter(_stat(pid)[19:20]), "?")  # starttime, proc(5)
 
 
 def _send(pids: list[int], number: signal.Signals) -> None:

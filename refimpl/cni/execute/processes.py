@@ -9,7 +9,8 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import IO, Protocol
 
@@ -47,8 +48,12 @@ class Processes:
     """Each exec is a process in a session of its own; nothing of it survives the call.
 
     The environment is the request's and nothing else. The plugin runs in the network and mount
-    namespace of the calling thread.
+    namespace of the calling thread. notice: holds a process while it runs, by its pid; so whoever
+    is killed meanwhile can leave word of it.
     """
+
+    def __init__(self, notice: Callable[[int], AbstractContextManager[object]] = nullcontext):
+        self._notice = notice
 
     def run(
         self,
@@ -77,9 +82,10 @@ class Processes:
                 ours.add(process.pid)
             talk = _Talk(process, request.stdin, conditions)
             try:
-                talk.until_end(began + deadline_s)
-                duration_s = time.monotonic() - began
-                talk.drain(GRACE_S)
+                with self._notice(process.pid):
+                    talk.until_end(began + deadline_s)
+                    duration_s = time.monotonic() - began
+                    talk.drain(GRACE_S)
             finally:
                 left = family.end(process.pid)
                 process.wait()

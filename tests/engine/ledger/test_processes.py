@@ -63,6 +63,23 @@ def test_other_runs_are_left_alone() -> None:
         assert process.poll() is None
 
 
+def test_a_named_process_ends_with_its_group_and_no_other_of_its_number() -> None:
+    """A number is given again; the tick of its beginning is not."""
+    words = ["sh", "-c", "sleep 100 & echo there; wait"]
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        name = processes.named(process.pid)
+        assert not processes.end_one(f"{process.pid} of tick 1")
+        assert process.poll() is None
+        assert processes.end_one(name)
+        assert process.wait() == -signal.SIGKILL
+        assert not process.stdout.read()  # nor does its child hold the pipe any more
+        assert not processes.end_one(name)
+
+
 def test_who_sweeps_is_not_swept() -> None:
     """A hook of the run, or the shell that it was started from, may be the one that asks."""
     run_id = new_run_id()
