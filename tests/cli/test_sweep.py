@@ -95,6 +95,7 @@ def test_an_unknown_interface_is_a_usage_error(refimpl: Command) -> None:
     assert result.returncode == 4
     assert "'csy': there is csi" in result.message
 
+
 def test_a_plugin_that_hangs_ends_with_the_sweep_of_a_killed_run(
     refimpl: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

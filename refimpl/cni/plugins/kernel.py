@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 
+from refimpl.cni.format import files
 from refimpl.cni.format.errors import IO, CniError
 from refimpl.cni.plugins.json import dumps, parse_object
 
@@ -55,8 +56,7 @@ def empty(own: str = "") -> State:
 def read(path: str) -> State:
     """The state as it is; a missing file is an empty machine. Raises CniError (I/O)."""
     try:
-        with open(path, "rb") as file:
-            return parse_object(file.read())
+        return parse_object(files.content(path))
     except FileNotFoundError:
         return empty()
     except (OSError, ValueError) as error:

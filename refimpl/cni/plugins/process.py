@@ -10,6 +10,7 @@ import os
 import sys
 
 from refimpl.cni.format.errors import IO, CniError
+from refimpl.cni.format.files import content
 from refimpl.cni.format.versions import VERSIONS
 from refimpl.cni.plugins import entry, faults
 from refimpl.cni.plugins.json import dumps, parse_object
@@ -68,8 +69,7 @@ def _keep_streams() -> None:
 
 def _settings(path: str) -> dict[str, Any]:
     try:
-        with open(path, "rb") as file:
-            return parse_object(file.read())
+        return parse_object(content(path))
     except (OSError, ValueError) as error:
         raise CniError(
             IO, f"the settings {path} cannot be read ({error}); install the plugin again"

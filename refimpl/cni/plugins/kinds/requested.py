@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from refimpl.cni.format.addresses import address, cidr
 from refimpl.cni.format.errors import INVALID_CONFIG, IO, CniError
+from refimpl.cni.format.files import content
 from refimpl.cni.plugins.steps import step
 
 TYPE_CHECKING = False
@@ -70,8 +71,7 @@ def resolv_conf(path: object) -> dict[str, Any]:
     if not isinstance(path, str):
         raise CniError(INVALID_CONFIG, f"ipam.resolvConf is {path!r}; it has to be a string")
     try:
-        with open(path, "rb") as file:
-            lines = file.read().decode(errors="replace").splitlines()
+        lines = content(path).decode(errors="replace").splitlines()
     except OSError as error:
         raise CniError(IO, f"ipam.resolvConf {path} cannot be read: {error.strerror}") from None
     members: dict[str, Any] = {}

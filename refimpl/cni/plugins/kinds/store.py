@@ -11,6 +11,7 @@ import os
 
 from refimpl.cni.format.addresses import address, text
 from refimpl.cni.format.errors import IO, CniError
+from refimpl.cni.format.files import content
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,9 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Store"]
 
-# Never through a link: that would be another file of the machine.
+# Never through a link, that would be another file of the machine, nor to a FIFO, which has to be
+# waited for.
 _LOCK = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
 class Store:
@@ -89,8 +91,7 @@ class Store:
 
     def _owner(self, name: str) -> Key | None:
         try:
-            with open(self.path(name), "rb") as file:
-                lines = file.read(65536).decode(errors="surrogateescape").split("\n")
+            lines = content(self.path(name)).decode(errors="surrogateescape").split("\n")
         except OSError:
             return None
         return (lines[0].strip(), lines[1].strip() if len(lines) > 1 else "") if lines[0] else None
@@ -103,8 +104,8 @@ class Store:
     def latest(self, number: int) -> int | None:
         """What range set `number` gave away last."""
         try:
-            with open(self.path(f"last_reserved_ip.{number}"), "rb") as file:
-                return address(file.read(100).decode().strip())[1]
+            given = content(self.path(f"last_reserved_ip.{number}"))
+            return address(given.decode().strip())[1]
         except (OSError, ValueError):
             return None
 
