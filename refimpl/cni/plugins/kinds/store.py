@@ -91,7 +91,9 @@ class Store:
 
     def _owner(self, name: str) -> Key | None:
         try:
-            lines = content(self.path(name)).decode(errors="surrogateescape").split("\n")
+            # host-local waits for a FIFO among its entries, too: CNI-PLG-114 stops plugins there.
+            with open(self.path(name), "rb") as file:
+                lines = file.read(65536).decode(errors="surrogateescape").split("\n")
         except OSError:
             return None
         return (lines[0].strip(), lines[1].strip() if len(lines) > 1 else "") if lines[0] else None
