@@ -51,11 +51,11 @@ class CleanUp:
         self.calls.forget(call)
 
     def _in_vain(self, call: Made) -> bool:
-        """Whether the driver answers nothing, or died when it was last asked for the like."""
+        """Whether the driver answers nothing, or did not answer when last asked for the like."""
         if not self.life:
             return False
         methods = methods_of(call)
-        return bool(self.life.silence) or any(self.life.deadly(each) for each in methods)
+        return bool(self.life.silence) or any(self.life.in_vain(each) for each in methods)
 
     @contextlib.contextmanager
     def within(self, scope: CaseScope) -> Iterator[None]:

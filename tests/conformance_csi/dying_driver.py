@@ -1,6 +1,7 @@
 """A driver that dies in one RPC: `python dying_driver.py ENDPOINT RPC [STATE_DIR]`.
 
-Without STATE_DIR it forgets everything when it dies. With RPC `-` it never dies.
+Without STATE_DIR it forgets everything when it dies. With RPC `-` it never dies; with `?RPC` it never
+answers that one.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import sys
 import threading
 
 from refimpl.csi.fake import FakeDriver
-from refimpl.wire.faults import Action, FaultRule, Faults, HeldCall
+from refimpl.wire.faults import Action, FaultRule, Faults, Hang, HeldCall
 
 
 class Die(Action):
@@ -25,7 +26,8 @@ class Die(Action):
 
 def main(endpoint: str, rpc: str, state_dir: str = "") -> None:
     """Serves until it dies."""
-    faults = Faults([FaultRule(do=Die(), method=rpc)] if rpc != "-" else [])
+    fault: Action = Hang() if rpc.startswith("?") else Die()
+    faults = Faults([FaultRule(do=fault, method=rpc.lstrip("?"))] if rpc != "-" else [])
     driver = FakeDriver(endpoint, faults=faults, state_dir=state_dir or None, storage="directory")
     with driver:
         threading.Event().wait()

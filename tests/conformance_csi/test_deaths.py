@@ -47,6 +47,19 @@ def test_a_handler_that_kills_is_one_finding(
     assert len([each for each in cases if each.outcome == "pass"]) > 10
 
 
+def test_a_handler_that_hangs_is_soon_called_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor is it called to learn what is to be undone: that would take a whole deadline each time."""
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
+    monkeypatch.setenv("REFIMPL_TIMEOUT_FACTOR", "0.05")
+    monkeypatch.setattr(life, "SIGN_S", 30.0)
+    cases = judged("?CreateVolume")
+    findings = [each for each in cases if each.outcome not in ("pass", "skip")]
+    assert 1 <= len(findings) <= 2  # a case may call it twice
+    assert all(each.got.startswith("DEADLINE_EXCEEDED") for each in findings)
+    skipped = [each.message for each in cases if each.outcome == "skip"]
+    assert any("answered none of its last 2 calls of it" in message for message in skipped)
+
+
 def test_a_connection_stands_after_a_restart(opened: Any, tmp_path: Path) -> None:
     """The next case would be blamed for the first call that fails."""
     target = opened(_file(tmp_path))

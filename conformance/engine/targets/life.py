@@ -29,8 +29,9 @@ WAKE_S = 5.0
 SIGN_S = 5.0
 """How long the simplest call may take on a target that lives."""
 
-# An RPC that ended the target so often, one call after the other, is not called any more.
-_DEADLY = 3
+# An RPC that ended the target so often, one call after the other, is not called any more; nor one
+# that took so many whole deadlines.
+_DEADLY, _OVERDUE = 3, 2
 
 
 class Life:
@@ -51,6 +52,7 @@ class Life:
         self.journal, self.process, self.silence = journal, process, ""
         self._endpoints, self._sign = list(endpoints), sign
         self._deaths: Counter[str] = Counter()
+        self._overdue: Counter[str] = Counter()
         self._looked = journal.seq
         self._gone: Loss | None = None
 
@@ -58,20 +60,31 @@ class Life:
         """Is told of every call that has ended."""
         if call.code == Code.OK:
             self._deaths.pop(call.method, None)
-        elif call.code == Code.DEADLINE_EXCEEDED and not self.silence:
+        if call.code != Code.DEADLINE_EXCEEDED:
+            self._overdue.pop(call.method, None)
+            return
+        # A case may give up early on purpose.
+        self._overdue[call.method] += call.duration_s >= timeout(SIGN_S)
+        if not self.silence:
             self.silence = self._sign()
 
-    def deadly(self, method: str) -> bool:
-        """Whether the target died of this method when it was last called."""
-        return self._deaths[method] > 0
+    def in_vain(self, method: str) -> bool:
+        """Whether the target died of this method, or had no answer to it within the deadline, when
+        it was last called."""
+        return self._deaths[method] > 0 or self._overdue[method] > 0
 
     def check(self, method: str) -> None:
         """Skips the case that is about to call a method in vain."""
         if self.silence:
             pytest.skip(f"the target answers nothing: {self.silence}")
+        rpc = method.rpartition("/")[2]
         if self._deaths[method] >= _DEADLY:
-            rpc = method.rpartition("/")[2]
             pytest.skip(f"needs {rpc}, and the target died of its last {_DEADLY} calls of it")
+        if self._overdue[method] >= _OVERDUE:
+            pytest.skip(
+                f"needs {rpc}, and the target answered none of its last {_OVERDUE} calls of it "
+                "within their deadlines"
+            )
 
     def lost(self) -> Loss | None:
         """What happened to a target that is dead, or answers nothing, and whether it is back; None

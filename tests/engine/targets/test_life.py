@@ -118,13 +118,13 @@ def test_a_deadline_of_a_target_that_lives_is_its_own_matter(driver: FakeDriver)
 def test_what_it_dies_of_is_known_until_it_answers(driver: FakeDriver) -> None:
     """After three deaths in a row nobody calls it any more; other methods are called."""
     subject = living(driver)
-    assert not subject.deadly(DELETE)
+    assert not subject.in_vain(DELETE)
     for _ in range(2):
         died(subject, driver)
-    assert subject.deadly(DELETE)
+    assert subject.in_vain(DELETE)
     subject.check(DELETE)
     subject.observe(ended(DELETE, Code.OK))
-    assert not subject.deadly(DELETE)
+    assert not subject.in_vain(DELETE)
     for _ in range(3):
         died(subject, driver)
     subject.check(LIST)
