@@ -1,7 +1,7 @@
 """A driver that dies in one RPC: `python dying_driver.py ENDPOINT RPC [STATE_DIR]`.
 
-Without STATE_DIR it forgets everything when it dies. With RPC `-` it never dies; with `?RPC` it never
-answers that one.
+Without STATE_DIR it forgets everything when it dies. With RPC `-` it never dies; with `?RPC`
+it never answers that one.
 """
 
 from __future__ import annotations

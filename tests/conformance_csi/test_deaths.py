@@ -48,7 +48,7 @@ def test_a_handler_that_kills_is_one_finding(
 
 
 def test_a_handler_that_hangs_is_soon_called_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor is it called to learn what is to be undone: that would take a whole deadline each time."""
+    """Nor to learn what is to be undone: that would take a whole deadline each time."""
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
     monkeypatch.setenv("REFIMPL_TIMEOUT_FACTOR", "0.05")
     monkeypatch.setattr(life, "SIGN_S", 30.0)
