@@ -85,8 +85,11 @@ def remove(root: str) -> bool:
 def _dead(root: str) -> bool:
     descriptor = files.own_folder(root)  # another user's is none of our business
     try:
+        # The lock of a root that is not marked yet is its new driver's to take.
+        if _mark(root).get("format") != _FORMAT:
+            return False
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return _mark(root).get("format") == _FORMAT
+        return True
     except BlockingIOError:
         return False
     finally:

@@ -55,6 +55,17 @@ def test_a_temporary_root_is_new_and_found_when_abandoned(
     assert list(roots.abandoned()) == [root]
 
 
+def test_the_lock_of_a_new_root_is_left_to_its_driver(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A driver that starts at the same time would find its own root in use."""
+    (tmp_path / "refimpl-volumes-new").mkdir()
+    locked: list[int] = []
+    monkeypatch.setattr("fcntl.flock", lambda file, _: locked.append(file))
+    assert list(roots.abandoned(str(tmp_path))) == []
+    assert locked == []
+
+
 def test_a_root_is_removed_with_everything(tmp_path: Path) -> None:
     """A directory that is none stays, unless it is empty."""
     os.close(roots.claim(str(tmp_path / "root")))
