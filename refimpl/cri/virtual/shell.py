@@ -16,6 +16,7 @@ from typing import Protocol
 import attrs
 
 from refimpl.cri.state.ports import Clock
+from refimpl.cri.virtual.machine.files import Files
 from refimpl.cri.virtual.programs import FOREVER, Program, unescaped
 from refimpl.streaming.streams import Size
 
@@ -59,9 +60,7 @@ class Console(Protocol):
 @attrs.define(eq=False)
 class World:
     """What the commands of one container share. users: their names by uid. running: their command
-    lines. files: content of those that were written, None for one that was removed. readonly: paths
-    below which nothing can be written. masked: programs that nobody may run. over: the container
-    has ended."""
+    lines. masked: programs that nobody may run. over: the container has ended."""
 
     env: Mapping[str, str] = attrs.field(factory=dict)
     workdir: str = "/"
@@ -69,9 +68,8 @@ class World:
     gid: int = 0
     groups: tuple[int, ...] = ()
     users: Mapping[int, str] = attrs.field(factory=dict)
-    readonly: tuple[str, ...] = ()
     masked: frozenset[str] = frozenset()
-    files: dict[str, bytes | None] = attrs.field(factory=dict)
+    files: Files = attrs.field(factory=Files)
     running: list[str] = attrs.field(factory=list)
     over: threading.Event = attrs.field(factory=threading.Event)
 
@@ -201,14 +199,17 @@ class Shell:
                 else:
                     words.append(token)
             return self._called(words)
+        except OSError as error:
+            return self._complain(f"sh: can't create {error.filename}: {error.strerror}")
         finally:
             self._out = outer
 
     def _redirect(self, how: str, where: str) -> None:
         self._out = {"1": "stdout", "2": "stderr"}.get(where, where)
-        if how != ">&":
-            kept = self._world.files.get(where) if how == ">>" else None
-            self._world.files[where] = kept or b""
+        if how != ">&" and where != "/dev/null":
+            (self._world.files.append if how == ">>" else self._world.files.write)(
+                self._path(where), b""
+            )
 
     def _called(self, words: Sequence[str]) -> int:
         if words[:1] == ["exit"]:
@@ -249,8 +250,11 @@ class Shell:
         elif self._out in ("stdout", "stderr"):
             self._console.write(self._out, data)
         elif self._out != "/dev/null":
-            self._world.files[self._out] = (self._world.files.get(self._out) or b"") + data
+            self._world.files.append(self._path(self._out), data)
         return 0
+
+    def _path(self, path: str) -> str:
+        return str(Path(self._world.workdir, path))
 
     def _complain(self, text: str) -> int:
         self._console.write("stderr", f"{text}\n".encode())
@@ -269,13 +273,15 @@ class Shell:
         return self._write(unescaped(text))
 
     def _cat(self, words: Sequence[str]) -> int:
+        code = 0
         for path in words:
-            if path in self._world.files and self._world.files[path] is None:
-                return self._complain(f"cat: {path}: No such file or directory")
-            self._write(self._world.files.get(path) or b"")
+            try:
+                self._write(self._world.files.read(self._path(path)))
+            except OSError as error:
+                code = self._complain(f"cat: {path}: {error.strerror}")
         for piece in self._input() if not words else ():
             self._write(piece)
-        return 0
+        return code
 
     def _head(self, words: Sequence[str]) -> int:
         if words[:1] not in (["-c"], ("-c",)) or len(words) < 2:
@@ -287,29 +293,42 @@ class Shell:
         return 0
 
     def _ls(self, words: Sequence[str]) -> int:
-        absent = [path for path in words if self._world.files.get(path, b"") is None]
-        if absent:
-            return self._complain(f"ls: {absent[0]}: No such file or directory")
-        return self._write("".join(f"{path}\n" for path in words if path[0] != "-").encode())
+        code = 0
+        for path in (each for each in words if each[:1] != "-"):
+            try:
+                names = self._world.files.names(self._path(path))
+            except OSError as error:
+                code = self._complain(f"ls: {path}: {error.strerror}")
+            else:
+                self._write("".join(f"{each}\n" for each in names or [path]).encode())
+        return code
 
     def _touch(self, words: Sequence[str]) -> int:
+        code = 0
         for path in words:
-            if any(Path(self._world.workdir, path).is_relative_to(p) for p in self._world.readonly):
-                return self._complain(f"touch: {path}: Read-only file system")
-            self._world.files[path] = self._world.files.get(path) or b""
-        return 0
+            try:
+                self._world.files.append(self._path(path), b"")
+            except OSError as error:
+                code = self._complain(f"touch: {path}: {error.strerror}")
+        return code
 
     def _test(self, words: Sequence[str]) -> int:
         """Of files; what else it is asked holds."""
-        path = words[1] if len(words) > 1 and words[0] in ("-f", "-e", "-s") else ""
-        return 1 if self._world.files.get(path, b"") is None else 0
+        path = words[1] if len(words) > 1 and words[0] in ("-f", "-e", "-s") else "/"
+        return 0 if self._world.files.exists(self._path(path)) else 1
 
     def _hostname(self, _words: Sequence[str]) -> int:
-        return self._write(self._world.files.get("/etc/hostname") or b"localhost\n")
+        return self._write(self._world.files.read("/etc/hostname") or b"localhost\n")
 
     def _rm(self, words: Sequence[str]) -> int:
-        self._world.files.update(dict.fromkeys(words))
-        return 0
+        code = 0
+        for path in (each for each in words if each[:1] != "-"):
+            try:
+                self._world.files.remove(self._path(path))
+            except OSError as error:
+                forced = "-f" in words and isinstance(error, FileNotFoundError)
+                code = code if forced else self._complain(f"rm: {path}: {error.strerror}")
+        return code
 
     def _sleep(self, words: Sequence[str]) -> int:
         return 0 if self._wait(self._known(("sleep", *words)).exit_after_s) else KILLED

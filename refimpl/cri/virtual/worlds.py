@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
 
 from refimpl.cri.state.models import Container, Sandbox
+from refimpl.cri.virtual.machine.files import Files
+from refimpl.cri.virtual.machine.generated import Machine, texts
+from refimpl.cri.virtual.machine.places import Memory
+from refimpl.cri.virtual.machine.table import Mounted, Table, asked
 from refimpl.cri.virtual.shell import World
 
 __all__ = ["world_of"]
@@ -18,19 +21,13 @@ def world_of(container: Container, sandbox: Sandbox | None, over: threading.Even
     """As the configurations have it; what they do not name is the image's."""
     image, config = container.image, container.config
     env = dict(each.partition("=")[::2] for each in image.env)
-    pod = sandbox.config if sandbox else None
-    files = {} if pod is None else _files(pod)
     if config is None:
-        return World(env=env, over=over, files=files)
+        return World(env=env, over=over)
     env |= {each.key: each.value.decode(errors="replace") for each in config.envs}
     context = config.linux.security_context
     named, _, group = image.user.partition(":")
     user = str(context.run_as_user.value) if context.HasField("run_as_user") else ""
     asked = context.HasField("run_as_group")
-    readonly = ["/"] if context.readonly_rootfs else [*context.readonly_paths]
-    # Below a path of the host may be mounts of their own, which can be written.
-    volumes = [each for each in config.mounts if each.HasField("image")]
-    readonly += [each.container_path for each in volumes if each.readonly]
     return World(
         env=env,
         workdir=config.working_dir or image.workdir or "/",
@@ -38,27 +35,26 @@ def world_of(container: Container, sandbox: Sandbox | None, over: threading.Even
         gid=context.run_as_group.value if asked else _number(group),
         groups=tuple(context.supplemental_groups),
         users={uid: name for name, uid in _USERS.items()},
-        files=files,
-        readonly=tuple(readonly),
+        files=_files(container, sandbox),
         masked=frozenset(context.masked_paths),
         over=over,
     )
 
 
-def _files(pod: Any) -> dict[str, bytes | None]:
-    """Those of a sandbox: its names, its resolver, its sysctls."""
-    dns = pod.dns_config
-    lines = [f"nameserver {server}" for server in dns.servers]
-    if dns.searches:
-        lines.append(f"search {' '.join(dns.searches)}")
-    if dns.options:
-        lines.append(f"options {' '.join(dns.options)}")
-    texts = {f"/proc/sys/{key.replace('.', '/')}": v for key, v in pod.linux.sysctls.items()}
-    if lines:
-        texts["/etc/resolv.conf"] = "\n".join(lines)
-    if pod.hostname:
-        texts["/etc/hostname"] = pod.hostname
-    return {path: f"{text}\n".encode() for path, text in texts.items()}
+def _files(container: Container, sandbox: Sandbox | None) -> Files:
+    config = container.config
+    context = config.linux.security_context
+    root = Mounted(at="/", place=Memory(loose=True), readonly=context.readonly_rootfs)
+    table = Table([root, *asked(config, ())])
+    files = Files(table, context.readonly_paths)
+    files.generate(
+        texts(
+            Machine(
+                container=container, sandbox=sandbox, table=table, resources=container.resources
+            )
+        )
+    )
+    return files
 
 
 def _number(user: str) -> int:

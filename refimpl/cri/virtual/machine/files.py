@@ -1,0 +1,91 @@
+"""The files of a container, wherever they are: in its own layer, or in one of its mounts."""
+
+from __future__ import annotations
+
+import errno
+import posixpath
+from collections.abc import Mapping, Sequence
+
+import attrs
+
+from refimpl.cri.virtual.machine.places import Memory, refusal
+from refimpl.cri.virtual.machine.table import Mounted, Table, below
+
+__all__ = ["Files"]
+
+
+class Files:
+    """By absolute paths. table: its mounts, of which the first is the root. readonly: paths below
+    which nothing can be written, unless something is mounted there."""
+
+    def __init__(self, table: Table | None = None, readonly: Sequence[str] = ()) -> None:
+        self.table = table or Table([Mounted(at="/", place=Memory(loose=True))])
+        self._readonly = [posixpath.normpath(path) for path in readonly]
+        self._generated: dict[str, bytes | None] = {}
+        self._system = Memory()
+
+    def generate(self, texts: Mapping[str, str]) -> None:
+        """What the runtime and the kernel write: it lies on top of every mount but one at that very
+        path."""
+        self._generated |= {path: text.encode() for path, text in texts.items()}
+        self._system = Memory(self._generated)
+
+    def read(self, path: str) -> bytes:
+        """The content of a file; raises OSError."""
+        mounted, rest = self._find(path)
+        return mounted.place.read(rest)
+
+    def write(self, path: str, data: bytes) -> None:
+        """All of a file; raises OSError."""
+        mounted, rest = self._writable(path)
+        mounted.place.write(rest, data)
+
+    def append(self, path: str, data: bytes) -> None:
+        """To a file, that is made where it is not there; raises OSError."""
+        mounted, rest = self._writable(path)
+        try:
+            before = mounted.place.read(rest)
+        except FileNotFoundError:
+            before = b""
+        mounted.place.write(rest, before + data)
+
+    def remove(self, path: str) -> None:
+        """Raises OSError."""
+        mounted, rest = self._writable(path)
+        mounted.place.remove(rest)
+
+    def names(self, path: str) -> list[str] | None:
+        """What is in a folder; None for a file. Raises OSError."""
+        mounted, rest = self._find(path)
+        return mounted.place.names(rest)
+
+    def exists(self, path: str) -> bool:
+        """Whether there is anything at that path."""
+        try:
+            self.names(path)
+        except OSError:
+            return False
+        return True
+
+    def runs(self, path: str) -> bool:
+        """Whether a program there may be run."""
+        return "noexec" not in self._find(path)[0].options
+
+    def _find(self, path: str) -> tuple[Mounted, str]:
+        path = posixpath.normpath(path)
+        mounted, rest = self.table.covering(path)
+        if path in self._generated and mounted.at != path:
+            return attrs.evolve(mounted, place=self._system), path
+        return mounted, rest
+
+    def _writable(self, path: str) -> tuple[Mounted, str]:
+        mounted, rest = self._find(path)
+        if mounted.readonly or any(self._holds(each, path, mounted) for each in self._readonly):
+            raise refusal(errno.EROFS, path)
+        return mounted, rest
+
+    def _holds(self, readonly: str, path: str, mounted: Mounted) -> bool:
+        return (
+            len(readonly) >= len(mounted.at)
+            and below(posixpath.normpath(path), readonly) is not None
+        )

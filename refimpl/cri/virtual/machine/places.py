@@ -1,0 +1,116 @@
+"""Where the files of a mount are: in memory, or below a path of this machine.
+
+Paths are relative, "" is the place itself. Each refusal is an OSError with the system's words.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol
+
+from refimpl import files
+
+__all__ = ["HostPath", "Memory", "Place", "refusal"]
+
+
+def refusal(number: int, path: str) -> OSError:
+    """With the words of that errno."""
+    return OSError(number, os.strerror(number), path)
+
+
+class Place(Protocol):
+    """Files by their relative path."""
+
+    def read(self, path: str) -> bytes:
+        """The content of a file; raises OSError."""
+
+    def write(self, path: str, data: bytes) -> None:
+        """All of a file, made where it is not there; raises OSError."""
+
+    def remove(self, path: str) -> None:
+        """Raises OSError."""
+
+    def names(self, path: str) -> list[str] | None:
+        """What is in a folder, in order; None for what is a file. Raises OSError."""
+
+
+class Memory:
+    """files: content by path, None for one that was removed. loose: what is not known is there and
+    empty, as a probe wants it."""
+
+    def __init__(
+        self, files: Mapping[str, bytes | None] | None = None, *, loose: bool = False
+    ) -> None:
+        self._files, self._loose = dict(files or {}), loose
+
+    def read(self, path: str) -> bytes:
+        """ENOENT, EISDIR."""
+        content = self._files.get(path, b"" if self._loose else None)
+        if content is None:
+            raise refusal(errno.EISDIR if self._inside(path) else errno.ENOENT, path)
+        return content
+
+    def write(self, path: str, data: bytes) -> None:
+        """Its folder need not be there."""
+        self._files[path] = data
+
+    def remove(self, path: str) -> None:
+        """ENOENT."""
+        self.read(path)
+        self._files[path] = None
+
+    def names(self, path: str) -> list[str] | None:
+        """Folders are where files are in."""
+        inside = self._inside(path)
+        if path and not inside:
+            self.read(path)
+            return None
+        return inside
+
+    def _inside(self, path: str) -> list[str]:
+        start = f"{path}/" if path else ""
+        below = [
+            each.removeprefix(start)
+            for each, content in self._files.items()
+            if each.startswith(start) and content is not None
+        ]
+        return sorted({each.partition("/")[0] for each in below} - {""})
+
+
+class HostPath:
+    """Files of this machine at a path and below it, be it a folder or a file. What leads out of it
+    is not there."""
+
+    def __init__(self, top: str) -> None:
+        self._top = Path(top)
+
+    def read(self, path: str) -> bytes:
+        """Also EISDIR, and what is no file."""
+        return files.read(self._at(path))
+
+    def write(self, path: str, data: bytes) -> None:
+        """As a process would that opened it."""
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK
+        with open(os.open(self._at(path), flags, 0o644), "wb") as file:
+            file.write(data)
+
+    def remove(self, path: str) -> None:
+        """A file only."""
+        self._at(path).unlink()
+
+    def names(self, path: str) -> list[str] | None:
+        """In order."""
+        at = self._at(path)
+        if at.is_dir():
+            return sorted(each.name for each in at.iterdir())
+        at.stat()
+        return None
+
+    def _at(self, path: str) -> Path:
+        whole = (self._top / path).resolve() if path else self._top
+        if not whole.is_relative_to(self._top):
+            raise refusal(errno.ENOENT, path)
+        return whole
