@@ -62,8 +62,9 @@ Exit codes: 0 conformant, 1 not conformant, 2 interrupted, 3 internal error,
 def command(ctx: click.Context, /, iface: str, target: str, **arguments: Any) -> None:
     """Judge a target, one case a requirement.
 
-    IFACE is csi, cni, cdi, deviceplugin, or all (every interface against our fakes); with the word
-    client before it, what calls the interface is judged. Words after --pytest go to pytest unread.
+    IFACE is csi, cri, cni, cdi, deviceplugin, or all (every interface against our fakes); with the
+    word client before it, what calls the interface is judged. Words after --pytest go to pytest
+    unread.
     """
     from refimpl.wire import polling
 

@@ -25,6 +25,8 @@ _DEATH = re.compile(
 _RUNNING = re.compile(r"^goroutine \d+ .*\[running.*\]:\n((?:.+\n?)*)", re.M)
 _PANIC = re.compile(r"^panic\(", re.M)
 _FUNCTION = re.compile(r"^(?!runtime\.|panic\()([^\s(].*)\([^()]*\)$", re.M)
+# Python: the call that raised, and after it what was raised; the last of a chain ended the program.
+_RAISED = re.compile(r'^  File "([^"]+)", line (\d+), in (.+)\n(?:(?!  File )  .*\n)*(\S.*)', re.M)
 _SHOWN = 300
 _CREDENTIALS = struct.Struct("3i")  # struct ucred: pid, uid, gid (unix(7))
 
@@ -83,11 +85,18 @@ def crash(log: Path, *, since: int = 0) -> str:
 
 
 def _death(text: str) -> list[str]:
-    """The lines from that one on; of Go that one alone, with the function that it was in."""
+    """The lines from that one on; of Go and Python one alone, with the function that it was in."""
     death = _DEATH.search(text)
-    lines = text[death.start() :].splitlines() if death else []
-    place = _place(text[death.start() :]) if death else ""
-    return [f"{lines[0]} in {place}"] if place else lines
+    if not death:
+        return []
+    told = text[death.start() :]
+    lines = told.splitlines()
+    if place := _place(told):
+        return [f"{lines[0]} in {place}"]
+    if raised := _RAISED.findall(told):
+        file, line, function, error = raised[-1]
+        return [f"{error} in {function} ({file}:{line})"]
+    return lines
 
 
 def _place(stacks: str) -> str:

@@ -62,10 +62,30 @@ goroutine 8 [select]:
 example.com/driver/pkg/other.run(0x1)
 """
 
+TRACEBACK = """\
+Traceback (most recent call last):
+  File "/plugin/serve.py", line 9, in start
+    socket.bind(path)
+    ^^^^^^^^^^^^^^^^^
+OSError: [Errno 98] Address already in use
+
+During handling of the above exception, another exception occurred:
+
+Traceback (most recent call last):
+  File "/plugin/main.py", line 3, in <module>
+    serve.start()
+  File "/plugin/serve.py", line 11, in start
+    raise Busy(path)
+  [Previous line repeated 2 more times]
+plugin.errors.Busy: /x.sock
+and what it means
+"""
+
 
 @pytest.mark.parametrize(
     ("text", "line"),
     [
+        (TRACEBACK, "plugin.errors.Busy: /x.sock in start (/plugin/serve.py:11)"),
         (
             CRASH,
             "panic: runtime error: nil pointer [recovered] in"
@@ -76,7 +96,7 @@ example.com/driver/pkg/other.run(0x1)
         ("E1 recovered\ngoroutine 1 [running]:\nmain.main()\n", ""),
         ("a\nb\n", ""),
     ],
-    ids=["panic", "main", "signal", "recovered", "nothing"],
+    ids=["python", "panic", "main", "signal", "recovered", "nothing"],
 )
 def test_a_crash_is_told_with_the_function(tmp_path: Path, text: str, line: str) -> None:
     """The one that was called when the runtime made a panic of it."""
