@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from google.protobuf.message_factory import GetMessageClass
 
@@ -19,9 +19,16 @@ _TRY_S = 5.0
 _HEARD_S = 0.5
 
 
-def lacks(runtime: RemoteRuntime, image: str, registry: Callable[[], str], *, ours: bool) -> Lacks:
+def lacks(
+    runtime: RemoteRuntime,
+    image: str,
+    registry: Callable[[], str],
+    probes: Mapping[str, Callable[[], str]],
+    *,
+    ours: bool,
+) -> Lacks:
     """The reasons by feature; each is found out once. registry: why the runtime cannot come to
-    ours."""
+    ours. probes: of more features, by their name."""
     known: dict[str, str] = {}
 
     def once(name: str, find: Callable[[], str]) -> Callable[[], str]:
@@ -39,6 +46,10 @@ def lacks(runtime: RemoteRuntime, image: str, registry: Callable[[], str], *, ou
             "events": once("events", lambda: _events(runtime)),
             "pod network": once("pod network", lambda: _network(runtime)),
             "registry": once("registry", registry),
+            "mount options": once("mount options", lambda: _mount_options(runtime)),
+            "recursive read-only": once("recursive read-only", lambda: _recursive(runtime)),
+            "plain handler": once("plain handler", lambda: _plain(runtime)),
+            **{name: once(name, probe) for name, probe in probes.items()},
             "ours": "" if ours else "only our own fake can be steered so",
         },
         lambda name: once(name, lambda: _rpc(runtime, name.removeprefix(_RPC)))(),
@@ -65,6 +76,25 @@ def _image(runtime: RemoteRuntime, image: str) -> str:
 def _handler(runtime: RemoteRuntime) -> str:
     handlers = runtime.status().runtime_handlers
     return "" if any(each.name for each in handlers) else "Status lists no handler with a name"
+
+
+def _recursive(runtime: RemoteRuntime) -> str:
+    for each in runtime.status().runtime_handlers:
+        if not each.name and each.features.recursive_read_only_mounts:
+            return ""
+    return "the default handler has not got recursive_read_only_mounts"
+
+
+def _plain(runtime: RemoteRuntime) -> str:
+    """The handler by which containers are made that a runtime cannot do all for."""
+    handlers = runtime.status().runtime_handlers
+    lacking = [each for each in handlers if not each.features.recursive_read_only_mounts]
+    return "" if lacking else "each handler has got recursive_read_only_mounts"
+
+
+def _mount_options(runtime: RemoteRuntime) -> str:
+    told = runtime.status().features.mount_options
+    return "" if told else "Status does not tell the feature mount_options"
 
 
 def _network(runtime: RemoteRuntime) -> str:

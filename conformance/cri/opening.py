@@ -18,11 +18,12 @@ from conformance.engine.targets.resolve import ResolvedTarget
 if TYPE_CHECKING:
     from refimpl.cri.fake import FakeRuntime
 
-__all__ = ["HANDLER", "IMAGE", "open_leftovers", "open_target"]
+__all__ = ["HANDLER", "IMAGE", "PLAIN", "open_leftovers", "open_target"]
 
 IMAGE = "refimpl.example/shell:1"
 """What our fake has of images when a run begins."""
-HANDLER = "other"
+HANDLER, PLAIN = "other", "plain"
+"""Handlers of our fake beside the default one; the second has no features."""
 
 
 def open_target(resolved: ResolvedTarget) -> CriTarget:
@@ -50,15 +51,23 @@ def _faked(resolved: ResolvedTarget) -> FakeRuntime:
     not started yet."""
     from refimpl.cri.fake import FakeRuntime  # a real runtime does not pay for it
 
-    choices: dict[str, Any] = {"handlers": ("", HANDLER), "images": (IMAGE,)}
+    choices: dict[str, Any] = {"handlers": ("", HANDLER, PLAIN), "images": (IMAGE,)}
+
     if resolved.scheme == "fake":
         try:
-            return FakeRuntime(**_chosen(resolved.address), **choices)
+            return FakeRuntime(**_optional(_chosen(resolved.address)), **choices)
         except ValueError as error:
             raise BadOption(f"fake:{resolved.address}: {error}") from error
     mutant, broken = mutants.load("cri", resolved.address), resolved.scheme == "mutant"
+    choices |= _optional(mutant.chosen())
     fake: FakeRuntime = mutants.fake(FakeRuntime, mutant, broken=broken, **choices)
     return fake
+
+
+def _optional(chosen: dict[str, Any]) -> dict[str, Any]:
+    """With the options of a model: one handler of the virtual one has no features."""
+    virtual = chosen.get("model", "virtual") == "virtual"
+    return {**chosen, "model_options": {"plain": PLAIN}} if virtual else chosen
 
 
 def _chosen(address: str) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import attrs
 from conformance.cri import features, reproduce
 from conformance.cri.images import Images
 from conformance.cri.pods import Pods
+from conformance.cri.probes import probes
 from conformance.cri.record import Record, RecordedChannel
 from conformance.cri.settings import CriSettings
 from conformance.engine.judging.reproduce import depends
@@ -66,7 +67,9 @@ class CriTarget:
         self.revision = resolved.judged_by(_NEWEST)
         self.image = features.image_of(quiet, chosen.image)
         self.shelf = Images(self.kubelet, lambda: self.record.scope, chosen.netns)
-        self.lacks = features.lacks(quiet, self.image, self.shelf.why_not, ours=fake is not None)
+        self.lacks = features.lacks(
+            quiet, self.image, self.shelf.why_not, probes(self), ours=fake is not None
+        )
         self.pods = Pods(
             self.kubelet,
             self.record,

@@ -83,6 +83,7 @@ class FakeRuntime(Fake):
                 handlers=tuple(dict.fromkeys(["", *handlers])),
                 folder=None if state_dir is None else Path(state_dir),
                 logs=self.settings.logs,
+                mounts=self.settings.mounts,
                 options=model_options or {},
             ),
         )

@@ -11,6 +11,7 @@ import attrs
 
 from refimpl.cri.state.ports import Clock, ImageSource, Logs, Network, Processes
 from refimpl.cri.state.settings.logs import LogChoices
+from refimpl.cri.state.settings.mounts import MountChoices
 from refimpl.cri.virtual.programs import Scripts
 
 __all__ = ["MODELS", "Model", "ModelChoices", "open_model"]
@@ -27,7 +28,8 @@ OSError."""
 class ModelChoices:
     """What a model is opened with. scripts: programs by a glob of image or command line. handlers:
     names of runtime handlers, "" among them. folder: for what it keeps, None for one of its own
-    that goes with it. logs: how log files are to be. options: of the model alone, as
+    that goes with it. logs: how log files are to be, mounts: what is
+    mounted. options: of the model alone, as
     `--model-option` gives them."""
 
     clock: Clock
@@ -35,6 +37,7 @@ class ModelChoices:
     handlers: tuple[str, ...] = ("",)
     folder: Path | None = None
     logs: LogChoices = attrs.field(factory=LogChoices)
+    mounts: MountChoices = attrs.field(factory=MountChoices)
     options: Mapping[str, str] = attrs.field(factory=dict)
 
 

@@ -91,7 +91,7 @@ def test_a_runtime_is_asked_what_it_lacks(tmp_path: Path) -> None:
         kubelet.connect(fake.endpoint) as runtime,
     ):
         image = features.image_of(runtime, "")
-        lacks = features.lacks(runtime, image, lambda: "there is no way", ours=False)
+        lacks = features.lacks(runtime, image, lambda: "there is no way", {}, ours=False)
         assert lacks["registry"] == "there is no way"
         assert "no image" in lacks["image"]
         assert "no handler" in lacks["handler"]

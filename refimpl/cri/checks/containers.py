@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from refimpl.cri.api import cri_pb2 as pb
+from refimpl.cri.checks import mounts, resources
+from refimpl.cri.state.settings.mounts import MountChoices
 from refimpl.wire.status import Code, Refused
 
 __all__ = ["check"]
 
 
-def check(request: pb.CreateContainerRequest) -> None:
+def check(request: pb.CreateContainerRequest, choices: MountChoices) -> None:
     """INVALID_ARGUMENT for what no container can have."""
     for name in ("config", "sandbox_config"):
         if not request.HasField(name):
@@ -27,6 +29,9 @@ def check(request: pb.CreateContainerRequest) -> None:
     if context.privileged and not sandbox.privileged:
         raise _invalid("a privileged container needs a privileged sandbox")
     _check_log_path(config.log_path)
+    for mount in config.mounts:
+        mounts.check(mount, choices)
+    resources.check(config.linux.resources)
 
 
 def _check_log_path(path: str) -> None:

@@ -10,7 +10,7 @@ from refimpl.cri.api import cri_pb2 as pb
 from refimpl.cri.codec.lists import Item, Listing
 from refimpl.cri.codec.signals import name_of, number_of
 from refimpl.cri.state.models import Container, ContainerKey, NewContainer
-from refimpl.cri.state.settings.containers import ContainerChoices
+from refimpl.cri.state.settings import RuntimeSettings
 
 __all__ = ["attributes", "listed", "metadata", "new", "prepared", "status"]
 
@@ -27,7 +27,20 @@ def new(request: pb.CreateContainerRequest) -> NewContainer:
         log_path=_log_path(request.sandbox_config, config),
         resources=config.linux.resources,
         stop_signal=number_of(config.stop_signal),
+        volumes={
+            number: each.image.image
+            for number, each in enumerate(config.mounts)
+            if each.HasField("image")
+        },
+        needs=_needs(config),
     )
+
+
+def _needs(config: pb.ContainerConfig) -> dict[str, str]:
+    """What must never be done by halves; the word is one that kubelet looks for (cri-api
+    pkg/errors)."""
+    recursive = any(each.recursive_read_only for each in config.mounts)
+    return {"recursive_read_only_mounts": "RROUnsupported"} if recursive else {}
 
 
 def _log_path(sandbox: pb.PodSandboxConfig, container: pb.ContainerConfig) -> str:
@@ -70,9 +83,10 @@ def _item(container: Container) -> pb.Container:
 _LISTING = Listing(pb.ListContainersResponse.DESCRIPTOR.fields_by_name["containers"], _item)
 
 
-def status(container: Container, choices: ContainerChoices) -> pb.ContainerStatus:
+def status(container: Container, settings: RuntimeSettings) -> pb.ContainerStatus:
     """All that is known of a container."""
     config, image = _config(container), container.image
+    choices = settings.containers
     by_digest = choices.status_ref == "digest"
     signal = name_of(container.stop_signal)
     return pb.ContainerStatus(
@@ -90,11 +104,23 @@ def status(container: Container, choices: ContainerChoices) -> pb.ContainerStatu
         message=container.message,
         labels=container.labels,
         annotations=config.annotations,
-        mounts=config.mounts,
+        mounts=_mounts(container, shows_reference=settings.mounts.volume_reference),
         log_path=container.log_path,
         resources=pb.ContainerResources(linux=container.resources),
         stop_signal=signal if choices.status_stop_signal else pb.SIGNAL_RUNTIME_DEFAULT,
     )
+
+
+def _mounts(container: Container, *, shows_reference: bool) -> list[pb.Mount]:
+    """As they were asked for; of an image also which one it is (ImageSpec.image_ref)."""
+    shown = []
+    for number, asked in enumerate(_config(container).mounts):
+        mount = pb.Mount()
+        mount.CopyFrom(asked)
+        if shows_reference and number in container.volumes:
+            mount.image.image_ref = container.volumes[number].id
+        shown.append(mount)
+    return shown
 
 
 def attributes(container: Container) -> pb.ContainerAttributes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from refimpl.cri.api import cri_pb2 as pb
 from refimpl.cri.checks import containers as checks
+from refimpl.cri.checks import resources
 from refimpl.cri.codec import containers as codec
 from refimpl.cri.codec.filters import wanted
 from refimpl.cri.services.verbose import info
@@ -17,13 +18,13 @@ class ContainerRpcs:
     """The container half of RuntimeService."""
 
     def __init__(self, state: RuntimeState) -> None:
-        self._containers, self._choices = state.containers, state.settings.containers
+        self._containers, self._choices = state.containers, state.settings
 
     def CreateContainer(
         self, request: pb.CreateContainerRequest, call: Call
     ) -> pb.CreateContainerResponse:
         """Nothing runs yet."""
-        checks.check(request)
+        checks.check(request, self._choices.mounts)
         container = self._containers.create(codec.new(request))
         codec.prepared(container)  # now, so that the first list of many is as fast as any
         return pb.CreateContainerResponse(container_id=container.id)
@@ -76,6 +77,7 @@ class ContainerRpcs:
             if request.linux.hugepage_limits:
                 changed.ClearField("hugepage_limits")  # a list is taken as a whole
             changed.MergeFrom(request.linux)
+            resources.check(changed)
             return changed
 
         self._containers.update(request.container_id, change)

@@ -62,5 +62,5 @@ class EventRpcs:
         if sandbox is not None:
             event.pod_sandbox_status.CopyFrom(sandboxes.status(sandbox, settings.sandboxes))
         for each in self._state.containers.select(Wanted(sandbox_id=change.sandbox_id)):
-            event.containers_statuses.append(containers.status(each, settings.containers))
+            event.containers_statuses.append(containers.status(each, settings))
         return event

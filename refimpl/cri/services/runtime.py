@@ -44,7 +44,7 @@ class RuntimeRpcs:
         reply = pb.StatusResponse(
             status=pb.RuntimeStatus(conditions=conditions),
             runtime_handlers=handlers,
-            features=pb.RuntimeFeatures(),
+            features=pb.RuntimeFeatures(mount_options=self._state.settings.mounts.options),
         )
         if request.verbose:
             reply.info["config"] = json.dumps({"runtime": self._choices.name})

@@ -15,6 +15,7 @@ from refimpl.cri.state.models import (
     Container,
     ContainerKey,
     ContainerState,
+    Image,
     NewContainer,
     Sandbox,
     Wanted,
@@ -25,7 +26,10 @@ from refimpl.cri.state.sandboxes import Sandboxes
 from refimpl.cri.state.tables import ALWAYS, Changed, Core
 from refimpl.wire.status import Code, Refused
 
-__all__ = ["KILL", "TERM", "Containers"]
+__all__ = ["KILL", "TERM", "VOLUME_FAILED", "Containers"]
+
+VOLUME_FAILED = "ImageVolumeMountFailed"
+"""With this word kubelet knows that it is the volume's fault (cri-api pkg/errors)."""
 
 KILL, TERM = 9, 15
 _UNKNOWN_EXIT = 255
@@ -64,12 +68,15 @@ class Containers:
         sandbox_after(sandbox, "create")
         if existing := self._existing(sandbox, new.key):
             return existing
+        self._check_handler(sandbox, new)
         image, name = self._images.use(new.image)
+        volumes = {number: self._volume(each) for number, each in new.volumes.items()}
         id, key = self._core.ports.ids(), (sandbox.id, new.key)
         container = Container(
             *(id, sandbox.key, sandbox.id, sandbox.handler, new.key, new.config, dict(new.labels)),
             *(image, name, self._core.now(), new.log_path, new.resources),
             stop_signal=new.stop_signal or image.stop_signal or TERM,
+            volumes=volumes,
         )
         with self._core.lock:
             self._names.reserve(key, id, attrs.asdict(new.key))
@@ -140,9 +147,12 @@ class Containers:
         entry = self._get(container_id)
         with entry.turn:
             container = self._current(entry)
-            after(container, "update")
+            ended = container.state is ContainerState.EXITED
+            if not (ended and self._core.settings.containers.update_exited == "stored"):
+                after(container, "update")
             resources = change(container.resources)
-            self._processes(container).update(container, resources)
+            if not ended:
+                self._processes(container).update(container, resources)
             self._put(entry, resources=resources)
 
     def reopen_log(self, container_id: str) -> None:
@@ -233,6 +243,20 @@ class Containers:
     def _of(self, sandbox: Sandbox) -> list[_Entry]:
         with self._core.lock:
             return [*self._by_sandbox.get(sandbox.id, {}).values()]
+
+    def _check_handler(self, sandbox: Sandbox, new: NewContainer) -> None:
+        features = self._core.ports.handlers[sandbox.handler].features
+        for feature, words in new.needs.items():
+            if not features.get(feature):
+                raise Refused(
+                    Code.UNKNOWN, f"{words}: handler {sandbox.handler!r} has not got {feature}"
+                )
+
+    def _volume(self, name: str) -> Image:
+        try:
+            return self._images.use(name)[0]
+        except Refused as refusal:
+            raise Refused(refusal.code, f"{VOLUME_FAILED}: {refusal.message}") from None
 
     def _existing(self, sandbox: Sandbox, key: ContainerKey) -> Container | None:
         if self._core.settings.containers.duplicate == "refused":

@@ -77,7 +77,9 @@ class NewSandbox:
 @attrs.frozen(kw_only=True)
 class NewContainer:
     """A container as it is asked for. image: a name or an id. log_path: a whole path, empty where
-    there is to be no log. stop_signal: its number, 0 for the one that the image names."""
+    there is to be no log. stop_signal: its number, 0 for the one that the image names. volumes:
+    images to be mounted, by the number of their mount. needs: features that its handler has to
+    have, and what a refusal says where it has not."""
 
     sandbox_id: str
     key: ContainerKey
@@ -87,6 +89,8 @@ class NewContainer:
     log_path: str = ""
     resources: Any = None
     stop_signal: int = 0
+    volumes: Mapping[int, str] = attrs.field(factory=dict)
+    needs: Mapping[str, str] = attrs.field(factory=dict)
 
 
 @attrs.frozen
@@ -111,7 +115,8 @@ class Sandbox:
 @attrs.frozen
 class Container:
     """One container. Times are ns, 0 for what has not come to pass; `log_path` is a whole path,
-    empty where there is to be no log; `pid` is 0 while nothing runs."""
+    empty where there is to be no log; `pid` is 0 while nothing runs; `volumes` are images that are
+    mounted, by the number of their mount."""
 
     id: str
     sandbox: SandboxKey
@@ -133,6 +138,7 @@ class Container:
     reason: str = ""
     message: str = ""
     state: ContainerState = ContainerState.CREATED
+    volumes: Mapping[int, Image] = attrs.field(factory=dict)
     kept: dict[str, Any] = attrs.field(factory=dict, eq=False, repr=False)
     shown: dict[str, Any] = attrs.field(factory=dict, init=False, eq=False, repr=False)
 

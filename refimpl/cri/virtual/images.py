@@ -12,6 +12,7 @@ from refimpl.cri.state.models import Image
 from refimpl.cri.state.ports import Caller, ImageSource
 from refimpl.cri.state.pulls import UNAVAILABLE
 from refimpl.cri.virtual.known_images import known
+from refimpl.cri.virtual.machine.volumes import content_of
 from refimpl.images.client.http import is_loopback
 from refimpl.images.credentials import Credentials
 from refimpl.images.references import Reference, parse
@@ -39,6 +40,10 @@ class VirtualImages:
         real = self._all_real or is_loopback(parse(reference).domain)
         source: ImageSource = self._real if real else self._made_up
         return source.pull(reference, credentials, caller)
+
+    def content(self, image: Image) -> dict[str, bytes | None]:
+        """Its files; see `machine.volumes`."""
+        return content_of(self._real.blobs, image)
 
     def forget(self, image: Image) -> None:
         """One that was made up has no content."""

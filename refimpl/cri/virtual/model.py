@@ -9,6 +9,7 @@ from refimpl.cri.logs.files import LogFiles
 from refimpl.cri.models import Model, ModelChoices
 from refimpl.cri.state.ports import ImageSource
 from refimpl.cri.virtual.images import VirtualImages
+from refimpl.cri.virtual.machine.node import Node
 from refimpl.cri.virtual.network import AddressPool
 from refimpl.cri.virtual.processes import VirtualProcesses
 from refimpl.images.store import FolderBlobs, MemoryBlobs
@@ -16,22 +17,34 @@ from refimpl.images.store import FolderBlobs, MemoryBlobs
 __all__ = ["images_of", "open_model"]
 
 _NOWHERE = "nowhere"
+_FEATURES = {"recursive_read_only_mounts": True}
 _NETWORKS = {_NOWHERE: "10.88", "loopback": "127.88"}
 
 
 def open_model(choices: ModelChoices) -> Model:
-    """All handlers are one. Its option besides `images` is `network`: with `loopback` programs
-    listen at the addresses of their sandboxes, which Linux has on loopback, and at their host
-    ports. Raises as `images_of`."""
+    """Its options besides `images`: `network`, with `loopback` programs listen at the addresses of
+    their sandboxes, which Linux has on loopback, and at their host ports; `plain`, the handlers
+    (NAME+NAME) that have no features, where all others have them. Raises as `images_of`."""
     options = dict(choices.options)
     network = options.pop("network", _NOWHERE)
     if network not in _NETWORKS:
         raise ValueError(f"network={network}: there is {' and '.join(_NETWORKS)}")
+    weak = options.pop("plain", "").split("+")
     images = images_of(attrs.evolve(choices, options=options), "virtual")
     logs = LogFiles(choices.clock, choices.logs)
-    processes = VirtualProcesses(choices.clock, choices.scripts, listens=network != _NOWHERE)
+    node = Node(images.content, choices.mounts)
+    full, plain = (
+        VirtualProcesses(
+            choices.clock,
+            choices.scripts,
+            listens=network != _NOWHERE,
+            node=node,
+            features=features,
+        )
+        for features in (_FEATURES, {})
+    )
     return Model(
-        handlers=dict.fromkeys(choices.handlers, processes),
+        handlers={each: plain if each in weak else full for each in choices.handlers},
         network=AddressPool(_NETWORKS[network]),
         images=images,
         logs=logs,

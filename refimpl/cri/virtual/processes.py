@@ -15,6 +15,8 @@ import attrs
 from refimpl.cri.commands import command_of
 from refimpl.cri.state.models import Container, Sandbox
 from refimpl.cri.state.ports import Clock, Ended, Exit, Output, StartFailed, Usage
+from refimpl.cri.virtual.machine import cgroups
+from refimpl.cri.virtual.machine.node import Node
 from refimpl.cri.virtual.programs import Program, Scripts, program_of, scripted, within
 from refimpl.cri.virtual.sessions import Hub, console_of
 from refimpl.cri.virtual.shell import Console, Missing, Shell, World, asks
@@ -51,8 +53,15 @@ class VirtualProcesses:
     listens: programs do so on loopback, at the addresses of their sandboxes."""
 
     def __init__(
-        self, clock: Clock, scripts: Scripts | None = None, *, listens: bool = False
+        self,
+        clock: Clock,
+        scripts: Scripts | None = None,
+        *,
+        listens: bool = False,
+        node: Node | None = None,
+        features: Mapping[str, bool] | None = None,
     ) -> None:
+        self._node, self._features = node or Node(), features or {}
         self._clock, self._scripts, self._listens = clock, scripts or {}, listens
         self._sandboxes: dict[str, Sandbox] = {}
         self._running: dict[str, _Running] = {}
@@ -61,8 +70,8 @@ class VirtualProcesses:
 
     @property
     def features(self) -> Mapping[str, bool]:
-        """None: there is no kernel to ask."""
-        return {}
+        """Those of its machine."""
+        return self._features
 
     # -- sandboxes ----------------------------------------------------------------------------
 
@@ -90,6 +99,7 @@ class VirtualProcesses:
                 Code.UNKNOWN,
                 f"container {container.key.name}: neither it nor its image names a command",
             )
+        self._node.prepare(container)
 
     def start(self, container: Container, output: Output, ended: Ended) -> int:
         """Runs its program; one that ends at once has ended when this returns."""
@@ -106,7 +116,7 @@ class VirtualProcesses:
             ended=ended,
             sandbox_id=container.sandbox_id,
             hub=hub,
-            world=world_of(container, sandbox, hub.over),
+            world=world_of(container, sandbox, hub.over, self._node),
             doors=Doors(self._places(sandbox, program)),
         )
         with self._lock:
@@ -144,7 +154,15 @@ class VirtualProcesses:
             running.hub.end()
 
     def update(self, container: Container, resources: Any) -> None:
-        """Nothing is limited."""
+        """Its cgroup changes; a program that wants more memory than it has now is killed."""
+        with self._lock:
+            running = self._running.get(container.id)
+        if running is None or container.config is None:
+            return
+        running.world.files.generate(cgroups.texts(resources))
+        killed = within(running.program, resources.memory_limit_in_bytes)
+        if killed is not running.program:
+            self._end(container.id, running, Exit(killed.exit_code, killed.reason))
 
     def usage(self, container: Container) -> Usage:
         """In proportion to the time it has been running."""
@@ -275,8 +293,7 @@ def _reads(command: Sequence[str]) -> bool:
 
 
 def _memory_limit(container: Container) -> int:
-    config = container.config
-    return int(config.linux.resources.memory_limit_in_bytes) if config else 0
+    return int(container.resources.memory_limit_in_bytes) if container.config else 0
 
 
 def _hub(container: Container, output: Output) -> Hub:

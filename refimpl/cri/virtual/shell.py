@@ -16,6 +16,7 @@ from typing import Protocol
 import attrs
 
 from refimpl.cri.state.ports import Clock
+from refimpl.cri.virtual.machine import commands
 from refimpl.cri.virtual.machine.files import Files
 from refimpl.cri.virtual.programs import FOREVER, Program, unescaped
 from refimpl.streaming.streams import Size
@@ -128,6 +129,11 @@ class Shell:
         if self._world.masked & {command[0], f"/bin/{name}"}:
             self._complain(f"/bin/sh: {command[0]}: Permission denied")
             return _NOT_EXECUTABLE
+        if command[0].startswith("/") and (reason := self._world.files.why_not(command[0])):
+            self._complain(f"/bin/sh: {command[0]}: {reason}")
+            return _NOT_EXECUTABLE
+        if (text := self._world.files.script(command[0])) is not None:
+            return self._script(text, ("sh", "-c", text))
         program = _PROGRAMS.get(name) if not command[0].startswith("/nonexistent") else None
         return program(self, command[1:]) if program else self._scripted(command)
 
@@ -347,6 +353,25 @@ class Shell:
             return 0
         return 0 if any(re.search(words[-2], each) for each in self._world.running) else 1
 
+    def _mount(self, words: Sequence[str]) -> int:
+        return self._changed("mount", commands.mount, words)
+
+    def _umount(self, words: Sequence[str]) -> int:
+        return self._changed("umount", commands.umount, words)
+
+    def _nsenter(self, words: Sequence[str]) -> int:
+        """`-t 1 -m -- COMMAND`, as one on the node."""
+        return self._changed("nsenter", commands.nsenter, words)
+
+    def _changed(
+        self, name: str, change: Callable[[Files, Sequence[str]], None], words: Sequence[str]
+    ) -> int:
+        try:
+            change(self._world.files, words)
+        except OSError as error:
+            return self._complain(f"{name}: {error.filename}: {error.strerror}")
+        return 0
+
     def _stty(self, words: Sequence[str]) -> int:
         size = self._console.size
         if size is None:
@@ -368,6 +393,8 @@ _PROGRAMS: Mapping[str, Callable[[Shell, Sequence[str]], int]] = {
     "hostname": Shell._hostname,
     "id": Shell._id,
     "ls": Shell._ls,
+    "mount": Shell._mount,
+    "nsenter": Shell._nsenter,
     "printf": Shell._printf,
     "pwd": lambda shell, _words: shell._write(f"{shell._world.workdir}\n".encode()),
     "rm": Shell._rm,
@@ -376,6 +403,7 @@ _PROGRAMS: Mapping[str, Callable[[Shell, Sequence[str]], int]] = {
     "test": Shell._test,
     "touch": Shell._touch,
     "true": lambda _shell, _words: 0,
+    "umount": Shell._umount,
 }
 
 

@@ -7,8 +7,9 @@ import threading
 from refimpl.cri.state.models import Container, Sandbox
 from refimpl.cri.virtual.machine.files import Files
 from refimpl.cri.virtual.machine.generated import Machine, texts
+from refimpl.cri.virtual.machine.node import Node
 from refimpl.cri.virtual.machine.places import Memory
-from refimpl.cri.virtual.machine.table import Mounted, Table, asked
+from refimpl.cri.virtual.machine.table import Mounted, Table
 from refimpl.cri.virtual.shell import World
 
 __all__ = ["world_of"]
@@ -17,7 +18,9 @@ _USERS = {"root": 0, "daemon": 1, "www-data": 33, "nobody": 65534}
 """Of every image: uid by name."""
 
 
-def world_of(container: Container, sandbox: Sandbox | None, over: threading.Event) -> World:
+def world_of(
+    container: Container, sandbox: Sandbox | None, over: threading.Event, node: Node
+) -> World:
     """As the configurations have it; what they do not name is the image's."""
     image, config = container.image, container.config
     env = dict(each.partition("=")[::2] for each in image.env)
@@ -35,18 +38,18 @@ def world_of(container: Container, sandbox: Sandbox | None, over: threading.Even
         gid=context.run_as_group.value if asked else _number(group),
         groups=tuple(context.supplemental_groups),
         users={uid: name for name, uid in _USERS.items()},
-        files=_files(container, sandbox),
+        files=_files(container, sandbox, node),
         masked=frozenset(context.masked_paths),
         over=over,
     )
 
 
-def _files(container: Container, sandbox: Sandbox | None) -> Files:
+def _files(container: Container, sandbox: Sandbox | None, node: Node) -> Files:
     config = container.config
     context = config.linux.security_context
     root = Mounted(at="/", place=Memory(loose=True), readonly=context.readonly_rootfs)
-    table = Table([root, *asked(config, ())])
-    files = Files(table, context.readonly_paths)
+    table = Table([root, *node.mounted(container)])
+    files = Files(table, context.readonly_paths, node=node, privileged=context.privileged)
     files.generate(
         texts(
             Machine(

@@ -20,7 +20,7 @@ def listed(rig: RuntimeRig, **wanted: object) -> list[str]:
 
 def test_status_and_list_give_back_what_was_sent(rig: RuntimeRig) -> None:
     """CRI-CT-001, 002: and the image has one id, and the name that people know."""
-    config = container_config(mounts=[pb.Mount(container_path="/a", host_path="/b")])
+    config = container_config(mounts=[pb.Mount(container_path="/a", host_path="/")])
     sandbox = rig.sandbox()
     container_id = rig.create(sandbox, config, "/logs/pod")
     (item,) = rig.cri.list_containers()

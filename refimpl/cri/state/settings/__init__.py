@@ -13,6 +13,7 @@ from refimpl.cri.state.settings.divergence import PROFILES, Divergence
 from refimpl.cri.state.settings.events import EventChoices
 from refimpl.cri.state.settings.images import ImageChoices
 from refimpl.cri.state.settings.logs import LogChoices
+from refimpl.cri.state.settings.mounts import MountChoices
 from refimpl.cri.state.settings.runtime import RuntimeChoices
 from refimpl.cri.state.settings.sandboxes import SandboxChoices
 from refimpl.cri.state.settings.stats import StatsChoices
@@ -28,6 +29,7 @@ class RuntimeSettings:
     runtime: RuntimeChoices = attrs.field(factory=RuntimeChoices)
     sandboxes: SandboxChoices = attrs.field(factory=SandboxChoices)
     containers: ContainerChoices = attrs.field(factory=ContainerChoices)
+    mounts: MountChoices = attrs.field(factory=MountChoices)
     images: ImageChoices = attrs.field(factory=ImageChoices)
     streaming: StreamingChoices = attrs.field(factory=StreamingChoices)
     stats: StatsChoices = attrs.field(factory=StatsChoices)

@@ -16,7 +16,7 @@ class ContainerChoices:
     """duplicate: CreateContainer with metadata of a container that is there. failed_start: what
     becomes of a container whose process cannot be started. status_stop_signal: whether the status
     tells the signal. status_ref: what image_ref in the status is. empty_name: metadata without a
-    name."""
+    name. update_exited: UpdateContainerResources of a container that has exited."""
 
     duplicate: Literal["refused", "existing"] = diverges(
         "D5", "refused", crio="existing", source="as D4"
@@ -39,4 +39,7 @@ class ContainerChoices:
     )
     empty_name: Literal["refused", "accepted"] = diverges(
         "D90", "refused", containerd="accepted", source="containerd 2.4.2, run (CRI-CT-071)"
+    )
+    update_exited: Literal["refused", "stored"] = diverges(
+        "D57", "refused", containerd="stored", source="containerd 2.4.2, run (CRI-RS-010)"
     )

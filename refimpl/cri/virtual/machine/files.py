@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import os
 import posixpath
 from collections.abc import Mapping, Sequence
 
 import attrs
 
+from refimpl.cri.virtual.machine.node import Node
 from refimpl.cri.virtual.machine.places import Memory, refusal
 from refimpl.cri.virtual.machine.table import Mounted, Table, below
 
@@ -16,9 +19,18 @@ __all__ = ["Files"]
 
 class Files:
     """By absolute paths. table: its mounts, of which the first is the root. readonly: paths below
-    which nothing can be written, unless something is mounted there."""
+    which nothing can be written, unless something is mounted there. node: the machine it is on.
+    privileged: whether mounts can be made."""
 
-    def __init__(self, table: Table | None = None, readonly: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        table: Table | None = None,
+        readonly: Sequence[str] = (),
+        *,
+        node: Node | None = None,
+        privileged: bool = False,
+    ) -> None:
+        self.node, self.privileged = node or Node(), privileged
         self.table = table or Table([Mounted(at="/", place=Memory(loose=True))])
         self._readonly = [posixpath.normpath(path) for path in readonly]
         self._generated: dict[str, bytes | None] = {}
@@ -67,13 +79,34 @@ class Files:
             return False
         return True
 
-    def runs(self, path: str) -> bool:
-        """Whether a program there may be run."""
-        return "noexec" not in self._find(path)[0].options
+    def why_not(self, path: str) -> str:
+        """Why a program there cannot be run; empty where it can."""
+        return os.strerror(errno.EACCES) if "noexec" in self._find(path)[0].options else ""
+
+    def script(self, path: str) -> str | None:
+        """The text of a shell script in a mount; None for what is none."""
+        mounted, rest = self._find(path)
+        if mounted.at == "/":
+            return None
+        with contextlib.suppress(OSError):
+            text = mounted.place.read(rest)
+            return text.partition(b"\n")[2].decode() if text.startswith(b"#!/bin/sh") else None
+        return None
+
+    def outside(self, path: str) -> str | None:
+        """The path on the node of what is mounted by a container there; None where nobody else is
+        to see it."""
+        mounted, rest = self.table.covering(path)
+        if not mounted.source or mounted.propagation != "shared":
+            return None
+        return posixpath.join(mounted.source, rest).rstrip("/")
 
     def _find(self, path: str) -> tuple[Mounted, str]:
         path = posixpath.normpath(path)
         mounted, rest = self.table.covering(path)
+        if mounted.inner and (inner := _deepest(mounted, posixpath.join(mounted.source, rest))):
+            deeper, rest = inner
+            return attrs.evolve(deeper, readonly=mounted.recursive), rest
         if path in self._generated and mounted.at != path:
             return attrs.evolve(mounted, place=self._system), path
         return mounted, rest
@@ -89,3 +122,11 @@ class Files:
             len(readonly) >= len(mounted.at)
             and below(posixpath.normpath(path), readonly) is not None
         )
+
+
+def _deepest(mounted: Mounted, path: str) -> tuple[Mounted, str] | None:
+    """What is mounted on the node below the source of a mount, and the rest of a path of the
+    node."""
+    inner = [each for each in mounted.inner if below(each.at, mounted.source)]
+    fits = [(each, rest) for each in inner if (rest := below(path, each.at)) is not None]
+    return max(fits, key=lambda each: len(each[0].at), default=None)

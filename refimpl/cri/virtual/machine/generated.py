@@ -9,6 +9,7 @@ from typing import Any
 import attrs
 
 from refimpl.cri.state.models import Container, Sandbox
+from refimpl.cri.virtual.machine import cgroups
 from refimpl.cri.virtual.machine.table import Table
 
 __all__ = ["Machine", "texts"]
@@ -57,5 +58,9 @@ def _sandbox(machine: Machine) -> dict[str, str]:
     return {path: f"{text}\n" for path, text in made.items()}
 
 
-_TOPICS: tuple[Callable[[Machine], dict[str, str]], ...] = (_mounts, _sandbox)
+def _cgroup(machine: Machine) -> dict[str, str]:
+    return cgroups.texts(machine.resources) if machine.resources is not None else {}
+
+
+_TOPICS: tuple[Callable[[Machine], dict[str, str]], ...] = (_mounts, _sandbox, _cgroup)
 """A module a topic, in their order: the later one wins."""

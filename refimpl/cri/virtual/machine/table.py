@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from refimpl.cri.virtual.machine.places import HostPath, Memory, Place
+from refimpl.cri.virtual.machine.places import Place
 
 __all__ = ["Mounted", "Table", "asked", "below"]
 
@@ -21,7 +21,8 @@ _PROPAGATIONS = ("private", "slave", "shared")
 class Mounted:
     """One mount. at: its path inside. place: where its files are. source: path of the node that it
     is from, "" for none. kind: of file system. options: noexec and the like. propagation: shared,
-    slave or private. recursive: what is mounted below is read-only as well."""
+    slave or private. recursive: what is mounted below is read-only as well. inner: mounts of the
+    node, of which those below its source are seen in it."""
 
     at: str
     place: Place
@@ -31,6 +32,7 @@ class Mounted:
     recursive: bool = False
     options: tuple[str, ...] = ()
     propagation: str = "private"
+    inner: Sequence[Mounted] = ()
 
 
 class Table:
@@ -62,19 +64,18 @@ class Table:
         return "".join(_line(number, each) for number, each in enumerate(self.mounts, 100))
 
 
-def asked(config: Any, volumes: Sequence[Place]) -> list[Mounted]:
-    """Those that a configuration asks for. volumes: the places of its images, in its order."""
-    images = iter(volumes)
+def asked(config: Any, places: Sequence[Place]) -> list[Mounted]:
+    """Those that a configuration asks for, each with its place."""
     made = []
-    for mount in config.mounts:
+    for mount, place in zip(config.mounts, places, strict=True):
         source = "" if mount.HasField("image") else posixpath.normpath(mount.host_path)
         made.append(
             Mounted(
                 at=posixpath.normpath(f"/{mount.container_path.lstrip('/')}"),
-                place=HostPath(source) if source else next(images, Memory()),
+                place=place,
                 source=source,
                 kind="ext4" if source else "overlay",
-                readonly=mount.readonly,
+                readonly=mount.readonly or mount.HasField("image"),
                 recursive=mount.recursive_read_only,
                 options=tuple(mount.mount_options),
                 propagation=_PROPAGATIONS[mount.propagation],

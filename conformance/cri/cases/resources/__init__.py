@@ -1,0 +1,1 @@
+"""Cases about the resources of containers."""
