@@ -19,6 +19,7 @@ __all__ = [
     "POD_NETWORK",
     "RECURSIVE",
     "REGISTRY",
+    "VOLUMES",
     "served",
 ]
 
@@ -28,6 +29,7 @@ HANDLER = Feature("handler", "a named runtime handler")
 POD_NETWORK = Feature("pod network", "a network for pods")
 REGISTRY = Feature("registry", "a way from the runtime to the registry of the suite")
 HOST = Feature("host", "the files of this machine")
+VOLUMES = Feature("image volumes", "images as volumes")
 NODE = Feature("node", "privileged containers that can mount on the node")
 CGROUPS = Feature("cgroups", "containers that see their cgroup")
 CGROUP_V2 = Feature("cgroup v2", "cgroup version 2")

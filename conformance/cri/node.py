@@ -30,6 +30,7 @@ class Around(Protocol):
     """What is needed of a target."""
 
     name: str
+    image: str
     pods: Pods
     record: Record
 

@@ -42,9 +42,9 @@ FAILING = ("/nonexistent/refimpl",)
 class ContainerUnderTest:
     """A container of a case, by its id and as it was asked for."""
 
-    runtime: kubelet.RemoteRuntime
+    runtime: kubelet.RemoteRuntime = attrs.field(repr=False)
     id: str
-    config: pb.ContainerConfig
+    config: pb.ContainerConfig = attrs.field(repr=False)
 
     def start(self) -> None:
         """Raises Refused."""

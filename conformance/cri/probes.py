@@ -9,7 +9,7 @@ from conformance.cri.node import Around
 from conformance.engine.scope import CaseScope
 from conformance.engine.verdict import Unjudged
 from refimpl.cri.api import cri_pb2 as pb
-from refimpl.wire.status import Refused
+from refimpl.wire.status import Code, Refused
 
 __all__ = ["probes"]
 
@@ -48,6 +48,17 @@ def _host(cri: Around) -> str:
     return f"{cri.name} does not see the files of this machine"
 
 
+def _volumes(cri: Around) -> str:
+    """Of the image that is there anyway: what comes of it is a matter of cases."""
+    volume = pb.Mount(image=pb.ImageSpec(image=cri.image), container_path="/volume", readonly=True)
+    try:
+        cri.pods.run().create(mounts=[volume])
+    except Refused as refusal:
+        if refusal.code == Code.UNIMPLEMENTED:
+            return f"{cri.name} mounts no images: {refusal.message}"
+    return ""
+
+
 def _node(cri: Around) -> str:
     node.Node(cri)
     return ""
@@ -66,6 +77,7 @@ def _unified(cri: Around) -> str:
 
 _PROBES: Mapping[str, Callable[[Around], str]] = {
     "host": _host,
+    "image volumes": _volumes,
     "node": _node,
     "cgroups": _cgroups,
     "cgroup v2": _unified,

@@ -7,6 +7,8 @@ from refimpl.cri.logs.files import LogFiles
 from refimpl.cri.logs.format import Records
 from refimpl.cri.streams import StreamHost
 from refimpl.cri.virtual import processes
+from refimpl.cri.virtual.machine import node, table
+from refimpl.cri.virtual.machine.files import Files
 from refimpl.cri.virtual.sessions import Hub, console_of
 from refimpl.cri.virtual.shell import Shell
 from refimpl.wire.seam import Seam
@@ -25,4 +27,6 @@ TAKE_ATTACHED = Seam.of(Hub._take)
 WRITE_ALL = Seam.of(Hub.write)
 CONNECT_TERMINAL = Seam.of(console_of, processes)
 UPDATE = Seam.of(processes.VirtualProcesses.update)
+MOUNTS = Seam.of(table.asked, node)
+WHY_NOT = Seam.of(Files.why_not)
 WAIT = Seam.of(Shell._wait)

@@ -82,7 +82,12 @@ class RealProcesses:
     # -- containers ---------------------------------------------------------------------------
 
     def create(self, container: Container) -> None:
-        """UNKNOWN where neither the container nor its image names a command."""
+        """UNKNOWN where neither the container nor its image names a command; UNIMPLEMENTED for the
+        files of an image, which nothing is mounted for."""
+        if container.volumes:
+            raise Refused(
+                Code.UNIMPLEMENTED, "the subprocess model mounts no images: choose another model"
+            )
         if not command_of(container):
             raise Refused(
                 Code.UNKNOWN,

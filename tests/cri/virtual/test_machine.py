@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 
 from refimpl.cri.api import cri_pb2 as pb
+from refimpl.wire.status import Refused
 from tests.cri.runtime_rig import RuntimeRig
 from tests.cri.virtual.test_worlds import container, said, secured
+
+INWARD, BOTH = pb.PROPAGATION_HOST_TO_CONTAINER, pb.PROPAGATION_BIDIRECTIONAL
 
 
 @pytest.fixture
@@ -66,3 +69,91 @@ def test_the_table_is_in_proc(rig: RuntimeRig, tmp_path: Path) -> None:
     words = lines[-1].split()
     assert words[3:6] == [str(tmp_path), "/data", "ro,relatime"]
     assert words[6].startswith("master:")
+
+
+def mounted(rig: RuntimeRig, name: str, *mounts: pb.Mount) -> str:
+    """A privileged container with these mounts."""
+    metadata = pb.ContainerMetadata(name=name)
+    pod = pb.PodSandboxConfig(metadata=pb.PodSandboxMetadata(name=name, uid=name))
+    pod.linux.security_context.privileged = True
+    return container(rig, pod, metadata=metadata, mounts=mounts, linux=secured(privileged=True))
+
+
+def test_mounts_go_out_of_one_container_into_the_other(tmp_path: Path) -> None:
+    """And from the node into both; a private one has what was there before."""
+    with RuntimeRig() as rig:
+        both = mounted(rig, "both", at("/data", tmp_path, propagation=BOTH))
+        inward = mounted(rig, "inward", at("/data", tmp_path, propagation=INWARD))
+        private = mounted(rig, "private", at("/data", tmp_path))
+        assert said(rig, both, "mount", "-t", "tmpfs", "none", "/data/sub") == ""
+        assert said(rig, both, "touch", "/data/sub/mark") == ""
+        assert said(rig, inward, "ls", "/data/sub/mark") == "/data/sub/mark\n"
+        assert "No such file" in said(rig, private, "ls", "/data/sub/mark")
+        assert said(rig, both, "umount", "/data/sub") == ""
+        assert "No such file" in said(rig, inward, "ls", "/data/sub/mark")
+        assert not (tmp_path / "sub").exists(), "nothing is done to this machine"
+
+
+def test_who_may_mount(rig: RuntimeRig, tmp_path: Path) -> None:
+    """A privileged one only, on the node as well; and what is not known there is refused."""
+    id = container(rig, mounts=[at("/data", tmp_path)])
+    refused = "Operation not permitted"
+    assert refused in said(rig, id, "mount", "-t", "tmpfs", "none", "/data")
+    assert refused in said(rig, id, "umount", "/data")
+    assert refused in said(rig, id, "nsenter", "-t", "1", "-m", "--", "true")
+    strong = mounted(rig, "strong")
+    assert "Invalid argument" in said(rig, strong, "nsenter", "-t", "1", "-m", "--", "reboot")
+    assert "Invalid argument" in said(rig, strong, "umount", "/nowhere")
+
+
+def test_nothing_goes_out_of_a_private_mount_of_the_node(rig: RuntimeRig, tmp_path: Path) -> None:
+    """It is refused before anything is made."""
+    node = ("nsenter", "-t", "1", "-m", "--")
+    strong = mounted(rig, "strong")
+    assert said(rig, strong, *node, "mount", "--bind", str(tmp_path), str(tmp_path)) == ""
+    assert said(rig, strong, *node, "mount", "--make-private", str(tmp_path)) == ""
+    with pytest.raises(Refused, match="private mount"):
+        mounted(rig, "both", at("/data", tmp_path, propagation=BOTH))
+    assert said(rig, strong, *node, "umount", str(tmp_path)) == ""
+    mounted(rig, "again", at("/data", tmp_path, propagation=BOTH))
+
+
+def test_a_cgroup_follows_its_limits(rig: RuntimeRig) -> None:
+    """cgroup v2: what is not limited is max."""
+    id = container(rig)
+    assert said(rig, id, "cat", "/sys/fs/cgroup/memory.max") == "max\n"
+    limits = pb.LinuxContainerResources(
+        memory_limit_in_bytes=1 << 26, memory_swap_limit_in_bytes=1 << 27, cpu_quota=5000
+    )
+    request = pb.UpdateContainerResourcesRequest(container_id=id, linux=limits)
+    rig.runtime.UpdateContainerResources(request)
+    names = ("memory.max", "memory.swap.max", "cpu.max", "cpu.weight")
+    shown = said(rig, id, "cat", *(f"/sys/fs/cgroup/{name}" for name in names))
+    assert shown.splitlines() == [str(1 << 26), str(1 << 26), "5000 100000", "100"]
+
+
+def test_an_update_may_be_the_end_of_a_program(rig: RuntimeRig) -> None:
+    """Of one that has more than it may have now."""
+    id = container(rig, command=["dd", "if=/dev/zero", "of=/dev/null", "bs=20M"])
+    limits = pb.LinuxContainerResources(memory_limit_in_bytes=15 << 20)
+    request = pb.UpdateContainerResourcesRequest(container_id=id, linux=limits)
+    rig.runtime.UpdateContainerResources(request)
+    status = rig.cri.container_status(id).status
+    assert (status.reason, status.exit_code) == ("OOMKilled", 137)
+
+
+@pytest.mark.parametrize(
+    ("limits", "words"),
+    [
+        ({"cpuset_cpus": "a"}, "cpuset_cpus is 'a'"),
+        ({"cpu_period": 1}, "cpu_period is 1"),
+        ({"memory_limit_in_bytes": -1}, "memory_limit_in_bytes is -1"),
+        ({"oom_score_adj": 1001}, "oom_score_adj is 1001"),
+        ({"memory_limit_in_bytes": 9, "memory_swap_limit_in_bytes": 8}, "below memory"),
+    ],
+)
+def test_limits_that_cannot_be(rig: RuntimeRig, limits: dict[str, object], words: str) -> None:
+    """Say which, and what would be right."""
+    resources = pb.LinuxContainerResources(**limits)
+    with pytest.raises(Refused, match=words):
+        container(rig, linux=pb.LinuxContainerConfig(resources=resources))

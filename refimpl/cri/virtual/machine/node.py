@@ -114,6 +114,8 @@ class Node:
 
     def _seen(self, mounted: Mounted) -> Mounted:
         """With what is mounted below its source: as it is now, or as it will be."""
+        if not self._choices.options:
+            mounted = attrs.evolve(mounted, options=())
         if not mounted.source:
             return mounted
         source = os.path.realpath(mounted.source)

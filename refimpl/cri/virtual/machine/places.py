@@ -44,23 +44,23 @@ class Memory:
     def __init__(
         self, files: Mapping[str, bytes | None] | None = None, *, loose: bool = False
     ) -> None:
-        self._files, self._loose = dict(files or {}), loose
+        self.files, self._loose = dict(files or {}), loose
 
     def read(self, path: str) -> bytes:
         """ENOENT, EISDIR."""
-        content = self._files.get(path, b"" if self._loose else None)
+        content = self.files.get(path, b"" if self._loose else None)
         if content is None:
             raise refusal(errno.EISDIR if self._inside(path) else errno.ENOENT, path)
         return content
 
     def write(self, path: str, data: bytes) -> None:
         """Its folder need not be there."""
-        self._files[path] = data
+        self.files[path] = data
 
     def remove(self, path: str) -> None:
         """ENOENT."""
         self.read(path)
-        self._files[path] = None
+        self.files[path] = None
 
     def names(self, path: str) -> list[str] | None:
         """Folders are where files are in."""
@@ -74,7 +74,7 @@ class Memory:
         start = f"{path}/" if path else ""
         below = [
             each.removeprefix(start)
-            for each, content in self._files.items()
+            for each, content in self.files.items()
             if each.startswith(start) and content is not None
         ]
         return sorted({each.partition("/")[0] for each in below} - {""})
