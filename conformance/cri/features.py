@@ -47,7 +47,12 @@ def lacks(
             "pod network": once("pod network", lambda: _network(runtime)),
             "registry": once("registry", registry),
             "mount options": once("mount options", lambda: _mount_options(runtime)),
-            "recursive read-only": once("recursive read-only", lambda: _recursive(runtime)),
+            "recursive read-only": once(
+                "recursive read-only", lambda: _default(runtime, "recursive_read_only_mounts")
+            ),
+            "user namespaces": once(
+                "user namespaces", lambda: _default(runtime, "user_namespaces")
+            ),
             "plain handler": once("plain handler", lambda: _plain(runtime)),
             **{name: once(name, probe) for name, probe in probes.items()},
             "ours": "" if ours else "only our own fake can be steered so",
@@ -78,11 +83,12 @@ def _handler(runtime: RemoteRuntime) -> str:
     return "" if any(each.name for each in handlers) else "Status lists no handler with a name"
 
 
-def _recursive(runtime: RemoteRuntime) -> str:
+def _default(runtime: RemoteRuntime, feature: str) -> str:
+    """Why the default handler has not got a feature."""
     for each in runtime.status().runtime_handlers:
-        if not each.name and each.features.recursive_read_only_mounts:
+        if not each.name and getattr(each.features, feature):
             return ""
-    return "the default handler has not got recursive_read_only_mounts"
+    return f"the default handler has not got {feature}"
 
 
 def _plain(runtime: RemoteRuntime) -> str:

@@ -19,6 +19,7 @@ __all__ = [
     "POD_NETWORK",
     "RECURSIVE",
     "REGISTRY",
+    "USER_NAMESPACES",
     "VOLUMES",
     "served",
 ]
@@ -37,6 +38,7 @@ RECURSIVE = Feature("recursive read-only", "recursive read-only mounts")
 PLAIN_HANDLER = Feature("plain handler", "a handler without recursive read-only mounts")
 MOUNT_OPTIONS = Feature("mount options")
 NO_MOUNT_OPTIONS = Without("mount options", "it has the feature mount_options")
+USER_NAMESPACES = Feature("user namespaces")
 OURS = Feature("ours", "our fake, which can be steered")
 
 

@@ -17,7 +17,7 @@ from refimpl.images.store import FolderBlobs, MemoryBlobs
 __all__ = ["images_of", "open_model"]
 
 _NOWHERE = "nowhere"
-_FEATURES = {"recursive_read_only_mounts": True}
+_FEATURES = {"recursive_read_only_mounts": True, "user_namespaces": True}
 _NETWORKS = {_NOWHERE: "10.88", "loopback": "127.88"}
 
 

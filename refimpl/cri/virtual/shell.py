@@ -353,6 +353,21 @@ class Shell:
             return 0
         return 0 if any(re.search(words[-2], each) for each in self._world.running) else 1
 
+    def _stat(self, words: Sequence[str]) -> int:
+        """`-c FORMAT PATH`, where %u and %g are known."""
+        if words[:1] not in (["-c"], ("-c",)) or len(words) < 3:
+            return 0
+        code = 0
+        for path in words[2:]:
+            try:
+                user, group = self._world.files.owner(self._path(path))
+            except OSError as error:
+                code = self._complain(f"stat: {path}: {error.strerror}")
+            else:
+                text = words[1].replace("%u", str(user)).replace("%g", str(group))
+                self._write(f"{text}\n".encode())
+        return code
+
     def _mount(self, words: Sequence[str]) -> int:
         return self._changed("mount", commands.mount, words)
 
@@ -399,6 +414,7 @@ _PROGRAMS: Mapping[str, Callable[[Shell, Sequence[str]], int]] = {
     "pwd": lambda shell, _words: shell._write(f"{shell._world.workdir}\n".encode()),
     "rm": Shell._rm,
     "sleep": Shell._sleep,
+    "stat": Shell._stat,
     "stty": Shell._stty,
     "test": Shell._test,
     "touch": Shell._touch,

@@ -8,12 +8,15 @@ from refimpl.cri.state.models import Container, Sandbox
 from refimpl.cri.virtual.machine.files import Files
 from refimpl.cri.virtual.machine.generated import Machine, texts
 from refimpl.cri.virtual.machine.node import Node
+from refimpl.cri.virtual.machine.owners import Ids
 from refimpl.cri.virtual.machine.places import Memory
 from refimpl.cri.virtual.machine.table import Mounted, Table
 from refimpl.cri.virtual.shell import World
 
 __all__ = ["world_of"]
 
+_POD = 0
+"""NamespaceMode of CRI."""
 _USERS = {"root": 0, "daemon": 1, "www-data": 33, "nobody": 65534}
 """Of every image: uid by name."""
 
@@ -47,9 +50,12 @@ def world_of(
 def _files(container: Container, sandbox: Sandbox | None, node: Node) -> Files:
     config = container.config
     context = config.linux.security_context
+    users = context.namespace_options.userns_options
+    ids = Ids.of(users.uids, users.gids) if users.mode == _POD else Ids()
     root = Mounted(at="/", place=Memory(loose=True), readonly=context.readonly_rootfs)
     table = Table([root, *node.mounted(container)])
-    files = Files(table, context.readonly_paths, node=node, privileged=context.privileged)
+    files = Files(table, context.readonly_paths, node=node, privileged=context.privileged, ids=ids)
+    files.generate(ids.texts())
     files.generate(
         texts(
             Machine(

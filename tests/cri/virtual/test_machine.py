@@ -157,3 +157,17 @@ def test_limits_that_cannot_be(rig: RuntimeRig, limits: dict[str, object], words
     resources = pb.LinuxContainerResources(**limits)
     with pytest.raises(Refused, match=words):
         container(rig, linux=pb.LinuxContainerConfig(resources=resources))
+
+
+def test_whom_files_belong_to(rig: RuntimeRig, tmp_path: Path) -> None:
+    """In a user namespace to nobody, unless the mount is idmapped."""
+    ids = [pb.IDMapping(host_id=100_000, container_id=0, length=1 << 20)]
+    users = pb.UserNamespace(mode=pb.POD, uids=ids, gids=ids)
+    options = pb.NamespaceOption(userns_options=users)
+    mounts = [at("/plain", tmp_path), at("/mapped", tmp_path, uidMappings=ids, gidMappings=ids)]
+    id = container(rig, mounts=mounts, linux=secured(namespace_options=options))
+    status = tmp_path.stat()
+    owners = said(rig, id, "stat", "-c", "%u:%g", "/plain", "/mapped", "/etc").splitlines()
+    assert owners == ["65534:65534", f"{status.st_uid}:{status.st_gid}", "0:0"]
+    assert said(rig, id, "cat", "/proc/self/uid_map").split() == ["0", "100000", str(1 << 20)]
+    assert "No such file" in said(rig, id, "stat", "-c", "%u", "/mapped/none")

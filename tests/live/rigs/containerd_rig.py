@@ -64,6 +64,7 @@ class ContainerdRig(Rig):
     ) -> None:
         self.programs = programs
         self.folder = Path(tempfile.mkdtemp(prefix="containerd-"))
+        self.folder.chmod(0o711)  # root of a user namespace has to get to its files
         self.log, self.cni_state = self.folder / "log", self.folder / "cni"
         self.endpoint = Endpoint.parse(f"unix://{self.folder}/containerd.sock")
         self.cgroup_parent = f"/refimpl-{uuid.uuid4().hex[:8]}"

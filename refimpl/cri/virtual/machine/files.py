@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 import attrs
 
 from refimpl.cri.virtual.machine.node import Node
+from refimpl.cri.virtual.machine.owners import Ids, shown
 from refimpl.cri.virtual.machine.places import Memory, refusal
 from refimpl.cri.virtual.machine.table import Mounted, Table, below
 
@@ -20,7 +21,7 @@ __all__ = ["Files"]
 class Files:
     """By absolute paths. table: its mounts, of which the first is the root. readonly: paths below
     which nothing can be written, unless something is mounted there. node: the machine it is on.
-    privileged: whether mounts can be made."""
+    privileged: whether mounts can be made. ids: of its user namespace."""
 
     def __init__(
         self,
@@ -29,7 +30,9 @@ class Files:
         *,
         node: Node | None = None,
         privileged: bool = False,
+        ids: Ids | None = None,
     ) -> None:
+        self._ids = ids or Ids()
         self.node, self.privileged = node or Node(), privileged
         self.table = table or Table([Mounted(at="/", place=Memory(loose=True))])
         self._readonly = [posixpath.normpath(path) for path in readonly]
@@ -70,6 +73,12 @@ class Files:
         """What is in a folder; None for a file. Raises OSError."""
         mounted, rest = self._find(path)
         return mounted.place.names(rest)
+
+    def owner(self, path: str) -> tuple[int, int]:
+        """User and group, as the container sees them. Raises OSError."""
+        mounted, rest = self._find(path)
+        owner = mounted.place.owner(rest)
+        return (0, 0) if owner is None else shown(owner, mounted.ids, self._ids)
 
     def exists(self, path: str) -> bool:
         """Whether there is anything at that path."""

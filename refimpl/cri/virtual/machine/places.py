@@ -36,6 +36,10 @@ class Place(Protocol):
     def names(self, path: str) -> list[str] | None:
         """What is in a folder, in order; None for what is a file. Raises OSError."""
 
+    def owner(self, path: str) -> tuple[int, int] | None:
+        """User and group on the node; None for what belongs to root, whatever that is. Raises
+        OSError."""
+
 
 class Memory:
     """files: content by path, None for one that was removed. loose: what is not known is there and
@@ -69,6 +73,10 @@ class Memory:
             self.read(path)
             return None
         return inside
+
+    def owner(self, path: str) -> None:
+        """That is made for the container."""
+        self.names(path)
 
     def _inside(self, path: str) -> list[str]:
         start = f"{path}/" if path else ""
@@ -108,6 +116,11 @@ class HostPath:
             return sorted(each.name for each in at.iterdir())
         at.stat()
         return None
+
+    def owner(self, path: str) -> tuple[int, int]:
+        """As this machine has it."""
+        status = self._at(path).stat()
+        return status.st_uid, status.st_gid
 
     def _at(self, path: str) -> Path:
         whole = (self._top / path).resolve() if path else self._top

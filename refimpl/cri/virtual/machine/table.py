@@ -8,6 +8,7 @@ from typing import Any
 
 import attrs
 
+from refimpl.cri.virtual.machine.owners import Ids
 from refimpl.cri.virtual.machine.places import Place
 
 __all__ = ["Mounted", "Table", "asked", "below"]
@@ -21,8 +22,8 @@ _PROPAGATIONS = ("private", "slave", "shared")
 class Mounted:
     """One mount. at: its path inside. place: where its files are. source: path of the node that it
     is from, "" for none. kind: of file system. options: noexec and the like. propagation: shared,
-    slave or private. recursive: what is mounted below is read-only as well. inner: mounts of the
-    node, of which those below its source are seen in it."""
+    slave or private. ids: of an idmapped one. recursive: what is mounted below is read-only as
+    well. inner: mounts of the node, of which those below its source are seen in it."""
 
     at: str
     place: Place
@@ -32,6 +33,7 @@ class Mounted:
     recursive: bool = False
     options: tuple[str, ...] = ()
     propagation: str = "private"
+    ids: Ids = attrs.field(factory=Ids)
     inner: Sequence[Mounted] = ()
 
 
@@ -79,6 +81,7 @@ def asked(config: Any, places: Sequence[Place]) -> list[Mounted]:
                 recursive=mount.recursive_read_only,
                 options=tuple(mount.mount_options),
                 propagation=_PROPAGATIONS[mount.propagation],
+                ids=Ids.of(mount.uidMappings, mount.gidMappings),
             )
         )
     return made
