@@ -10,7 +10,7 @@ from refimpl.cri.virtual import processes
 from refimpl.cri.virtual.machine import node, table
 from refimpl.cri.virtual.machine.files import Files
 from refimpl.cri.virtual.sessions import Hub, console_of
-from refimpl.cri.virtual.shell import Shell
+from refimpl.cri.virtual.shell.interpreter import Shell
 from refimpl.wire.seam import Seam
 
 RECORD_LINE = Seam.of(Records._line)
@@ -29,4 +29,4 @@ CONNECT_TERMINAL = Seam.of(console_of, processes)
 UPDATE = Seam.of(processes.VirtualProcesses.update)
 MOUNTS = Seam.of(table.asked, node)
 WHY_NOT = Seam.of(Files.why_not)
-WAIT = Seam.of(Shell._wait)
+WAIT = Seam.of(Shell.wait)

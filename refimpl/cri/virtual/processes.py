@@ -5,12 +5,10 @@ from __future__ import annotations
 import itertools
 import socket
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
-
-import attrs
 
 from refimpl.cri.commands import command_of
 from refimpl.cri.state.models import Container, Sandbox
@@ -18,8 +16,11 @@ from refimpl.cri.state.ports import Clock, Ended, Exit, Output, StartFailed, Usa
 from refimpl.cri.virtual.machine import cgroups
 from refimpl.cri.virtual.machine.node import Node
 from refimpl.cri.virtual.programs import Program, Scripts, program_of, scripted, within
-from refimpl.cri.virtual.sessions import Hub, console_of
-from refimpl.cri.virtual.shell import Console, Missing, Shell, World, asks
+from refimpl.cri.virtual.running import Running, RunningPrograms, hub_of
+from refimpl.cri.virtual.sessions import console_of
+from refimpl.cri.virtual.shell.interpreter import Shell
+from refimpl.cri.virtual.shell.words import asks
+from refimpl.cri.virtual.shell.world import Missing
 from refimpl.cri.virtual.web import Doors, places, web_server
 from refimpl.cri.virtual.worlds import world_of
 from refimpl.streaming.outcome import Outcome
@@ -30,22 +31,6 @@ from refimpl.wire.status import Code, Refused
 __all__ = ["VirtualProcesses"]
 
 KILL = 9
-_NS = 1_000_000_000
-
-
-@attrs.define(eq=False)
-class _Running:
-    """A program that has been started, and who is told of its end."""
-
-    program: Program
-    pid: int
-    since: int
-    ended: Ended
-    sandbox_id: str
-    hub: Hub
-    world: World
-    doors: Doors
-    cancel: Callable[[], None] = lambda: None
 
 
 class VirtualProcesses:
@@ -64,9 +49,8 @@ class VirtualProcesses:
         self._node, self._features = node or Node(), features or {}
         self._clock, self._scripts, self._listens = clock, scripts or {}, listens
         self._sandboxes: dict[str, Sandbox] = {}
-        self._running: dict[str, _Running] = {}
+        self._running = RunningPrograms(clock)
         self._pids = itertools.count(1000)
-        self._lock = threading.Lock()
 
     @property
     def features(self) -> Mapping[str, bool]:
@@ -107,9 +91,9 @@ class VirtualProcesses:
         program = within(self._program(container, command), _memory_limit(container))
         if program.fails:
             raise StartFailed(program.fails)
-        hub, config = _hub(container, output), container.config
+        hub, config = hub_of(container, output), container.config
         sandbox = self._sandboxes.get(container.sandbox_id)
-        running = _Running(
+        running = Running(
             program=program,
             pid=next(self._pids),
             since=self._clock.now(),
@@ -119,8 +103,7 @@ class VirtualProcesses:
             world=world_of(container, sandbox, hub.over, self._node),
             doors=Doors(self._places(sandbox, program)),
         )
-        with self._lock:
-            self._running[container.id] = running
+        self._running.add(container, running)
         console = console_of(hub, tty=config is not None and config.tty)
         known = scripted(_names(container), command, self._scripts)
         reads = program.exit_after_s is None and config and config.stdin and _reads(command)
@@ -132,42 +115,34 @@ class VirtualProcesses:
         else:
             for stream, written in program.writes:
                 console.write(stream, written)
-            self._go_on(container.id, running, console, 0)
+            self._running.go_on(container.id, running, console, 0)
         return running.pid
 
     def signal(self, container: Container, number: int) -> None:
         """Ends the program, unless it ignores that one."""
-        with self._lock:
-            running = self._running.get(container.id)
+        running = self._running.get(container)
         if running is None or (number in running.program.ignores and number != KILL):
             return
         code = running.program.traps.get(number, 128 + number)
-        self._end(container.id, running, Exit(128 + KILL if number == KILL else code))
+        self._running.end(container.id, running, Exit(128 + KILL if number == KILL else code))
 
     def remove(self, container: Container) -> None:
         """Nobody is told of an end any more."""
-        with self._lock:
-            running = self._running.pop(container.id, None)
-        if running:
-            running.cancel()
-            running.doors.close()
-            running.hub.end()
+        self._running.drop(container)
 
     def update(self, container: Container, resources: Any) -> None:
         """Its cgroup changes; a program that wants more memory than it has now is killed."""
-        with self._lock:
-            running = self._running.get(container.id)
+        running = self._running.get(container)
         if running is None or container.config is None:
             return
         running.world.files.generate(cgroups.texts(resources))
         killed = within(running.program, resources.memory_limit_in_bytes)
         if killed is not running.program:
-            self._end(container.id, running, Exit(killed.exit_code, killed.reason))
+            self._running.end(container.id, running, Exit(killed.exit_code, killed.reason))
 
     def usage(self, container: Container) -> Usage:
         """In proportion to the time it has been running."""
-        with self._lock:
-            running = self._running.get(container.id)
+        running = self._running.get(container)
         if running is None:
             return Usage()
         lasted = max(0, self._clock.now() - running.since)
@@ -178,7 +153,7 @@ class VirtualProcesses:
 
     def execute(self, container: Container, request: StreamRequest, streams: Streams) -> Outcome:
         """What it knows nothing of succeeds at once, as a probe that is to be content."""
-        running = self._of(container)
+        running = self._running.of(container)
         console = console_of(streams, tty=request.tty)
         shell = Shell(running.world, console, self._clock, partial(self._program, container))
         try:
@@ -190,19 +165,12 @@ class VirtualProcesses:
 
     def attach(self, container: Container, request: StreamRequest, streams: Streams) -> Outcome:
         """Sees what is written from now on."""
-        self._of(container).hub.attach(request, streams)
+        self._running.of(container).hub.attach(request, streams)
         return Outcome()
 
     def dial(self, sandbox: Sandbox, port: int) -> socket.socket:
         """A web server, where a program in there listens at that port."""
-        with self._lock:
-            open_ports = {
-                number
-                for each in self._running.values()
-                if each.sandbox_id == sandbox.id
-                for number in each.program.listens
-            }
-        if port not in open_ports:
+        if port not in self._running.ports(sandbox.id):
             raise Refused(
                 Code.UNKNOWN,
                 f"error forwarding port {port} to pod {sandbox.id}: connection refused: no program"
@@ -238,49 +206,8 @@ class VirtualProcesses:
             return []
         return places(sandbox, program.listens)
 
-    def _of(self, container: Container) -> _Running:
-        with self._lock:
-            running = self._running.get(container.id)
-        if running is None:
-            raise Refused(Code.FAILED_PRECONDITION, f"container {container.id} has ended")
-        return running
-
-    def _converse(self, id: str, running: _Running, shell: Shell, command: Sequence[str]) -> None:
-        self._end(id, running, Exit(shell.run(command)))
-
-    def _go_on(self, id: str, running: _Running, console: Console, number: int) -> None:
-        """What a program writes later, from that number on, and its end."""
-        program = running.program
-        if number < len(program.later):
-            at, stream, written = program.later[number]
-
-            def write() -> None:
-                if self._running.get(id) is running:
-                    console.write(stream, written)
-                    self._go_on(id, running, console, number + 1)
-
-            self._at(at, running, write)
-        elif program.exit_after_s is not None:
-            exit = Exit(program.exit_code, program.reason)
-            self._at(program.exit_after_s, running, lambda: self._end(id, running, exit))
-
-    def _at(self, seconds: float, running: _Running, call: Callable[[], object]) -> None:
-        """Calls it so many seconds after the start, and at once where that is over."""
-        left = seconds - (self._clock.now() - running.since) / _NS
-        if seconds <= 0 or left <= 0:
-            call()
-        else:
-            running.cancel = self._clock.call_later(left, call)
-
-    def _end(self, id: str, running: _Running, exit: Exit) -> None:
-        with self._lock:
-            if self._running.get(id) is not running:
-                return
-            del self._running[id]
-        running.cancel()
-        running.doors.close()
-        running.hub.end()
-        running.ended(exit)
+    def _converse(self, id: str, running: Running, shell: Shell, command: Sequence[str]) -> None:
+        self._running.end(id, running, Exit(shell.run(command)))
 
 
 def _names(container: Container) -> tuple[str, ...]:
@@ -294,13 +221,6 @@ def _reads(command: Sequence[str]) -> bool:
 
 def _memory_limit(container: Container) -> int:
     return int(container.resources.memory_limit_in_bytes) if container.config else 0
-
-
-def _hub(container: Container, output: Output) -> Hub:
-    config = container.config
-    if config is None:
-        return Hub(output, stdin=False, once=False)
-    return Hub(output, stdin=config.stdin, once=config.stdin_once)
 
 
 def _later(rpc: str) -> NoReturn:

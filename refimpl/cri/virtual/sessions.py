@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 from refimpl.cri.state.ports import Output
-from refimpl.cri.virtual.shell import LOOK_S, Console
+from refimpl.cri.virtual.shell.world import LOOK_S, Console
 from refimpl.streaming.pipe import Pipe
 from refimpl.streaming.requests import StreamRequest
 from refimpl.streaming.streams import Size, Sizes, Streams

@@ -11,7 +11,7 @@ from refimpl.cri.virtual.machine.node import Node
 from refimpl.cri.virtual.machine.owners import Ids
 from refimpl.cri.virtual.machine.places import Memory
 from refimpl.cri.virtual.machine.table import Mounted, Table
-from refimpl.cri.virtual.shell import World
+from refimpl.cri.virtual.shell.world import World
 
 __all__ = ["world_of"]
 

@@ -1,0 +1,1 @@
+"""Commands in virtual containers: a shell, and the programs that people run in it."""
