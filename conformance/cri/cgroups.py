@@ -10,10 +10,20 @@ from conformance.cri.node import said
 from conformance.cri.pods import ContainerUnderTest, PodUnderTest
 from refimpl.cri.api import cri_pb2 as pb
 
-__all__ = ["cpus", "has", "hugepages", "limited", "memory", "quota", "swap", "value", "weights"]
+__all__ = [
+    "UNLIMITED",
+    "cpus",
+    "hugepages",
+    "limited",
+    "memory",
+    "quota",
+    "swap",
+    "value",
+    "weights",
+]
 
 _TOP = "/sys/fs/cgroup"
-_MAX = sys.maxsize
+UNLIMITED = sys.maxsize
 """No limit."""
 
 
@@ -42,11 +52,6 @@ def value(container: ContainerUnderTest, *names: str) -> str:
     return ""
 
 
-def has(container: ContainerUnderTest, name: str) -> bool:
-    """Whether there is such a file; raises Refused."""
-    return bool(value(container, name))
-
-
 def memory(container: ContainerUnderTest) -> int | None:
     """The limit in bytes; None where the node has no such file, as of all that follow."""
     return _number(value(container, "memory.max", "memory/memory.limit_in_bytes"))
@@ -56,7 +61,7 @@ def swap(container: ContainerUnderTest) -> int | None:
     """Of memory and swap together, in bytes."""
     alone = _number(value(container, "memory.swap.max"))
     if alone is not None:
-        return min(_MAX, alone + (memory(container) or 0))
+        return min(UNLIMITED, alone + (memory(container) or 0))
     return _number(value(container, "memory/memory.memsw.limit_in_bytes"))
 
 
@@ -92,5 +97,5 @@ def hugepages(container: ContainerUnderTest, size: str) -> int | None:
 
 def _number(text: str) -> int | None:
     if text == "max":
-        return _MAX
+        return UNLIMITED
     return int(text) if text.removeprefix("-").isdecimal() else None

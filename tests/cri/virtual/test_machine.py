@@ -33,7 +33,8 @@ def test_a_folder_of_this_machine_is_seen_and_written(rig: RuntimeRig, tmp_path:
     id = container(rig, mounts=[at("/data", tmp_path)])
     assert said(rig, id, "cat", "/data/in") == "from outside\n"
     assert said(rig, id, "sh", "-c", "echo inside > /data/out && ls /data") == "in\nout\n"
-    assert (tmp_path / "out").read_text() == "inside\n"
+    said(rig, id, "sh", "-c", "echo again >> /data/out && touch /data/out")
+    assert (tmp_path / "out").read_text() == "inside\nagain\n"
     assert said(rig, id, "rm", "/data/in") == ""
     assert not (tmp_path / "in").exists()
     assert said(rig, id, "cat", "/data/in") == "cat: /data/in: No such file or directory\n"

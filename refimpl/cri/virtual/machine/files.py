@@ -58,11 +58,7 @@ class Files:
     def append(self, path: str, data: bytes) -> None:
         """To a file, that is made where it is not there; raises OSError."""
         mounted, rest = self._writable(path)
-        try:
-            before = mounted.place.read(rest)
-        except FileNotFoundError:
-            before = b""
-        mounted.place.write(rest, before + data)
+        mounted.place.write(rest, data, append=True)
 
     def remove(self, path: str) -> None:
         """Raises OSError."""

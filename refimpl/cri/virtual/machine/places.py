@@ -27,8 +27,8 @@ class Place(Protocol):
     def read(self, path: str) -> bytes:
         """The content of a file; raises OSError."""
 
-    def write(self, path: str, data: bytes) -> None:
-        """All of a file, made where it is not there; raises OSError."""
+    def write(self, path: str, data: bytes, *, append: bool = False) -> None:
+        """All of a file, or at its end; it is made where it is not there. Raises OSError."""
 
     def remove(self, path: str) -> None:
         """Raises OSError."""
@@ -57,9 +57,9 @@ class Memory:
             raise refusal(errno.EISDIR if self._inside(path) else errno.ENOENT, path)
         return content
 
-    def write(self, path: str, data: bytes) -> None:
+    def write(self, path: str, data: bytes, *, append: bool = False) -> None:
         """Its folder need not be there."""
-        self.files[path] = data
+        self.files[path] = (self.files.get(path) or b"") + data if append else data
 
     def remove(self, path: str) -> None:
         """ENOENT."""
@@ -99,10 +99,11 @@ class HostPath:
         """Also EISDIR, and what is no file."""
         return files.read(self._at(path))
 
-    def write(self, path: str, data: bytes) -> None:
+    def write(self, path: str, data: bytes, *, append: bool = False) -> None:
         """As a process would that opened it."""
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK
-        with open(os.open(self._at(path), flags, 0o644), "wb") as file:
+        how = os.O_APPEND if append else os.O_TRUNC
+        flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        with open(os.open(self._at(path), flags | how, 0o644), "wb") as file:
             file.write(data)
 
     def remove(self, path: str) -> None:
