@@ -92,10 +92,10 @@ def _default(runtime: RemoteRuntime, feature: str) -> str:
 
 
 def _plain(runtime: RemoteRuntime) -> str:
-    """The handler by which containers are made that a runtime cannot do all for."""
+    """Of a runtime that lists no handlers none tells that it has features."""
     handlers = runtime.status().runtime_handlers
-    lacking = [each for each in handlers if not each.features.recursive_read_only_mounts]
-    return "" if lacking else "each handler has got recursive_read_only_mounts"
+    every = handlers and all(each.features.recursive_read_only_mounts for each in handlers)
+    return "each handler has got recursive_read_only_mounts" if every else ""
 
 
 def _mount_options(runtime: RemoteRuntime) -> str:

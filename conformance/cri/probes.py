@@ -13,6 +13,7 @@ from refimpl.wire.status import Code, Refused
 
 __all__ = ["probes"]
 
+_ABSENT = "registry.invalid/refimpl/no-such:1"
 _MEMORY = 64 << 20
 
 
@@ -49,13 +50,17 @@ def _host(cri: Around) -> str:
 
 
 def _volumes(cri: Around) -> str:
-    """Of the image that is there anyway: what comes of it is a matter of cases."""
-    volume = pb.Mount(image=pb.ImageSpec(image=cri.image), container_path="/volume", readonly=True)
-    try:
-        cri.pods.run().create(mounts=[volume])
-    except Refused as refusal:
-        if refusal.code == Code.UNIMPLEMENTED:
-            return f"{cri.name} mounts no images: {refusal.message}"
+    """Who knows them has UNIMPLEMENTED for none, and names an image that is not there; what comes
+    of one that is there is for cases to judge."""
+    pod = cri.pods.run()
+    for image in (cri.image, _ABSENT):
+        spec = pb.ImageSpec(image=image)
+        try:
+            pod.create(mounts=[pb.Mount(image=spec, container_path="/volume", readonly=True)])
+        except Refused as refusal:
+            unnamed = image == _ABSENT and image not in refusal.message
+            if unnamed or refusal.code == Code.UNIMPLEMENTED:
+                return f"{cri.name} mounts no images: {refusal.message}"
     return ""
 
 

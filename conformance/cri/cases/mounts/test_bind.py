@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from conformance.cri.needs import HOST, IMAGE
 from conformance.cri.node import folder, mount, said, worked
 from conformance.cri.refusals import expect_refusal
 from conformance.cri.target import CriTarget
 from conformance.engine.case import case
 from conformance.engine.verdict import expect, together
-from refimpl.cri.api import cri_pb2 as pb
 from refimpl.wire.status import Refused
 
 
@@ -136,20 +133,3 @@ def test_of_two_mounts_at_one_path_the_later_one_counts(cri: CriTarget) -> None:
         return
     seen = said(container, "cat", "/data/which")
     expect(seen == second.name, "the later one is seen", wanted=second.name, got=seen)
-
-
-@case("CRI-MT-014", "CRI v1 Mount.recursive_read_only: readonly, PRIVATE", needs=[IMAGE, HOST])
-def test_recursive_read_only_goes_with_read_only_and_private(cri: CriTarget) -> None:
-    """Anything else would be writable somewhere."""
-    pod, data = cri.pods.shared(), folder(cri)
-    with together() as check:
-        for what, readonly, propagation in (
-            ("without readonly", False, pb.PROPAGATION_PRIVATE),
-            ("with HOST_TO_CONTAINER", True, pb.PROPAGATION_HOST_TO_CONTAINER),
-            ("with BIDIRECTIONAL", True, pb.PROPAGATION_BIDIRECTIONAL),
-        ):
-            asked = mount(
-                data, recursive_read_only=True, readonly=readonly, propagation=propagation
-            )
-            with check:
-                expect_refusal(partial(pod.create, mounts=[asked]), f"recursive_read_only {what}")

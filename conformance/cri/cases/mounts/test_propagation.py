@@ -98,6 +98,27 @@ def test_what_is_mounted_below_is_read_only_too(cri: CriTarget) -> None:
 
 
 @case(
+    "CRI-MT-014",
+    "CRI v1 Mount.recursive_read_only: readonly, PRIVATE",
+    needs=[IMAGE, HOST, RECURSIVE],
+)
+def test_recursive_read_only_goes_with_read_only_and_private(cri: CriTarget) -> None:
+    """Anything else would be writable somewhere."""
+    pod, data = cri.pods.shared(), folder(cri)
+    with together() as check:
+        for what, readonly, propagation in (
+            ("without readonly", False, pb.PROPAGATION_PRIVATE),
+            ("with HOST_TO_CONTAINER", True, pb.PROPAGATION_HOST_TO_CONTAINER),
+            ("with BIDIRECTIONAL", True, pb.PROPAGATION_BIDIRECTIONAL),
+        ):
+            asked = mount(
+                data, recursive_read_only=True, readonly=readonly, propagation=propagation
+            )
+            with check:
+                expect_refusal(partial(pod.create, mounts=[asked]), f"recursive_read_only {what}")
+
+
+@case(
     "CRI-MT-015",
     "cri-api pkg/errors: RROUnsupported",
     needs=[IMAGE, HOST, PLAIN_HANDLER],
@@ -105,8 +126,8 @@ def test_what_is_mounted_below_is_read_only_too(cri: CriTarget) -> None:
 def test_a_handler_that_cannot_do_it_refuses_it(cri: CriTarget) -> None:
     """Never half of it: the pod would be told that nothing below can be written."""
     handlers = cri.kubelet.status().runtime_handlers
-    plain = next(each for each in handlers if not each.features.recursive_read_only_mounts)
-    pod = cri.pods.ask(cri.pods.config(), plain.name)
+    plain = [each.name for each in handlers if not each.features.recursive_read_only_mounts]
+    pod = cri.pods.ask(cri.pods.config(), next(iter(plain), ""))
     asked = mount(folder(cri), readonly=True, recursive_read_only=True)
     expect_refusal(lambda: pod.run(mounts=[asked]), "recursive_read_only by such a handler")
 

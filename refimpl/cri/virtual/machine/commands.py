@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from refimpl.cri.virtual.machine.files import Files
 from refimpl.cri.virtual.machine.node import Node
 from refimpl.cri.virtual.machine.places import Memory, refusal
-from refimpl.cri.virtual.machine.table import Mounted
+from refimpl.cri.virtual.machine.table import Mounted, drop
 
 __all__ = ["mount", "nsenter", "umount"]
 
@@ -30,7 +30,7 @@ def umount(files: Files, words: Sequence[str]) -> None:
     """`umount PATH`, by a container; raises OSError."""
     path = posixpath.normpath(words[-1])
     outside = files.outside(path)
-    done = files.table.drop(path) if outside is None else files.node.umount(outside)
+    done = drop(files.table.mounts, path) if outside is None else files.node.umount(outside)
     if not (files.privileged and done):
         raise refusal(errno.EINVAL if files.privileged else errno.EPERM, path)
 

@@ -16,7 +16,7 @@ import attrs
 from refimpl.cri.state.models import Container, Image
 from refimpl.cri.state.settings.mounts import MountChoices
 from refimpl.cri.virtual.machine.places import HostPath, Memory, Place
-from refimpl.cri.virtual.machine.table import Mounted, asked, below
+from refimpl.cri.virtual.machine.table import Mounted, asked, below, drop
 from refimpl.cri.virtual.machine.volumes import part
 from refimpl.wire.status import Code, Refused
 
@@ -73,11 +73,7 @@ class Node:
 
     def umount(self, at: str) -> bool:
         """The last mount at that path; whether there was one."""
-        for each in reversed(self.mounts):
-            if each.at == at:
-                self.mounts.remove(each)
-                return True
-        return False
+        return drop(self.mounts, at)
 
     # -- inside -------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ import attrs
 from refimpl.cri.virtual.machine.owners import Ids
 from refimpl.cri.virtual.machine.places import Place
 
-__all__ = ["Mounted", "Table", "asked", "below"]
+__all__ = ["Mounted", "Table", "asked", "below", "drop"]
 
 _PEERS = {"shared": "shared:{0}", "slave": "master:{0}", "private": ""}
 _PROPAGATIONS = ("private", "slave", "shared")
@@ -47,14 +47,6 @@ class Table:
         """On top of what is there."""
         self.mounts.append(mounted)
 
-    def drop(self, at: str) -> bool:
-        """The last one at that path; whether there was one."""
-        for mounted in reversed(self.mounts):
-            if mounted.at == at:
-                self.mounts.remove(mounted)
-                return True
-        return False
-
     def covering(self, path: str) -> tuple[Mounted, str]:
         """The mount that an absolute path is in, and the rest of the path there."""
         fits = (each for each in self.mounts if below(path, each.at) is not None)
@@ -64,6 +56,15 @@ class Table:
     def mountinfo(self) -> str:
         """As proc_pid_mountinfo(5) has it."""
         return "".join(_line(number, each) for number, each in enumerate(self.mounts, 100))
+
+
+def drop(mounts: list[Mounted], at: str) -> bool:
+    """The last one at that path goes; whether there was one."""
+    for mounted in reversed(mounts):
+        if mounted.at == at:
+            mounts.remove(mounted)
+            return True
+    return False
 
 
 def asked(config: Any, places: Sequence[Place]) -> list[Mounted]:
