@@ -1,4 +1,4 @@
-"""`python benchmarks/run.py [fake|cases|slow|cni|cri|kubelet|deviceplugin]`: every claim about
+"""`python benchmarks/run.py [fake|cases|slow|cni|cri|kubelet|deviceplugin|cel]`: every claim about
 speed, measured; exit code 1 if one does not hold. Needs a quiet machine: figures are medians of
 runs in turns.
 """
@@ -10,7 +10,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from benchmarks import cni, cri, deviceplugin, fake_server, kubelet_pods, per_case, slow_driver
+from benchmarks import cel, cni, cri, deviceplugin, fake_server, kubelet_pods, per_case, slow_driver
 
 PARTS = {
     "fake": fake_server.main,
@@ -20,6 +20,7 @@ PARTS = {
     "cri": cri.main,
     "kubelet": kubelet_pods.main,
     "deviceplugin": deviceplugin.main,
+    "cel": cel.main,
 }
 
 

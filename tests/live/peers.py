@@ -37,6 +37,7 @@ __all__ = [
     "csi_sanity",
     "debian_cni",
     "debian_containerd",
+    "dra_cel",
     "grpcurl",
     "kubelet_command",
     "kubernetes",
@@ -151,6 +152,12 @@ def built_kubernetes() -> Path:
 def cdi_library(request: pytest.FixtureRequest) -> Path:
     """An adapter of ours around the Go library of CDI, both versions in turn."""
     return own_program("cdi-library", request.param, "cdi_library")
+
+
+@pytest.fixture(scope="session")
+def dra_cel() -> Path:
+    """An adapter of ours around Kubernetes' compiler of expressions about devices."""
+    return own_program("dra-cel", KUBERNETES.replace("1.", "0.", 1), "dra_cel")
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,109 @@
+"""`refimpl dra`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Command
+
+SLICE = """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: s}
+spec:
+  driver: gpu.example.com
+  pool: {name: node-1, generation: 1, resourceSliceCount: 1}
+  devices:
+  - name: gpu-0
+    attributes: {model: {string: A100}}
+    capacity: {memory: {value: 80Gi}}
+  - name: gpu-1
+    attributes: {model: {string: T4}}
+"""
+LARGE = 'device.capacity["gpu.example.com"].memory.isGreaterThan(quantity("40Gi"))'
+MODEL = 'device.attributes["gpu.example.com"].model == "A100"'
+
+
+@pytest.fixture
+def slices(tmp_path: Path) -> Path:
+    """A file with two devices."""
+    path = tmp_path / "slice.yaml"
+    path.write_text(SLICE)
+    return path
+
+
+def test_each_device_of_a_slice_is_told(refimpl: Command, slices: Path) -> None:
+    """By driver, pool and name."""
+    result = refimpl("dra", "cel", MODEL, "--device", str(slices))
+    assert result.returncode == 0
+    assert result.stdout.splitlines() == [
+        "gpu.example.com/node-1/gpu-0  match",
+        "gpu.example.com/node-1/gpu-1  no match",
+    ]
+
+
+def test_an_error_on_one_device_fails(refimpl: Command, slices: Path) -> None:
+    """A scheduler gives up then, even where others would do."""
+    result = refimpl("dra", "cel", LARGE, "--device", str(slices), "--json")
+    assert result.returncode == 1
+    first, second = map(json.loads, result.stdout.splitlines())
+    assert first["said"] == "match"
+    assert second == {
+        "device": "gpu.example.com/node-1/gpu-1",
+        "said": "error",
+        "error": "no such key: memory",
+    }
+
+
+def test_without_devices_it_is_only_compiled(refimpl: Command) -> None:
+    """The worst case is what an API server goes by."""
+    result = refimpl("dra", "cel", 'device.driver == "d"')
+    assert (result.returncode, result.stdout) == (0, "bool, costs 3 of 1,000,000 at most\n")
+
+
+def test_what_is_refused_is_pointed_at(refimpl: Command) -> None:
+    """The line with a mark below the place."""
+    result = refimpl("dra", "cel", "true &&\n  device.foo == 1")
+    assert result.returncode == 4
+    assert "undefined field 'foo'\n    device.foo == 1\n    ^" in result.stderr
+
+
+def test_what_is_too_expensive_runs_when_it_is_stored(refimpl: Command) -> None:
+    """Only new ones are refused for it."""
+    expensive = '["a", "b"].join("-") == "a-b"'
+    refused = refimpl("dra", "cel", expensive)
+    assert refused.returncode == 4
+    assert "1000000 are allowed" in refused.message
+    assert refimpl("dra", "cel", expensive, "--stored").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("a: [", "yaml"),
+        ("kind: Pod", "has no device"),
+        ("[1]", "is no object"),
+        ("attributes: {a: {}}", "an attribute has one of"),
+        ("capacity: {a: {value: 1 k}}", "is no quantity"),
+        ("attributes: 1", "device"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_told(
+    refimpl: Command, tmp_path: Path, text: str, told: str
+) -> None:
+    """Exit code 4, and what it lacks."""
+    path = tmp_path / "device.yaml"
+    path.write_text(text)
+    result = refimpl("dra", "cel", "true", "--device", str(path))
+    assert result.returncode == 4
+    assert told in result.stderr
+
+
+def test_a_missing_file_is_told(refimpl: Command) -> None:
+    """With its name."""
+    result = refimpl("dra", "cel", "true", "--device", "missing.yaml")
+    assert result.returncode == 4
+    assert "missing.yaml: No such file" in result.message
