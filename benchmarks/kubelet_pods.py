@@ -14,7 +14,7 @@ from pathlib import Path
 
 from refimpl.cri.fake import FakeRuntime
 from refimpl.deviceplugin import illusion
-from refimpl.node.pods import IMAGE
+from refimpl.node.pods import ELSEWHERE, IMAGE
 from tests.live.peers import built_containerd, built_kubernetes, kubernetes_wanted, unpacked_busybox
 from tests.live.rigs.containerd_rig import ContainerdRig
 from tests.live.rigs.namespaces import why_not
@@ -42,7 +42,7 @@ def on_virtual() -> float:
     """Seconds."""
     with (
         tempfile.TemporaryDirectory(prefix="cri-") as folder,
-        FakeRuntime(Path(folder) / "cri.sock", images=[IMAGE]) as fake,
+        FakeRuntime(Path(folder) / "cri.sock", images=[IMAGE], settings=ELSEWHERE) as fake,
     ):
         assert fake.endpoint
         with StaticKubelet(built_kubernetes(), fake.endpoint) as kubelet:

@@ -25,7 +25,7 @@ from refimpl.deviceplugin import illusion
 from refimpl.deviceplugin.devicemanager.layout import Layout
 from refimpl.deviceplugin.kubelet import Capacity
 from refimpl.node.choices import KubeletChoices
-from refimpl.node.pods import IMAGE, PodSpec, PodStatus
+from refimpl.node.pods import ELSEWHERE, IMAGE, PodSpec, PodStatus
 from refimpl.wire.client import Unreachable
 from refimpl.wire.endpoint import Endpoint, probe
 
@@ -74,7 +74,7 @@ class RealKubelet:
         self._machine = Machine(self._place / "machine", node)
         self.api = ApiServer()
         self._pods = PodObjects(self.api, node)
-        self.runtime = FakeRuntime(self._place / "cri.sock", images=[IMAGE])
+        self.runtime = FakeRuntime(self._place / "cri.sock", images=[IMAGE], settings=ELSEWHERE)
         self._cri, self._settings = cri or self.runtime.start(), settings or {}
         self._choices = KubeletChoices()
         self._ports = Ports.free()

@@ -21,6 +21,9 @@ __all__ = [
 
 IMAGE = "refimpl.example/pause:1"
 """The image of every container; a fake runtime has all images."""
+ELSEWHERE: Mapping[str, object] = {"mounts.missing_source": "made"}
+"""Settings of a fake runtime whose kubelet is in a mount namespace of its own, where the fake does
+not see what kubelet has its containers mount."""
 
 
 @attrs.frozen

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from refimpl.cri.fake import FakeRuntime
-from refimpl.node.pods import IMAGE
+from refimpl.node.pods import ELSEWHERE, IMAGE
 from tests.live.rigs.namespaces import why_not
 from tests.live.rigs.static_kubelet import StaticKubelet, manifest
 
@@ -22,7 +22,7 @@ def runtime(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FakeRuntime]:
     """Whose pods can be reached."""
     socket = tmp_path_factory.mktemp("cri") / "cri.sock"
     options = {"network": "loopback"}
-    with FakeRuntime(socket, images=[IMAGE], model_options=options) as runtime:
+    with FakeRuntime(socket, images=[IMAGE], model_options=options, settings=ELSEWHERE) as runtime:
         yield runtime
 
 

@@ -86,7 +86,8 @@ class Node:
                 raise Refused(
                     Code.INVALID_ARGUMENT,
                     f"host_path {mount.host_path!r} does not exist: the node has to have what is"
-                    " mounted",
+                    " mounted; where this runtime does not see the files of its kubelet, set"
+                    " mounts.missing_source=made",
                 )
             return Memory()
         source = os.path.realpath(mount.host_path)
