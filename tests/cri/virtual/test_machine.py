@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from refimpl.cri.api import cri_pb2 as pb
+from refimpl.cri.virtual.machine.places import HostPath
 from refimpl.wire.status import Refused
-from tests.cri.runtime_rig import RuntimeRig
+from tests.cri.runtime_rig import IMAGE, RuntimeRig
 from tests.cri.virtual.test_worlds import container, said, secured
 
 INWARD, BOTH = pb.PROPAGATION_HOST_TO_CONTAINER, pb.PROPAGATION_BIDIRECTIONAL
@@ -172,3 +173,21 @@ def test_whom_files_belong_to(rig: RuntimeRig, tmp_path: Path) -> None:
     assert owners == ["65534:65534", f"{status.st_uid}:{status.st_gid}", "0:0"]
     assert said(rig, id, "cat", "/proc/self/uid_map").split() == ["0", "100000", str(1 << 20)]
     assert "No such file" in said(rig, id, "stat", "-c", "%u", "/mapped/none")
+
+
+def test_what_is_mounted_on_this_machine_is_told_from_the_rest(tmp_path: Path) -> None:
+    """A read-only mount of a folder is not one of what is mounted in it."""
+    assert HostPath("/").beneath("proc/self")
+    assert not HostPath(str(tmp_path)).beneath("not/there/yet")
+
+
+def test_an_image_that_is_made_up_has_whatever_is_asked_for(rig: RuntimeRig) -> None:
+    """As its containers have it; but nothing that is outside."""
+    volume = {"image": pb.ImageSpec(image=IMAGE), "container_path": "/volume", "readonly": True}
+    id = container(rig, mounts=[pb.Mount(**volume, image_sub_path="etc")])
+    assert said(rig, id, "cat", "/volume/passwd") == ""
+    metadata = pb.ContainerMetadata(name="other")
+    pod = pb.PodSandboxConfig(metadata=pb.PodSandboxMetadata(name="other", uid="other"))
+    mounts = [pb.Mount(**volume, image_sub_path="../etc")]
+    with pytest.raises(Refused, match="ImageVolumeMountFailed"):
+        container(rig, pod, metadata=metadata, mounts=mounts)

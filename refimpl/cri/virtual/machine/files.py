@@ -118,7 +118,9 @@ class Files:
 
     def _writable(self, path: str) -> tuple[Mounted, str]:
         mounted, rest = self._find(path)
-        if mounted.readonly or any(self._holds(each, path, mounted) for each in self._readonly):
+        # Read-only is the mount alone, unless it is recursive (mount_setattr(2)).
+        locked = mounted.readonly and (mounted.recursive or not mounted.place.beneath(rest))
+        if locked or any(self._holds(each, path, mounted) for each in self._readonly):
             raise refusal(errno.EROFS, path)
         return mounted, rest
 

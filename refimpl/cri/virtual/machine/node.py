@@ -79,8 +79,10 @@ class Node:
 
     def _place(self, container: Container, number: int, mount: Any) -> Place:
         if mount.HasField("image"):
-            files = self._content(container.volumes[number])
-            return Memory(part(files, mount.image_sub_path))
+            image = container.volumes[number]
+            # Of one that is made up nothing is known: all of it is there, as in its containers.
+            files = self._content(image) if image.layers else None
+            return Memory(part(files, mount.image_sub_path), loose=files is None)
         if not os.path.exists(mount.host_path) and not self._over(mount.host_path):
             if self._choices.missing_source == "refused":
                 raise Refused(

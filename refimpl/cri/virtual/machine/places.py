@@ -40,6 +40,9 @@ class Place(Protocol):
         """User and group on the node; None for what belongs to root, whatever that is. Raises
         OSError."""
 
+    def beneath(self, path: str) -> bool:
+        """Whether something else is mounted there."""
+
 
 class Memory:
     """files: content by path, None for one that was removed. loose: what is not known is there and
@@ -77,6 +80,10 @@ class Memory:
     def owner(self, path: str) -> None:
         """That is made for the container."""
         self.names(path)
+
+    def beneath(self, path: str) -> bool:
+        """Nothing is."""
+        return False
 
     def _inside(self, path: str) -> list[str]:
         start = f"{path}/" if path else ""
@@ -122,6 +129,12 @@ class HostPath:
         """As this machine has it."""
         status = self._at(path).stat()
         return status.st_uid, status.st_gid
+
+    def beneath(self, path: str) -> bool:
+        """By the device that it is on."""
+        at = self._at(path)
+        there = next(each for each in (at, *at.parents) if each.exists())
+        return there.is_relative_to(self._top) and there.stat().st_dev != self._top.stat().st_dev
 
     def _at(self, path: str) -> Path:
         whole = (self._top / path).resolve() if path else self._top

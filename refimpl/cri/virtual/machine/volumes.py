@@ -19,7 +19,7 @@ _GONE, _ALL_GONE = ".wh.", ".wh..wh..opq"
 
 def content_of(blobs: Blobs, image: Image) -> dict[str, bytes | None]:
     """Each file's content by its relative path; links as well, where they lead to a file of the
-    image. An image that was made up has none."""
+    image."""
     files: dict[str, bytes | None] = {}
     for digest in image.layers:
         archive = io.BytesIO(b"".join(blobs.pieces(digest)))
@@ -29,17 +29,19 @@ def content_of(blobs: Blobs, image: Image) -> dict[str, bytes | None]:
     return files
 
 
-def part(files: Mapping[str, bytes | None], sub_path: str) -> dict[str, bytes | None]:
-    """What is at a path and below it. INVALID_ARGUMENT for one that leads out of the image, and
-    NOT_FOUND for one that it has not got."""
+def part(files: Mapping[str, bytes | None] | None, sub_path: str) -> dict[str, bytes | None]:
+    """What is at a path and below it; nothing where no files are known. INVALID_ARGUMENT for one
+    that leads out of the image, NOT_FOUND for one that it has not got."""
     if not sub_path:
-        return dict(files)
+        return dict(files or {})
     if sub_path.startswith("/") or ".." in sub_path.split("/"):
         raise Refused(
             Code.INVALID_ARGUMENT,
             f"{VOLUME_FAILED}: image_sub_path {sub_path!r} leads out of the image: it is a path in"
             " it",
         )
+    if files is None:
+        return {}
     path = posixpath.normpath(sub_path)
     found = {
         "" if each == path else each.removeprefix(f"{path}/"): content
