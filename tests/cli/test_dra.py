@@ -107,3 +107,92 @@ def test_a_missing_file_is_told(refimpl: Command) -> None:
     result = refimpl("dra", "cel", "true", "--device", "missing.yaml")
     assert result.returncode == 4
     assert "missing.yaml: No such file" in result.message
+
+
+OBJECTS = """\
+# a slice with two mistakes, and a claim
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: s}
+spec:
+  driver: gpu.example.com
+  pool: {name: p, generation: 1, resourceSliceCount: 1}
+  nodeName: n1
+  devices:
+  - name: GPU_0
+    foo: 1
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: c}
+spec:
+  devices:
+    requests:
+    - name: r
+      exactly:
+        deviceClassName: gpu
+        selectors: [{cel: {expression: "device.foo == 1"}}]
+"""
+
+
+def test_all_that_is_wrong_is_told_with_its_line(refimpl: Command, tmp_path: Path) -> None:
+    """Of every document of a file."""
+    path = tmp_path / "objects.yaml"
+    path.write_text(OBJECTS)
+    result = refimpl("dra", "validate", str(path))
+    assert result.returncode == 1
+    assert result.stderr == "2 objects, 2 errors, 1 warnings\n"
+    first, unknown, expression = result.stdout.splitlines()
+    assert first.startswith(f"{path}:10:5: error: spec.devices[0].name: 'GPU_0' is no DNS label")
+    assert unknown.startswith(f"{path}:11:5: warning: spec.devices[0].foo: Device has no field")
+    assert expression.startswith(f"{path}:22:")
+    assert "undefined field 'foo' (FieldValueInvalid)" in expression
+
+
+def test_findings_are_json_too(refimpl: Command, tmp_path: Path) -> None:
+    """One a line."""
+    path = tmp_path / "objects.yaml"
+    path.write_text(OBJECTS)
+    result = refimpl("dra", "validate", str(path), "--json")
+    first = json.loads(result.stdout.splitlines()[0])
+    assert (first["line"], first["field"]) == (10, "spec.devices[0].name")
+    assert first["reason"] == "FieldValueInvalid"
+
+
+def test_lists_of_objects_are_judged(refimpl: Command, tmp_path: Path) -> None:
+    """As kubectl get -o json writes them."""
+    path = tmp_path / "list.json"
+    bad = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "spec": {"selectors": [{}]}}
+    path.write_text(json.dumps({"kind": "List", "items": [bad, {"kind": "Pod"}]}))
+    result = refimpl("dra", "validate", str(path))
+    assert result.returncode == 1
+    assert "spec.selectors[0].cel: has to be given (FieldValueRequired)" in result.stdout
+    assert result.stderr.startswith("1 objects")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("kind: Pod", "has no object of resource.k8s.io"),
+        ("a: [", "objects.yaml:"),
+        ("a: &a [1]\nb: [*a", "objects.yaml:"),
+    ],
+)
+def test_a_file_without_objects_is_told(
+    refimpl: Command, tmp_path: Path, text: str, told: str
+) -> None:
+    """Exit code 4."""
+    path = tmp_path / "objects.yaml"
+    path.write_text(text)
+    result = refimpl("dra", "validate", str(path))
+    assert result.returncode == 4
+    assert told in result.stderr
+
+
+def test_another_version_is_told(refimpl: Command, tmp_path: Path) -> None:
+    """Only v1 is judged."""
+    path = tmp_path / "objects.yaml"
+    path.write_text("apiVersion: resource.k8s.io/v1beta1\nkind: ResourceClaim\n")
+    result = refimpl("dra", "validate", str(path))
+    assert result.returncode == 1
+    assert "write it as resource.k8s.io/v1 (NotFound)" in result.stdout
