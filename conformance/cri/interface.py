@@ -27,6 +27,7 @@ CRI = Interface(
     settings="conformance.cri.settings:CriSettings",
     opener="conformance.cri.opening:open_target",
     leftovers="conformance.cri.opening:open_leftovers",
+    waits=True,
     fakes={"cri": "refimpl.cri.fake:FakeRuntime"},
     preload=("conformance.cri.opening", "refimpl.cri.fake"),
     options=(

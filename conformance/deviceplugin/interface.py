@@ -49,6 +49,7 @@ DEVICEPLUGIN = Interface(
     },
     settings="conformance.deviceplugin.settings:DpSettings",
     opener="conformance.deviceplugin.target:open_target",
+    waits=True,
     fakes={
         "deviceplugin": "refimpl.deviceplugin.fake:FakePlugin",
         "kubelet": "refimpl.deviceplugin.kubelet:FakeKubelet",

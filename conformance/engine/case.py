@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import attrs
+import pytest
 
 from conformance.engine import catalogue
 from conformance.engine.interfaces import interface_of
@@ -41,6 +42,11 @@ class Case:
     def unmet(self, target: object) -> str | None:
         """The first need the target does not meet, or None."""
         return next((reason for need in self.needs if (reason := need.unmet(target))), None)
+
+
+PROPERTY = pytest.mark.xdist_group("properties")
+"""Marks a case that hypothesis feeds: one worker has them all, as each that begins with one looks
+through all modules for constants, which takes half a second."""
 
 
 def case(

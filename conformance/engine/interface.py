@@ -64,7 +64,8 @@ class Interface:
     works with; empty where runs leave nothing. undo: the table of how its calls are undone; empty
     where they have to be undone by other means. fakes: what `refimpl serve` calls a fake, and its
     class. mutants: their folder below fixtures/mutants, or a path; its name when empty. preload:
-    modules that a run on our fakes imports.
+    modules that a run on our fakes imports. waits: its cases wait for seconds, such as the timeout
+    of a call, so that several workers are worth their start.
     """
 
     name: str
@@ -87,6 +88,7 @@ class Interface:
     fakes: Mapping[str, str] = attrs.field(factory=dict)
     mutants: str = ""
     preload: tuple[str, ...] = ()
+    waits: bool = False
 
     def schemes(self, side: str) -> Mapping[str, Scheme]:
         """The schemes of a side: "" for what serves, `client` for what calls."""

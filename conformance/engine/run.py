@@ -71,9 +71,14 @@ def run(
 
 
 def usual_workers(options: Options) -> str:
-    """How many workers judge where the user does not say: of all our fakes two, else none, as a
-    target of somebody else's may not bear two cases at a time."""
-    return "2" if options.interface == ALL and len(os.sched_getaffinity(0)) > 1 else "0"
+    """How many workers judge where the user does not say: of all our fakes, and of one whose cases
+    wait for seconds, two for each of two processors, as half the time is waited; else none, as a
+    target of somebody else's may not bear two cases at a time, and one case needs no help."""
+    several = options.interface == ALL or named(options.interface)[0].waits
+    whole = not (options.only or options.focus)
+    if not (several and whole and options.target == "fake" and not options.command):
+        return "0"
+    return "4" if len(os.sched_getaffinity(0)) > 1 else "0"
 
 
 def identified(options: Options) -> Options:

@@ -36,7 +36,8 @@ _OPTIONS = (
         "-n",
         "workers",
         metavar="WORKERS",
-        help="Worker processes, or auto.  [0; of all: 2 where there are processors for them]",
+        help="Worker processes, or auto.  [0; for all, cri and deviceplugin on our fakes 4, where"
+        " there are two processors]",
     ),
     click.option("-x", "first", is_flag=True, help="Stop at the first failure."),
     click.option("--strict", is_flag=True, help="A failed SHOULD or MAY fails the run."),

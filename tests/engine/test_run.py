@@ -40,6 +40,26 @@ def test_what_cannot_be_used_is_said_before_anything_runs(wrong: Any, sentence: 
         run.run(Options(**{"interface": "csi"} | wrong))
 
 
+@pytest.mark.parametrize(
+    ("chosen", "processors", "workers"),
+    [
+        ({"interface": "all"}, 2, "4"),
+        ({"interface": "cri"}, 2, "4"),
+        ({"interface": "all"}, 1, "0"),
+        ({"interface": "csi"}, 2, "0"),
+        ({"interface": "cri", "only": ("CRI-EX-001",)}, 2, "0"),
+        ({"interface": "cri", "target": "unix:///x"}, 2, "0"),
+        ({"interface": "deviceplugin", "command": ("plugin",)}, 2, "0"),
+    ],
+)
+def test_workers_help_with_our_fakes_where_much_is_waited(
+    monkeypatch: pytest.MonkeyPatch, chosen: Any, processors: int, workers: str
+) -> None:
+    """Others are asked one case after the other, unless the user says that they bear more."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(processors)))
+    assert run.usual_workers(Options(**chosen)) == workers
+
+
 def test_a_target_out_of_reach_leaves_reports(toy: Toy, tmp_path: Path) -> None:
     """All five files, and an end record that says why; the caller gets the sentence, too."""
     out = tmp_path / "out"

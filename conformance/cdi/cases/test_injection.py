@@ -20,7 +20,7 @@ from conformance.cdi.documents import (
 )
 from conformance.cdi.host import CdiHost, Config
 from conformance.cdi.needs import CONFIG, INJECT, REQUEST
-from conformance.engine.case import case
+from conformance.engine.case import PROPERTY, case
 from conformance.engine.properties import examples
 from conformance.engine.verdict import expect, together
 
@@ -151,6 +151,7 @@ def _repeated(config: Config) -> Config:
     return reduced
 
 
+@PROPERTY
 @case("CDI-060", "practice: the Go library", needs=[INJECT, CONFIG])
 def test_edits_made_again_change_nothing_but_hooks_and_rules(host: CdiHost) -> None:
     """A runtime that restores a container may inject into what it has injected into."""

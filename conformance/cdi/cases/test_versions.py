@@ -10,7 +10,7 @@ from conformance.cdi.features import FEATURES, VersionFeature, combined, needed
 from conformance.cdi.host import CdiHost
 from conformance.cdi.judging import advised, judged
 from conformance.cdi.needs import LOAD, MINIMUM, WRITE
-from conformance.engine.case import case
+from conformance.engine.case import PROPERTY, case
 from conformance.engine.properties import examples
 from conformance.engine.verdict import expect, together
 
@@ -106,6 +106,7 @@ def test_a_new_member_is_refused_under_an_old_version_even_if_it_says_nothing(
         judged(host, "enableMonitoring needs 1.1.0 at least", refused=documents)
 
 
+@PROPERTY
 @case("CDI-059", "CDI Released versions", needs=[LOAD])
 def test_what_is_taken_under_a_version_is_taken_under_every_later_one(host: CdiHost) -> None:
     """A vendor that declares a higher version than needed loses nothing, and a file that was

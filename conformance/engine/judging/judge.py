@@ -89,9 +89,10 @@ class Judge:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """What was imported stays: the collector of garbage need not look at it again."""
         if hasattr(session.config, "workerinput"):
-            from conformance.engine.judging.workers import leave_groups
+            from conformance.engine.judging.workers import leave_groups, settle
 
             leave_groups(session.config, session.items)
+            settle(session.config)
         gc.collect()
         gc.freeze()
 

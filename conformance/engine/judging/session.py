@@ -74,7 +74,8 @@ def attach(config: pytest.Config) -> None:
             # Imported late: xdist costs time, and most runs have no workers.
             from conformance.engine.judging.workers import Workers
 
-            config.pluginmanager.register(Workers(), "refimpl-workers")
+            ours = options.target == "fake" and not options.command
+            config.pluginmanager.register(Workers(ours=ours), "refimpl-workers")
 
 
 def _record(config: pytest.Config, options: Options) -> None:

@@ -7,7 +7,9 @@ file of the run, and the scheduler of the process that controls the workers read
 
 from __future__ import annotations
 
+import itertools
 import json
+import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -16,21 +18,26 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-__all__ = ["Workers", "leave_groups"]
+__all__ = ["Workers", "leave_groups", "settle"]
 
 _INPUT = "refimpl_groups"
+_PROCESSOR = "refimpl_processor"
 
 
 class Workers:
     """In the process that controls the workers: hands out cases, a group to one of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, ours: bool = False) -> None:
+        """ours: fakes are judged, which are threads of the workers."""
+        self._ours, self._next = ours, itertools.cycle(sorted(os.sched_getaffinity(0)))
         self._folder = Path(tempfile.mkdtemp(prefix="refimpl-workers-"))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Tells a worker where to leave its groups."""
+        """Tells a worker where to leave its groups, and which processor is its own."""
         node.workerinput[_INPUT] = str(self._folder / node.gateway.id)
+        if self._ours:
+            node.workerinput[_PROCESSOR] = next(self._next)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:
@@ -67,6 +74,14 @@ def leave_groups(config: pytest.Config, items: list[pytest.Item]) -> None:
     file = config.workerinput.get(_INPUT)  # type: ignore[attr-defined]
     if file:
         Path(file).write_text(json.dumps({item.nodeid: _group(item) for item in items}))
+
+
+def settle(config: pytest.Config) -> None:
+    """In a worker that has a processor of its own: stays there. Its threads hand Python's lock to
+    each other all the time, and from one processor to another that takes a fifth more time."""
+    processor = config.workerinput.get(_PROCESSOR)  # type: ignore[attr-defined]
+    if processor is not None:
+        os.sched_setaffinity(0, {processor})
 
 
 def _group(item: pytest.Item) -> str:

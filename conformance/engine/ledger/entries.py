@@ -6,7 +6,7 @@ Files, folders, pods, processes and calls are all entries; a kind says how one i
 from __future__ import annotations
 
 import contextlib
-import glob
+import os
 import secrets
 import shutil
 import tempfile
@@ -156,6 +156,14 @@ def discard(name: str) -> bool:
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
-    for beside in path.parent.glob(f".{glob.escape(path.name)}.*"):
+    for beside in _half_written(path):
         beside.unlink(missing_ok=True)
     return there
+
+
+def _half_written(path: Path) -> list[Path]:
+    """Not by a glob, which compiles an expression for each name, and names are many."""
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        names = os.listdir(path.parent)
+        return [path.parent / name for name in names if name.startswith(f".{path.name}.")]
+    return []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from tests.engine.conftest import Toy
 
 # Each case fails and says where; whoever is free takes the next one, so eight cases without a
@@ -53,3 +55,16 @@ def test_each_worker_has_a_fake_of_its_own_so_there_nobody_has_to_be_alone(
 ) -> None:
     toy.run(_suite("", ", alone=True"), workers="2")
     assert len(_workers(toy, True) | _workers(toy, False)) == 2
+
+
+def test_a_worker_with_a_fake_has_a_processor_of_its_own(toy: Toy) -> None:
+    """A target of somebody else's may need whatever the machine has."""
+    case = f"""{_CASES}
+    @case("TOY-A-001", "toys")
+    def test_1(toy):
+        expect(False, "it says how many", wanted="", got=len(os.sched_getaffinity(0)))
+"""
+    toy.run(case, workers="2")
+    assert toy.cases["TOY-A-001"].got == "1"
+    toy.run(case, workers="2", target="unix:///toys")
+    assert toy.cases["TOY-A-001"].got == str(len(os.sched_getaffinity(0)))

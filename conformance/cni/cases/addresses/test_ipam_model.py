@@ -18,7 +18,7 @@ from conformance.cni.plugins.reservations import (
     pool,
     ranged,
 )
-from conformance.engine.case import case
+from conformance.engine.case import PROPERTY, case
 from conformance.engine.verdict import expect
 from refimpl.cni.contract import SINCE, Verb, at_least
 from refimpl.cni.execute import Outcome
@@ -86,6 +86,7 @@ def _key(pod: CniAttachment) -> tuple[str, str]:
     return pod.container_id, pod.ifname
 
 
+@PROPERTY
 @case("CNI-PLG-121", "CNI 1.1 Section 2, CNI operations", needs=[IPAM, LOCAL_STORE])
 def test_the_store_follows_every_sequence_of_calls(plugin: PluginUnderTest) -> None:
     """Addresses leak or are given twice in orders of calls that nobody thought of.

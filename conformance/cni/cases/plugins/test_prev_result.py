@@ -15,7 +15,7 @@ from conformance.cni.plugins.outcomes import result_of
 from conformance.cni.plugins.passed_on import in_version, own_entry, passed_on, prev_result_of
 from conformance.cni.plugins.plugin import PluginUnderTest
 from conformance.cni.plugins.results import decoded, shapes
-from conformance.engine.case import case
+from conformance.engine.case import PROPERTY, case
 from conformance.engine.verdict import Broken, expect, should, together
 from refimpl.cni import contract
 from refimpl.cni.contract import ErrorCode, Interface
@@ -263,6 +263,7 @@ def _others(plugin: PluginUnderTest, pod: CniAttachment) -> dict[str, Link]:
     return {outside: host[outside], bridge: host[bridge], _BESIDE: inside[_BESIDE]}
 
 
+@PROPERTY
 @case("CNI-PLG-122", "CNI 1.1 ADD", needs=[CHAINED, NETNS])
 def test_any_valid_prev_result_is_passed_on(plugin: PluginUnderTest) -> None:
     """Nobody knows what other plugins of a list will tell; whatever is valid has to go through."""

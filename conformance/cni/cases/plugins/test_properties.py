@@ -12,7 +12,7 @@ from conformance.cni.plugins.failures import commanded, consistent, pieces
 from conformance.cni.plugins.outcomes import result_of
 from conformance.cni.plugins.plugin import PluginUnderTest
 from conformance.cni.plugins.results import shapes
-from conformance.engine.case import case
+from conformance.engine.case import PROPERTY, case
 from conformance.engine.verdict import expect, together
 from refimpl.cni import contract
 from refimpl.cni.contract import ConversionError, Result, Verb
@@ -22,6 +22,7 @@ _EXAMPLES = 25
 _END_S = 5.0
 
 
+@PROPERTY
 @case("CNI-PLG-120", "CNI 1.1 Section 2, Errors")
 def test_any_input_ends_with_one_document_at_most(plugin: PluginUnderTest) -> None:
     """Input comes from files, annotations and other plugins; none of it may hang the node."""
@@ -108,6 +109,7 @@ def _network(address: str) -> str:
         return address
 
 
+@PROPERTY
 @case("CNI-PLG-124", "CNI 1.1 Section 2, Overview: JSON")
 def test_the_form_of_a_document_makes_no_difference(plugin: PluginUnderTest) -> None:
     """Runtimes write the same configuration in their own way, and no two alike."""
