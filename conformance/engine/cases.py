@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import fnmatch
-import functools
 import importlib
 import importlib.util
 import inspect
@@ -46,9 +45,22 @@ def _rpcs(name: str) -> frozenset[str]:
     return frozenset(rpc.name for rpc in importlib.import_module(f"{package}.rpcs").every())
 
 
-@functools.cache
+_FOUND: dict[str, dict[str, Found]] = {}
+
+
+def imported(name: str) -> dict[str, Found] | None:
+    """What `found` has found in this process; None where nobody has asked."""
+    return _FOUND.get(name)
+
+
 def found(name: str) -> dict[str, Found]:
     """Every case of an interface by id, sorted; two cases of one id are an error."""
+    if name not in _FOUND:
+        _FOUND[name] = _search(name)
+    return _FOUND[name]
+
+
+def _search(name: str) -> dict[str, Found]:
     cases: dict[str, Found] = {}
     for module in _modules(interface(name).package):
         for function in vars(module).values():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import multiprocessing
 import os
 import signal
@@ -10,39 +11,19 @@ import sys
 import tempfile
 import threading
 import time
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-import attrs
-
-from conformance.engine import cases, fixtures, mutants, run
+from conformance.engine import cases, mutants, run
 from conformance.engine.events import CaseDone, End, Event
 from conformance.engine.interface import load
-from conformance.engine.interfaces import INTERFACES, interface_of
+from conformance.engine.interfaces import INTERFACES
 from conformance.engine.judging.session import Listener
-from conformance.engine.options import CONFORMANT, Options
-
-_ROOT = os.geteuid() == 0
-KILLED = {"fail", "warn", "error"}
-Job = tuple[str, str, Sequence[str]]  # interface, target, ids (none: all)
-
-
-@attrs.frozen
-class Verdicts:
-    """What the suite said of one target: outcome and message by case id, and the exit code."""
-
-    outcomes: dict[str, str]
-    messages: dict[str, str]
-    exit_code: int
-    seconds: float
-
-    @property
-    def killers(self) -> set[str]:
-        """The cases that noticed."""
-        return {id for id, outcome in self.outcomes.items() if outcome in KILLED}
+from conformance.engine.mutants import fates
+from conformance.engine.mutants.fates import Job, Verdicts
+from conformance.engine.options import Options
 
 
 def judge(interface: str, target: str, only: Sequence[str] = ()) -> Verdicts:
@@ -61,13 +42,13 @@ def judge(interface: str, target: str, only: Sequence[str] = ()) -> Verdicts:
     run.run(options, plugins=[Listener(listen)])
     return Verdicts(
         {case.id: case.outcome for case in done},
-        {case.id: _told(case) for case in done if case.message},
+        {case.id: _rules(case) for case in done if case.message},
         status[0] if status else -1,
         time.monotonic() - began,
     )
 
 
-def _told(case: CaseDone) -> str:
+def _rules(case: CaseDone) -> str:
     """All rules that a case found broken."""
     return "; ".join([case.message, *(each.rule for each in case.also)])
 
@@ -109,30 +90,59 @@ def _child(pipe: Connection, job: Job) -> None:
     os._exit(0)  # a mutant may have left threads behind that never end
 
 
-def unkilled(interface: str) -> dict[str, str]:
-    """Cases that no mutant can kill, each with its reason (fixtures/mutants/unkilled.toml)."""
-    path = fixtures.folder() / "mutants" / "unkilled.toml"
-    rows = tomllib.loads(path.read_text()).get("unkilled", [])
-    return {row["id"]: row["reason"] for row in rows if interface_of(row["id"]) == interface}
+def _ready(interface: str) -> None:
+    """Imports what each run needs, once for all that are forked afterwards."""
+    INTERFACES[interface].import_fakes()
+    cases.found(interface)
+    gc.collect()
+    gc.freeze()
 
 
 def check(interface: str, only: Sequence[str], workers: int, whole: bool) -> list[str]:
-    """Runs everything, prints the matrix, and returns what is wrong as sentences."""
+    """Runs everything, prints the matrix and at once what is wrong, and returns that as sentences.
+
+    A mutant that survives is judged once more at the end: one that dies then is told to die
+    sometimes, which an unlucky moment explains, and is not wrong.
+    """
     chosen = {
         name: kind for name, kind in mutants.classes(interface).items() if not only or name in only
     }
     unbroken: list[Job] = [(interface, "fake", ()), *_unbroken(interface, chosen)]
-    broken: list[Job] = [
-        (interface, f"mutant:{name}", () if whole else sorted(kind.kills))
+    broken = {
+        name: (interface, f"mutant:{name}", () if whole else sorted(kind.kills))
         for name, kind in chosen.items()
-    ]
-    verdicts = judge_all([*unbroken, *broken], workers)
-    wrong = [line for job in unbroken for line in _sick(job, next(verdicts))]
+    }
+    verdicts = judge_all([*unbroken, *broken.values()], workers)
+    lines = [_told(line) for job in unbroken for line in fates.sick(job, next(verdicts))]
     killed: set[str] = set()
+    suspects: dict[str, dict[tuple[str, str], str]] = {}
     for (name, kind), verdict in zip(chosen.items(), verdicts, strict=True):
-        wrong += _row(name, kind, verdict)
+        print(fates.row(name, kind, verdict), flush=True)
         killed |= set(kind.kills) & verdict.killers
-    return wrong if only or not _ROOT else wrong + _without_killer(interface, killed)
+        if wrong := fates.wrong(name, kind, verdict):
+            suspects[name] = wrong
+            for line in wrong.values():
+                print(f"- {line}; it is judged once more at the end", flush=True)
+    for name, again in zip(
+        suspects, judge_all([broken[name] for name in suspects], workers), strict=True
+    ):
+        kind = chosen[name]
+        killed |= set(kind.kills) & again.killers
+        lines += _twice(suspects[name], fates.wrong(name, kind, again))
+    return lines if only or not fates.ROOT else lines + fates.without_killer(interface, killed)
+
+
+def _told(line: str) -> str:
+    print(f"- {line}", flush=True)
+    return line
+
+
+def _twice(first: Mapping[tuple[str, str], str], again: Mapping[tuple[str, str], str]) -> list[str]:
+    """What was wrong both times, or only the second time; prints what was the first time alone."""
+    for key, line in first.items():
+        if key not in again:
+            print(f"flaky kill: {line}; judged once more, it does not", flush=True)
+    return [_told(line) for line in again.values()]
 
 
 def _unbroken(interface: str, chosen: Mapping[str, type[mutants.Mutant]]) -> list[Job]:
@@ -142,56 +152,6 @@ def _unbroken(interface: str, chosen: Mapping[str, type[mutants.Mutant]]) -> lis
         if kind.shape():
             shapes.setdefault(kind.shape(), (name, set()))[1].update(kind.kills)
     return [(interface, f"unbroken:{name}", sorted(ids)) for name, ids in shapes.values()]
-
-
-def _sick(job: Job, result: Verdicts) -> list[str]:
-    """What is wrong with a fake that nothing was done to."""
-    _, target, only = job
-    wrong = [f"{target} fails {id}: {result.messages.get(id)}" for id in sorted(result.killers)]
-    if result.exit_code not in (CONFORMANT, *((1,) if wrong else ())):
-        wrong.append(f"{target}: the suite did not come to its end (exit code {result.exit_code})")
-    wrong += [
-        f"{target} skips {id}, so that its killer proves nothing: {result.messages.get(id)}"
-        for id in only
-        if result.outcomes.get(id) == "skip"
-    ]
-    return wrong
-
-
-def _row(name: str, kind: type[mutants.Mutant], result: Verdicts) -> list[str]:
-    """Prints the row of one mutant; returns what it survived.
-
-    Without root the cases about mounts are skipped, so what they would kill is left undecided.
-    """
-    skipped = {id for id, outcome in result.outcomes.items() if outcome == "skip"}
-    missed = sorted(set(kind.kills) - result.killers - (set() if _ROOT else skipped))
-    also = sorted(result.killers - set(kind.kills))
-    fate = "SURVIVES" if missed else "dies"
-    print(f"{fate:9}{name:44} {' '.join(sorted(kind.kills))}{_also(also)}", flush=True)
-    reasons = {
-        id: f"{result.outcomes.get(id, 'not run')} {result.messages.get(id, '')}" for id in missed
-    }
-    survives = [f"{name} survives {id} ({reason.strip()})" for id, reason in reasons.items()]
-    return survives + [
-        f"{name}: the finding of {id} does not tell of {words!r}"
-        for id in sorted(set(kind.tells) & result.killers)
-        for words in kind.tells[id]
-        if words not in result.messages.get(id, "")
-    ]
-
-
-def _also(ids: list[str]) -> str:
-    return f"  (+ {len(ids)}: {' '.join(ids[:4])}{' …' if len(ids) > 4 else ''})" if ids else ""
-
-
-def _without_killer(interface: str, killed: set[str]) -> list[str]:
-    explained, known = unkilled(interface), set(cases.found(interface))
-    wrong = [f"no mutant kills {id}" for id in sorted(known - killed - set(explained))]
-    wrong += [
-        f"unkilled.toml lists {id}, but a mutant kills it; remove the entry"
-        for id in sorted(set(explained) & killed)
-    ]
-    return wrong
 
 
 def serve(interface: str, target: str, endpoint: str, folder: str) -> None:
@@ -240,7 +200,7 @@ def main(words: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix="matrix-", ignore_cleanup_errors=True) as home:
         tempfile.tempdir = os.environ["TMPDIR"] = home
         for interface in [chosen.interface] if chosen.interface else INTERFACES:
-            INTERFACES[interface].import_fakes()
+            _ready(interface)
             wrong += check(interface, chosen.only, chosen.n, chosen.whole)
         tempfile.tempdir = None
     print()

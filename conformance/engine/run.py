@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from conformance.engine import cases
 from conformance.engine import options as choices
+from conformance.engine.interface import Interface
 from conformance.engine.interfaces import ALL, named
 from conformance.engine.interruption import interruptible
 from conformance.engine.judging import expectations, narrate, session
@@ -101,7 +104,7 @@ def prepare(options: Options) -> list[ResolvedTarget]:
 
 def arguments(options: Options, workers: str, first: bool) -> list[str]:
     """The pytest command line of a run."""
-    words = [str(_folder(each.package)) for each in named(options.interface)]
+    words = [str(path) for each in named(options.interface) for path in _places(each, options)]
     home = _folder("conformance")
     words += ["--refimpl-options", choices.encode(options)]
     words += ["-c", str(home / "engine" / "pytest.ini"), "--rootdir", str(home)]
@@ -123,6 +126,18 @@ def arguments(options: Options, workers: str, first: bool) -> list[str]:
     if workers != "0":
         words += ["-p", "xdist.plugin", "-n", workers, "--dist", "loadgroup"]
     return [*words, "-x"] if first else words
+
+
+def _places(interface: Interface, options: Options) -> list[Path]:
+    """Where the chosen cases are: the whole suite, or their modules where it has been imported and
+    ids are named, as in a run against a mutant; to collect the others takes half a second."""
+    whole = [_folder(interface.package)]
+    known = cases.imported(interface.name)
+    if known is None or options.expect or not options.only:
+        return whole
+    modules = {known[id].function.__module__ for id in options.only if id in known}
+    files = [Path(sys.modules[name].__file__ or "") for name in sorted(modules)]
+    return files if set(options.only) <= set(known) else whole
 
 
 def _folder(package: str) -> Path:

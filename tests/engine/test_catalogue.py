@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from conformance.engine import cases, catalogue, fixtures, matrix, mutants, pages
+from conformance.engine import cases, catalogue, fixtures, mutants, pages
 from conformance.engine.interfaces import INTERFACES
 from conformance.engine.level import MAY, MUST, SHOULD, Level
+from conformance.engine.mutants import fates
 
 every = pytest.mark.parametrize("interface", list(INTERFACES))
 
@@ -65,7 +66,7 @@ def test_mutants_name_cases_that_exist(interface: str) -> None:
     for name, mutant in mutants.classes(interface).items():
         assert set(mutant.kills) <= known, name
         assert mutant.__doc__, f"{name} does not say what it breaks"
-    assert set(matrix.unkilled(interface)) <= known
+    assert set(fates.unkilled(interface)) <= known
 
 
 @every

@@ -11,8 +11,8 @@ import pytest
 
 from conformance.engine import matrix, mutants
 from conformance.engine.events import Breach, CaseDone
-from conformance.engine.matrix import Verdicts
-from conformance.engine.mutants import Mutant
+from conformance.engine.mutants import Mutant, fates
+from conformance.engine.mutants.fates import Verdicts
 
 
 class Harmless(Mutant):
@@ -58,21 +58,46 @@ def test_an_unknown_mutant_is_no_success(capsys: pytest.CaptureFixture[str]) -> 
 
 
 @pytest.mark.parametrize("outcome", ["pass", "xfail"])
-def test_a_mutant_that_survives_is_reported(
-    capsys: pytest.CaptureFixture[str], outcome: str
-) -> None:
+def test_a_mutant_that_survives_is_reported(outcome: str) -> None:
     """With what became of the case."""
-    (sentence,) = matrix._row("Harmless", Harmless, verdicts(CSI_LV_001=outcome))
+    result = verdicts(CSI_LV_001=outcome)
+    (sentence,) = fates.wrong("Harmless", Harmless, result).values()
     assert sentence == f"Harmless survives CSI-LV-001 ({outcome} why CSI-LV-001)"
-    assert "SURVIVES" in capsys.readouterr().out
+    assert "SURVIVES" in fates.row("Harmless", Harmless, result)
 
 
 @pytest.mark.parametrize("outcome", ["fail", "warn", "error"])
-def test_whatever_notices_is_a_killer(capsys: pytest.CaptureFixture[str], outcome: str) -> None:
+def test_whatever_notices_is_a_killer(outcome: str) -> None:
     """Others that notice are shown beside those named."""
-    more = {f"CSI_LV_00{number}": outcome for number in range(1, 8)}
-    assert matrix._row("Harmless", Harmless, verdicts(1, **more)) == []
-    assert "(+ 6: CSI-LV-002 CSI-LV-003 CSI-LV-004 CSI-LV-005 …)" in capsys.readouterr().out
+    more = verdicts(1, **{f"CSI_LV_00{number}": outcome for number in range(1, 8)})
+    assert fates.wrong("Harmless", Harmless, more) == {}
+    shown = fates.row("Harmless", Harmless, more)
+    assert "(+ 6: CSI-LV-002 CSI-LV-003 CSI-LV-004 CSI-LV-005 …)" in shown
+
+
+@pytest.mark.parametrize(
+    ("again", "lines", "said"),
+    [
+        ("fail", [], "flaky kill: Harmless survives CSI-LV-001"),
+        ("pass", ["Harmless survives CSI-LV-001 (pass why CSI-LV-001)"], "- Harmless survives"),
+    ],
+)
+def test_who_survives_is_judged_once_more(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    again: str,
+    lines: Any,
+    said: str,
+) -> None:
+    """One that dies then had luck, and is told apart from what is wrong."""
+    rounds = iter([[verdicts(), verdicts(CSI_LV_001="pass")], [verdicts(CSI_LV_001=again)]])
+    monkeypatch.setattr(matrix, "judge_all", lambda *_: iter(next(rounds)))
+    monkeypatch.setattr(mutants, "classes", lambda _: {"Harmless": Harmless})
+    monkeypatch.setattr(matrix, "_unbroken", lambda *_: [])
+    assert matrix.check("csi", ["Harmless"], 1, False) == lines
+    *told, last = capsys.readouterr().out.splitlines()
+    assert "it is judged once more at the end" in told[-1]
+    assert last.startswith(said)
 
 
 def test_a_breach_that_hides_another_is_reported() -> None:
@@ -81,9 +106,8 @@ def test_a_breach_that_hides_another_is_reported() -> None:
     class Twice(Harmless):
         tells: ClassVar = {"CSI-LV-001": ("why CSI-LV", "why not")}
 
-    assert matrix._row("Twice", Twice, verdicts(1, CSI_LV_001="fail")) == [
-        "Twice: the finding of CSI-LV-001 does not tell of 'why not'"
-    ]
+    (sentence,) = fates.wrong("Twice", Twice, verdicts(1, CSI_LV_001="fail")).values()
+    assert sentence == "Twice: the finding of CSI-LV-001 does not tell of 'why not'"
 
 
 def test_all_that_a_case_found_is_told() -> None:
@@ -92,7 +116,7 @@ def test_all_that_a_case_found_is_told() -> None:
     case = CaseDone(
         id="X-001", level="MUST", outcome="fail", duration_s=0, message="the first", also=also
     )
-    assert matrix._told(case) == "the first; the second; the third"
+    assert matrix._rules(case) == "the first; the second; the third"
 
 
 @pytest.mark.parametrize(
@@ -111,16 +135,16 @@ def test_all_that_a_case_found_is_told() -> None:
 )
 def test_a_fake_that_nothing_was_done_to_has_to_be_well(result: Verdicts, sentences: Any) -> None:
     """A case that fails on it anyway would kill every mutant."""
-    assert matrix._sick(("csi", "unbroken:Harmless", ["CSI-LV-001"]), result) == sentences
+    assert fates.sick(("csi", "unbroken:Harmless", ["CSI-LV-001"]), result) == sentences
 
 
 def test_a_case_without_a_killer_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     """Unless a reason is on record, which has to be true."""
     reasons = {"CSI-LV-001": "r", "CSI-LV-002": "r"}
-    monkeypatch.setattr(matrix, "unkilled", lambda _: reasons)
+    monkeypatch.setattr(fates, "unkilled", lambda _: reasons)
     known = dict.fromkeys(["CSI-LV-001", "CSI-LV-002", "CSI-LV-003", "CSI-LV-004"])
-    monkeypatch.setattr(matrix.cases, "found", lambda _: known)
-    assert matrix._without_killer("csi", {"CSI-LV-002", "CSI-LV-004"}) == [
+    monkeypatch.setattr(fates.cases, "found", lambda _: known)
+    assert fates.without_killer("csi", {"CSI-LV-002", "CSI-LV-004"}) == [
         "no mutant kills CSI-LV-003",
         "unkilled.toml lists CSI-LV-002, but a mutant kills it; remove the entry",
     ]
