@@ -53,6 +53,11 @@ def imported(name: str) -> dict[str, Found] | None:
     return _FOUND.get(name)
 
 
+def forget(name: str) -> None:
+    """Has `found` look again, where the modules of an interface are others now."""
+    _FOUND.pop(name, None)
+
+
 def found(name: str) -> dict[str, Found]:
     """Every case of an interface by id, sorted; two cases of one id are an error."""
     if name not in _FOUND:

@@ -135,8 +135,8 @@ def _places(interface: Interface, options: Options) -> list[Path]:
     known = cases.imported(interface.name)
     if known is None or options.expect or not options.only:
         return whole
-    modules = {known[id].function.__module__ for id in options.only if id in known}
-    files = [Path(sys.modules[name].__file__ or "") for name in sorted(modules)]
+    names = {known[id].function.__module__ for id in options.only if id in known}
+    files = [Path(sys.modules[name].__file__ or "") for name in sorted(names)]
     return files if set(options.only) <= set(known) else whole
 
 

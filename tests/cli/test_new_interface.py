@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from conformance.engine import matrix, pages
+from conformance.engine import cases, matrix, pages
 from conformance.engine.interfaces import INTERFACES
 
 Command = Callable[..., Any]
@@ -178,6 +178,7 @@ def bucket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for command in ("test", "sweep"):  # they list the options of what there is when they are made
         monkeypatch.delitem(sys.modules, f"refimpl.cli.{command}", raising=False)
     yield tmp_path
+    cases.forget("bucket")
     for name in [name for name in sys.modules if name.partition(".")[0] == "bucket"]:
         del sys.modules[name]
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from conformance.engine import events, run
+from conformance.engine import cases, events, run
 from conformance.engine.events import CaseDone
+from conformance.engine.interfaces import INTERFACES
 from conformance.engine.judging.session import Listener
 from conformance.engine.options import BadOption, Options
 from refimpl.csi.fake import FakeDriver
@@ -58,6 +59,15 @@ def test_workers_help_with_our_fakes_where_much_is_waited(
     """Others are asked one case after the other, unless the user says that they bear more."""
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(processors)))
     assert run.usual_workers(Options(**chosen)) == workers
+
+
+def test_of_cases_that_are_imported_those_that_are_named_are_collected() -> None:
+    """Half a second less for each of a thousand mutants."""
+    id = next(iter(cases.found("deviceplugin")))
+    for only, files in (((id,), 1), ((id, "TM-*"), 0), ((), 0)):
+        options = Options(interface="deviceplugin", only=only)
+        places = run._places(INTERFACES["deviceplugin"], options)
+        assert sum(place.is_file() for place in places) == files
 
 
 def test_a_target_out_of_reach_leaves_reports(toy: Toy, tmp_path: Path) -> None:
