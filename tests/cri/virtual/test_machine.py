@@ -87,13 +87,36 @@ def test_mounts_go_out_of_one_container_into_the_other(tmp_path: Path) -> None:
         both = mounted(rig, "both", at("/data", tmp_path, propagation=BOTH))
         inward = mounted(rig, "inward", at("/data", tmp_path, propagation=INWARD))
         private = mounted(rig, "private", at("/data", tmp_path))
+        (tmp_path / "sub").mkdir()
         assert said(rig, both, "mount", "-t", "tmpfs", "none", "/data/sub") == ""
         assert said(rig, both, "touch", "/data/sub/mark") == ""
         assert said(rig, inward, "ls", "/data/sub/mark") == "/data/sub/mark\n"
         assert "No such file" in said(rig, private, "ls", "/data/sub/mark")
         assert said(rig, both, "umount", "/data/sub") == ""
         assert "No such file" in said(rig, inward, "ls", "/data/sub/mark")
-        assert not (tmp_path / "sub").exists(), "nothing is done to this machine"
+        assert not [*(tmp_path / "sub").iterdir()], "nothing is done to this machine"
+
+
+def test_folders_are_made_and_bound(rig: RuntimeRig, tmp_path: Path) -> None:
+    """In volumes as on this machine; and what a container binds there stays in it."""
+    id = mounted(rig, "one", at("/data", tmp_path, propagation=INWARD))
+    assert said(rig, id, "mkdir", "/data/sub") == ""
+    assert (tmp_path / "sub").is_dir()
+    assert said(rig, id, "mkdir", "/data/sub") == "mkdir: /data/sub: File exists\n"
+    assert "No such file" in said(rig, id, "mkdir", "/data/a/b")
+    assert said(rig, id, "mkdir", "-p", "/data/a/b", "/data/sub", "/var/lib/new") == ""
+    assert (tmp_path / "a" / "b").is_dir()
+    said(rig, id, "touch", "/data/a/mark")
+    assert said(rig, id, "mount", "--bind", "/data/a", "/data/sub") == ""
+    assert said(rig, id, "ls", "/data/sub") == "b\nmark\n"
+    assert " /data/sub " in said(rig, id, "cat", "/proc/self/mountinfo")
+    assert not [*(tmp_path / "sub").iterdir()]
+    assert "No such file" in said(rig, id, "mount", "--bind", "/data/a", "/data/none")
+    assert said(rig, id, "umount", "/data/sub") == ""
+    assert said(rig, id, "ls", "/data/sub") == ""
+    assert said(rig, id, "mount", "-t", "tmpfs", "none", "/data/sub") == ""
+    assert said(rig, id, "mkdir", "/data/sub/in") == ""
+    assert said(rig, id, "ls", "/data/sub") == "in\n"
 
 
 def test_who_may_mount(rig: RuntimeRig, tmp_path: Path) -> None:

@@ -6,6 +6,8 @@ import errno
 import posixpath
 from collections.abc import Callable, Mapping, Sequence
 
+import attrs
+
 from refimpl.cri.virtual.machine.files import Files
 from refimpl.cri.virtual.machine.node import Node
 from refimpl.cri.virtual.machine.places import Memory, refusal
@@ -15,15 +17,23 @@ __all__ = ["mount", "nsenter", "umount"]
 
 
 def mount(files: Files, words: Sequence[str]) -> None:
-    """`mount -t tmpfs NAME PATH`, by a container; raises OSError."""
+    """`mount -t tmpfs NAME PATH`, `mount --bind FROM PATH`, by a container; raises OSError."""
     if not files.privileged:
         raise refusal(errno.EPERM, words[-1] if words else "")
     path = posixpath.normpath(words[-1])
+    if not files.exists(path):
+        raise refusal(errno.ENOENT, path)
+    if "--bind" in words[:1]:
+        shown, root = files.find(posixpath.normpath(words[-2]))
+        made = attrs.evolve(shown, at=path, root=root, source="", inner=(), propagation="private")
+    else:
+        made = Mounted(at=path, place=Memory(), kind="tmpfs")
     outside = files.outside(path)
     if outside is None:
-        files.table.add(Mounted(at=path, place=Memory(), kind="tmpfs"))
+        files.table.add(made)
     else:
-        files.node.tmpfs(outside)
+        files.node.add(attrs.evolve(made, at=outside, propagation="shared"))
+    files.generate({"/proc/self/mountinfo": files.table.mountinfo()})
 
 
 def umount(files: Files, words: Sequence[str]) -> None:
@@ -33,6 +43,7 @@ def umount(files: Files, words: Sequence[str]) -> None:
     done = drop(files.table.mounts, path) if outside is None else files.node.umount(outside)
     if not (files.privileged and done):
         raise refusal(errno.EINVAL if files.privileged else errno.EPERM, path)
+    files.generate({"/proc/self/mountinfo": files.table.mountinfo()})
 
 
 def nsenter(files: Files, words: Sequence[str]) -> None:

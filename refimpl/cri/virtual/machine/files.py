@@ -47,7 +47,7 @@ class Files:
 
     def read(self, path: str) -> bytes:
         """The content of a file; raises OSError."""
-        mounted, rest = self._find(path)
+        mounted, rest = self.find(path)
         return mounted.place.read(rest)
 
     def write(self, path: str, data: bytes) -> None:
@@ -65,14 +65,23 @@ class Files:
         mounted, rest = self._writable(path)
         mounted.place.remove(rest)
 
+    def mkdir(self, path: str, *, parents: bool = False) -> None:
+        """Raises OSError; with parents not for what is there."""
+        if parents and self.exists(path):
+            return
+        if parents:
+            self.mkdir(posixpath.dirname(path), parents=True)
+        mounted, rest = self._writable(path)
+        mounted.place.mkdir(rest)
+
     def names(self, path: str) -> list[str] | None:
         """What is in a folder; None for a file. Raises OSError."""
-        mounted, rest = self._find(path)
+        mounted, rest = self.find(path)
         return mounted.place.names(rest)
 
     def owner(self, path: str) -> tuple[int, int]:
         """User and group, as the container sees them. Raises OSError."""
-        mounted, rest = self._find(path)
+        mounted, rest = self.find(path)
         owner = mounted.place.owner(rest)
         return (0, 0) if owner is None else shown(owner, mounted.ids, self._ids)
 
@@ -86,11 +95,11 @@ class Files:
 
     def why_not(self, path: str) -> str:
         """Why a program there cannot be run; empty where it can."""
-        return os.strerror(errno.EACCES) if "noexec" in self._find(path)[0].options else ""
+        return os.strerror(errno.EACCES) if "noexec" in self.find(path)[0].options else ""
 
     def script(self, path: str) -> str | None:
         """The text of a shell script in a mount; None for what is none."""
-        mounted, rest = self._find(path)
+        mounted, rest = self.find(path)
         if mounted.at == "/":
             return None
         with contextlib.suppress(OSError):
@@ -101,12 +110,13 @@ class Files:
     def outside(self, path: str) -> str | None:
         """The path on the node of what is mounted by a container there; None where nobody else is
         to see it."""
-        mounted, rest = self.table.covering(path)
+        mounted, rest = self.table.covering(posixpath.normpath(path))
         if not mounted.source or mounted.propagation != "shared":
             return None
         return posixpath.join(mounted.source, rest).rstrip("/")
 
-    def _find(self, path: str) -> tuple[Mounted, str]:
+    def find(self, path: str) -> tuple[Mounted, str]:
+        """The mount that a path is in, and what it is in its place."""
         path = posixpath.normpath(path)
         mounted, rest = self.table.covering(path)
         if mounted.inner and (inner := _deepest(mounted, posixpath.join(mounted.source, rest))):
@@ -117,7 +127,7 @@ class Files:
         return mounted, rest
 
     def _writable(self, path: str) -> tuple[Mounted, str]:
-        mounted, rest = self._find(path)
+        mounted, rest = self.find(path)
         # Read-only is the mount alone, unless it is recursive (mount_setattr(2)).
         locked = mounted.readonly and (mounted.recursive or not mounted.place.beneath(rest))
         if locked or any(self._holds(each, path, mounted) for each in self._readonly):
@@ -135,5 +145,5 @@ def _deepest(mounted: Mounted, path: str) -> tuple[Mounted, str] | None:
     """What is mounted on the node below the source of a mount, and the rest of a path of the
     node."""
     inner = [each for each in mounted.inner if below(each.at, mounted.source)]
-    fits = [(each, rest) for each in inner if (rest := below(path, each.at)) is not None]
+    fits = [(each, rest) for each in inner if (rest := each.within(path)) is not None]
     return max(fits, key=lambda each: len(each[0].at), default=None)

@@ -22,6 +22,8 @@ from refimpl.wire.status import Code, Refused
 
 __all__ = ["Node"]
 
+_PRIVATE = 0
+"""MountPropagation of CRI."""
 Content = Callable[[Image], Mapping[str, bytes | None]]
 """The files of an image, by their relative path."""
 
@@ -53,15 +55,17 @@ class Node:
 
     # -- as a machine -------------------------------------------------------------------------
 
+    def add(self, mounted: Mounted) -> None:
+        """At a path of the node."""
+        self.mounts.append(mounted)
+
     def tmpfs(self, at: str) -> None:
         """Mounts an empty file system."""
-        self.mounts.append(Mounted(at=at, place=Memory(), kind="tmpfs", propagation="shared"))
+        self.add(Mounted(at=at, place=Memory(), kind="tmpfs", propagation="shared"))
 
     def bind(self, source: str, at: str) -> None:
         """Mounts what is at another path."""
-        self.mounts.append(
-            Mounted(at=at, place=self._at(source), source=source, propagation="shared")
-        )
+        self.add(Mounted(at=at, place=self._at(source), source=source, propagation="shared"))
 
     def make(self, at: str, propagation: str) -> bool:
         """Shared or private; whether something is mounted there."""
@@ -100,11 +104,11 @@ class Node:
                 f"{source} is on a private mount at {over.at}: nothing propagates from or to it;"
                 " make that shared",
             )
-        return self._at(source)
+        return self._at(source, apart=mount.propagation == _PRIVATE)
 
-    def _at(self, path: str) -> Place:
+    def _at(self, path: str, *, apart: bool = False) -> Place:
         over = self._over(path)
-        return over.place if over and over.at == path else HostPath(path)
+        return over.place if over and over.at == path else HostPath(path, apart=apart)
 
     def _over(self, path: str) -> Mounted | None:
         """The mount that a path is on; None for one of this machine."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from refimpl import files
+from refimpl.cri.virtual.machine.kernel import mounts_below
 
 __all__ = ["HostPath", "Memory", "Place", "refusal"]
 
@@ -36,6 +37,9 @@ class Place(Protocol):
     def names(self, path: str) -> list[str] | None:
         """What is in a folder, in order; None for what is a file. Raises OSError."""
 
+    def mkdir(self, path: str) -> None:
+        """A folder, where its own is there; raises OSError."""
+
     def owner(self, path: str) -> tuple[int, int] | None:
         """User and group on the node; None for what belongs to root, whatever that is. Raises
         OSError."""
@@ -52,12 +56,14 @@ class Memory:
         self, files: Mapping[str, bytes | None] | None = None, *, loose: bool = False
     ) -> None:
         self.files, self._loose = dict(files or {}), loose
+        self._folders: set[str] = set()
 
     def read(self, path: str) -> bytes:
         """ENOENT, EISDIR."""
         content = self.files.get(path, b"" if self._loose else None)
         if content is None:
-            raise refusal(errno.EISDIR if self._inside(path) else errno.ENOENT, path)
+            folder = path in self._folders or self._inside(path)
+            raise refusal(errno.EISDIR if folder else errno.ENOENT, path)
         return content
 
     def write(self, path: str, data: bytes, *, append: bool = False) -> None:
@@ -70,12 +76,18 @@ class Memory:
         self.files[path] = None
 
     def names(self, path: str) -> list[str] | None:
-        """Folders are where files are in."""
+        """Folders are those that were made, and where files are in."""
         inside = self._inside(path)
-        if path and not inside:
+        if path and not inside and path not in self._folders:
             self.read(path)
             return None
         return inside
+
+    def mkdir(self, path: str) -> None:
+        """EEXIST for one that was made before."""
+        if path in self._folders or self._inside(path) or self.files.get(path) is not None:
+            raise refusal(errno.EEXIST, path)
+        self._folders.add(path)
 
     def owner(self, path: str) -> None:
         """That is made for the container."""
@@ -89,7 +101,7 @@ class Memory:
         start = f"{path}/" if path else ""
         below = [
             each.removeprefix(start)
-            for each, content in self.files.items()
+            for each, content in (*self.files.items(), *dict.fromkeys(self._folders, b"").items())
             if each.startswith(start) and content is not None
         ]
         return sorted({each.partition("/")[0] for each in below} - {""})
@@ -97,10 +109,11 @@ class Memory:
 
 class HostPath:
     """Files of this machine at a path and below it, be it a folder or a file. What leads out of it
-    is not there."""
+    is not there. apart: what is mounted below later on is not seen either."""
 
-    def __init__(self, top: str) -> None:
+    def __init__(self, top: str, *, apart: bool = False) -> None:
         self._top = Path(top)
+        self._before = mounts_below(top) if apart else None
 
     def read(self, path: str) -> bytes:
         """Also EISDIR, and what is no file."""
@@ -121,9 +134,14 @@ class HostPath:
         """In order."""
         at = self._at(path)
         if at.is_dir():
-            return sorted(each.name for each in at.iterdir())
+            hidden = str(at) in self._later()
+            return [] if hidden else sorted(each.name for each in at.iterdir())
         at.stat()
         return None
+
+    def mkdir(self, path: str) -> None:
+        """As a process would."""
+        self._at(path).mkdir(mode=0o755)
 
     def owner(self, path: str) -> tuple[int, int]:
         """As this machine has it."""
@@ -131,13 +149,20 @@ class HostPath:
         return status.st_uid, status.st_gid
 
     def beneath(self, path: str) -> bool:
-        """By the device that it is on."""
-        at = self._at(path)
-        there = next(each for each in (at, *at.parents) if each.exists())
-        return there.is_relative_to(self._top) and there.stat().st_dev != self._top.stat().st_dev
+        """By the table of this machine."""
+        whole = self._at(path)
+        return any(whole.is_relative_to(each) for each in mounts_below(str(self._top)))
 
     def _at(self, path: str) -> Path:
         whole = (self._top / path).resolve() if path else self._top
         if not whole.is_relative_to(self._top):
             raise refusal(errno.ENOENT, path)
+        if path and any(whole.is_relative_to(each) for each in self._later() - {str(whole)}):
+            raise refusal(errno.ENOENT, path)
         return whole
+
+    def _later(self) -> frozenset[str]:
+        """What has been mounted below since, where that is not to be seen."""
+        if self._before is None:
+            return frozenset()
+        return mounts_below(str(self._top)) - self._before

@@ -23,7 +23,8 @@ class Mounted:
     """One mount. at: its path inside. place: where its files are. source: path of the node that it
     is from, "" for none. kind: of file system. options: noexec and the like. propagation: shared,
     slave or private. ids: of an idmapped one. recursive: what is mounted below is read-only as
-    well. inner: mounts of the node, of which those below its source are seen in it."""
+    well. root: what of its place is shown, "" for all. inner: mounts of the node, of which those
+    below its source are seen in it."""
 
     at: str
     place: Place
@@ -35,6 +36,12 @@ class Mounted:
     propagation: str = "private"
     ids: Ids = attrs.field(factory=Ids)
     inner: Sequence[Mounted] = ()
+    root: str = ""
+
+    def within(self, path: str) -> str | None:
+        """An absolute path as it is in its place; None where it is elsewhere."""
+        rest = below(path, self.at)
+        return rest if rest is None else "/".join(filter(None, (self.root, rest)))
 
 
 class Table:
@@ -51,7 +58,7 @@ class Table:
         """The mount that an absolute path is in, and the rest of the path there."""
         fits = (each for each in self.mounts if below(path, each.at) is not None)
         *_, last = sorted(fits, key=lambda each: len(each.at))
-        return last, below(path, last.at) or ""
+        return last, last.within(path) or ""
 
     def mountinfo(self) -> str:
         """As proc_pid_mountinfo(5) has it."""

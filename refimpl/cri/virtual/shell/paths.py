@@ -30,7 +30,7 @@ def _each(name: str, act: Callable[[Session, str], object]) -> Command:
 
 def _list(shell: Session, path: str) -> None:
     names = shell.world.files.names(shell.path(path))
-    shell.write("".join(f"{each}\n" for each in names or [path]).encode())
+    shell.write("".join(f"{each}\n" for each in ([path] if names is None else names)).encode())
 
 
 def _show(shell: Session, path: str) -> None:
@@ -47,6 +47,13 @@ def _test(shell: Session, words: Sequence[str]) -> int:
     """Of files; what else it is asked holds."""
     path = words[1] if len(words) > 1 and words[0] in ("-f", "-e", "-s") else "/"
     return 0 if shell.world.files.exists(shell.path(path)) else 1
+
+
+def _mkdir(shell: Session, words: Sequence[str]) -> int:
+    parents = "-p" in words
+    return _each(
+        "mkdir", lambda shell, path: shell.world.files.mkdir(shell.path(path), parents=parents)
+    )(shell, words)
 
 
 def _stat(shell: Session, words: Sequence[str]) -> int:
@@ -77,6 +84,7 @@ PATHS: Mapping[str, Command] = {
     "[": _test,
     "cat": _cat,
     "ls": _each("ls", _list),
+    "mkdir": _mkdir,
     "mount": _changes("mount", commands.mount),
     "nsenter": _changes("nsenter", commands.nsenter),
     "rm": _each("rm", lambda shell, path: shell.world.files.remove(shell.path(path))),
