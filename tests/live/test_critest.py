@@ -35,6 +35,7 @@ ports, which are fixed."""
 
 KERNEL: Mapping[str, str] = {
     "mount with 'rshared' should support propagation from host": "mounts on this machine",
+    "should support recursive readonly mounts": "a pipe between its commands",
     "runtime should support HostPID": "PID namespaces",
     "runtime should support ContainerPID": "PID namespaces",
     "runtime should support HostIpc is true": "IPC namespaces",

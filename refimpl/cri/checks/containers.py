@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from refimpl.cri.api import cri_pb2 as pb
-from refimpl.cri.checks import mounts, resources
+from refimpl.cri.checks import mounts, resources, users
 from refimpl.cri.state.settings.mounts import MountChoices
 from refimpl.wire.status import Code, Refused
 
@@ -21,6 +21,7 @@ def check(request: pb.CreateContainerRequest, choices: MountChoices) -> None:
     if config.stop_signal not in pb.Signal.values():
         raise _invalid(f"stop_signal is {config.stop_signal}: it is no Signal")
     context = config.linux.security_context
+    users.check(context.namespace_options)
     # CRI LinuxContainerSecurityContext.run_as_group: only together with a user.
     user = context.HasField("run_as_user") or context.run_as_username
     if context.HasField("run_as_group") and not user:

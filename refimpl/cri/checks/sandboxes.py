@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from refimpl.cri.api import cri_pb2 as pb
+from refimpl.cri.checks import users
 from refimpl.cri.state.settings.sandboxes import SandboxChoices
 from refimpl.wire.status import Code, Refused
 
@@ -19,6 +20,7 @@ def check(config: pb.PodSandboxConfig, choices: SandboxChoices) -> None:
     """INVALID_ARGUMENT for what no sandbox can have."""
     if not config.HasField("metadata"):
         raise _invalid("config.metadata is missing: it is required")
+    users.check(config.linux.security_context.namespace_options)
     _check_user(config.linux.security_context, choices)
     _check_ports(config, choices)
     if len(config.hostname) > _HOSTNAME:

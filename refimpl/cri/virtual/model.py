@@ -29,7 +29,7 @@ def open_model(choices: ModelChoices) -> Model:
     network = options.pop("network", _NOWHERE)
     if network not in _NETWORKS:
         raise ValueError(f"network={network}: there is {' and '.join(_NETWORKS)}")
-    weak = options.pop("plain", "").split("+")
+    weak = {*options.pop("plain", "").split("+")} - {""}
     images = images_of(attrs.evolve(choices, options=options), "virtual")
     logs = LogFiles(choices.clock, choices.logs)
     node = Node(images.content, choices.mounts)
