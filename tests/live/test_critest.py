@@ -58,11 +58,9 @@ SKIPPED: Mapping[str, str] = {
     "AppArmor is disabled on this host": "the machine",
     "NRI socket not configured": "an interface of its own",
     "CRI Metrics endpoints not supported": "a service that is not done yet",
-    "runtime does not implement recursive readonly mounts": "mounts",
     "Runtime appears to have mounted the full image root": "image volumes: no content",
     "Runtime accepted non-existing subPath": "image volumes: no content",
     "The runtime does not support SupplementalGroupsPolicy": "groups of an image",
-    "no runtime handler found which supports user namespaces": "user namespaces",
 }
 """The beginnings of the reasons of critest itself: what that comes from."""
 

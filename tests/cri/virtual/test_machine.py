@@ -214,3 +214,24 @@ def test_an_image_that_is_made_up_has_whatever_is_asked_for(rig: RuntimeRig) -> 
     mounts = [pb.Mount(**volume, image_sub_path="../etc")]
     with pytest.raises(Refused, match="ImageVolumeMountFailed"):
         container(rig, pod, metadata=metadata, mounts=mounts)
+
+
+@pytest.mark.parametrize(
+    ("mode", "first", "length", "words"),
+    [
+        (pb.NODE, 0, 9, "mode is NODE"),
+        (pb.CONTAINER, 0, 9, "mode is 1"),
+        (pb.POD, 1, 9, "from 0 on"),
+        (pb.POD, 0, 0, "from 0 on"),
+    ],
+)
+def test_user_namespaces_that_cannot_be(
+    rig: RuntimeRig, mode: pb.NamespaceMode.ValueType, first: int, length: int, words: str
+) -> None:
+    """Nobody would know whose a file is."""
+    ids = [pb.IDMapping(host_id=100_000, container_id=first, length=length)]
+    users = pb.UserNamespace(mode=mode, uids=ids, gids=ids)
+    pod = pb.PodSandboxConfig()
+    pod.linux.security_context.namespace_options.userns_options.CopyFrom(users)
+    with pytest.raises(Refused, match=words):
+        container(rig, pod)
