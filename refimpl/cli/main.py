@@ -26,7 +26,7 @@ COMMANDS = {
     "compare": "Show runs side by side, one row a case that differs.",
     "cdi": "Judge, list, resolve and inject devices of CDI files.",
     "cni": "Check network configurations, and what each runtime makes of them.",
-    "dra": "Judge objects and expressions for devices as Kubernetes does.",
+    "dra": "Judge objects and expressions for devices, and explain allocations.",
     "images": "List and export the container images that we make.",
     "sweep": "Remove what a killed run left on a target.",
     "doctor": "Say what this machine can test, and what to install.",

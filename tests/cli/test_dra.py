@@ -196,3 +196,76 @@ def test_another_version_is_told(refimpl: Command, tmp_path: Path) -> None:
     result = refimpl("dra", "validate", str(path))
     assert result.returncode == 1
     assert "write it as resource.k8s.io/v1 (NotFound)" in result.stdout
+
+
+WORLD = """\
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: gpu}
+spec: {selectors: [{cel: {expression: 'device.driver == "gpu.example.com"'}}]}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: c}
+spec:
+  devices:
+    requests:
+    - name: r
+      exactly:
+        deviceClassName: gpu
+        selectors: [{cel: {expression: 'device.attributes["gpu.example.com"].model == "A100"'}}]
+"""
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> list[str]:
+    """A claim, its class, and slices of two nodes."""
+    (tmp_path / "claim.yaml").write_text(WORLD)
+    (tmp_path / "slice.yaml").write_text(
+        SLICE.replace("pool:", "nodeName: node-1\n  pool:")
+        + "---\n"
+        + SLICE.replace("pool:", "nodeName: node-2\n  pool:")
+        .replace("name: node-1,", "name: node-2,")
+        .replace("{model: {string: A100}}", "{model: {string: L4}}")
+    )
+    return [str(tmp_path / "claim.yaml"), str(tmp_path / "slice.yaml")]
+
+
+def test_an_allocation_is_explained_node_by_node(refimpl: Command, world: list[str]) -> None:
+    """Where it fits with the devices, elsewhere with the rule that refused each."""
+    result = refimpl("dra", "explain-allocation", *world)
+    assert result.returncode == 0, result.stderr
+    lines = result.stdout.splitlines()
+    assert lines[:2] == ["node-1: fits", "  r: gpu.example.com/node-1/gpu-0"]
+    assert lines[2:4] == ["node-2: does not fit", "  c: r: 0 of 1 devices at most"]
+    assert lines[4].startswith(
+        "    gpu.example.com/node-2/gpu-0  selector: selector 0 of the request does not match"
+    )
+
+
+def test_a_claim_that_fits_nowhere_fails(refimpl: Command, world: list[str]) -> None:
+    """Exit code 1, and each refusal as data."""
+    result = refimpl("dra", "explain-allocation", *world, "--node", "node-2", "--json")
+    assert result.returncode == 1
+    told = json.loads(result.stdout)
+    assert (told["node"], told["fits"]) == ("node-2", False)
+    assert [each["rule"] for each in told["refused"]] == ["selector", "selector"]
+
+
+def test_a_node_that_there_is_not_is_told(refimpl: Command, world: list[str]) -> None:
+    """With those that there are."""
+    result = refimpl("dra", "explain-allocation", world[0], "--node", "x")
+    assert result.returncode == 1
+    assert "c: r: 0 of 1 devices at most" in result.stdout
+    result = refimpl("dra", "explain-allocation", world[1])
+    assert result.returncode == 4
+    assert "no ResourceClaim" in result.message
+
+
+def test_objects_that_would_be_refused_are_not_allocated(refimpl: Command, tmp_path: Path) -> None:
+    """The first mistake is told, and where to see all."""
+    path = tmp_path / "claim.yaml"
+    path.write_text(WORLD.replace("name: r", "name: R"))
+    result = refimpl("dra", "explain-allocation", str(path))
+    assert result.returncode == 4
+    assert "refimpl dra validate tells all that is wrong" in result.message

@@ -10,10 +10,10 @@ import attrs
 
 from refimpl.documents import Document, yaml
 from refimpl.dra.shape import shaped
-from refimpl.dra.validation.gates import Gates
+from refimpl.dra.validation.gates import ALPHA, Gates
 from refimpl.dra.validation.objects import KINDS, validate
 
-__all__ = ["Finding", "judged"]
+__all__ = ["Finding", "judged", "objects"]
 
 _GROUP = "resource.k8s.io/"
 _BETWEEN = re.compile(rb"^---(?=\s|$)", re.M)
@@ -51,6 +51,24 @@ def judged(
             judge = _Judge(path, document, steps)
             findings += judge.findings(object, gates, admin_access)
     return count, sorted(findings, key=lambda each: (each.line, each.column))
+
+
+def objects(data: bytes, path: str) -> list[Mapping[str, Any]]:
+    """All objects of a file, of any kind; those of the group with their quantities as texts. Raises
+    DocumentError, and ValueError for what is misshapen or would be refused."""
+    found: list[Mapping[str, Any]] = []
+    _, findings = judged(data, path, gates=ALPHA, admin_access=True)
+    wrong = next((each for each in findings if each.level == "error"), None)
+    if wrong is not None:
+        raise ValueError(str(wrong))
+    for text in _documents(data):
+        value = yaml.parse(text, name=path).value
+        items = value.get("items") if isinstance(value, Mapping) else None
+        for each in items if isinstance(items, list) else [value]:
+            if isinstance(each, Mapping):
+                own = str(each.get("apiVersion", "")).startswith(_GROUP)
+                found.append(shaped(each)[0] if own else each)
+    return found
 
 
 def _documents(data: bytes) -> Iterator[bytes]:

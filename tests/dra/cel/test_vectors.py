@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,26 +14,21 @@ from refimpl.dra.cel import (
     compiled,
     selector,
 )
+from tests.dra.vectors import vectors, written_out
 
-VECTORS = json.loads((Path(__file__).parents[3] / "fixtures/vectors/dra-cel.json").read_text())
-
-
-def text(expression: Any) -> str:
-    """Long ones are written as a beginning, a part, how often it stands there, and an end."""
-    if isinstance(expression, str):
-        return expression
-    before, part, count, after = expression["$text"]
-    return str(before + part * count + after)
+VECTORS = vectors("dra-cel")
 
 
 @pytest.mark.parametrize("gate", [False, True], ids=["", "lists"])
-@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: text(vector["expression"])[:60])
+@pytest.mark.parametrize(
+    "vector", VECTORS, ids=lambda vector: written_out(vector["expression"])[:60]
+)
 def test_an_api_server_takes_and_refuses_the_same(vector: dict[str, Any], gate: bool) -> None:
     """What is too expensive or too long is refused as that."""
     key = "compiles_with_list_attributes" if gate else "compiles"
     if key not in vector:
         return
-    expression = text(vector["expression"])
+    expression = written_out(vector["expression"])
     if vector[key]:
         selector(expression, list_attributes=gate)
         return
@@ -48,12 +41,12 @@ def test_an_api_server_takes_and_refuses_the_same(vector: dict[str, Any], gate: 
 @pytest.mark.parametrize(
     "vector",
     [vector for vector in VECTORS if "run" in vector],
-    ids=lambda vector: text(vector["expression"])[:60],
+    ids=lambda vector: written_out(vector["expression"])[:60],
 )
 def test_a_scheduler_says_the_same_of_a_device(vector: dict[str, Any], device: Device) -> None:
     """It takes stored expressions, to which attributes may be lists."""
     try:
-        matches = compiled(text(vector["expression"]), list_attributes=True).matches(device)
+        matches = compiled(written_out(vector["expression"]), list_attributes=True).matches(device)
         said = "match" if matches else "no match"
     except EvaluationError:
         said = "runtime error"

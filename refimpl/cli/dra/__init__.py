@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
 import click
 
-from refimpl import files
+from refimpl.cli.dra import documents
 from refimpl.cli.errors import Usage
 
 if TYPE_CHECKING:
@@ -21,12 +19,13 @@ Examples:
   refimpl dra cel 'device.driver == "gpu.example.com"'
   refimpl dra cel EXPR --device slice.yaml
   refimpl dra validate slice.yaml claim.yaml
+  refimpl dra explain-allocation claim.yaml class.yaml slices.yaml
 """
 
 
 @click.group(epilog=EPILOG, subcommand_metavar="COMMAND ...")
 def command() -> None:
-    """Judge objects and expressions for devices as Kubernetes does."""
+    """Judge objects and expressions for devices, and explain allocations."""
 
 
 @command.command(
@@ -68,7 +67,7 @@ def cel(
         click.echo(json.dumps(told) if as_json else shown)
         return
     taken = failed = 0
-    for name, device in _devices(path, driver):
+    for name, device in documents.devices(path, driver):
         said, error = _said(compiled, device)
         taken, failed = taken + (said == "match"), failed + bool(error)
         if as_json:
@@ -111,53 +110,6 @@ def _said(expression: Expression, device: Device) -> tuple[str, str]:
         return "error", str(error)
 
 
-def _devices(path: str, driver: str) -> Iterator[tuple[str, Device]]:
-    """Each device of a file with its name. Raises Usage."""
-    from refimpl.documents import DocumentError, yaml
-
-    try:
-        document = yaml.parse(_read(path), name=path).value
-    except DocumentError as error:
-        raise Usage(str(error)) from error
-    found = list(_found(document, driver, path))
-    if not found:
-        raise Usage(f"{path} has no device: neither a ResourceSlice nor attributes or capacity")
-    yield from found
-
-
-def _read(path: str) -> bytes:
-    try:
-        return sys.stdin.buffer.read() if path == "-" else files.read(path)
-    except OSError as error:
-        raise Usage(f"{path}: {error.strerror}") from error
-
-
-def _found(document: Any, driver: str, path: str) -> Iterator[tuple[str, Device]]:
-    if not isinstance(document, Mapping):
-        raise Usage(f"{path} is no object")
-    if isinstance(document.get("items"), list):
-        for item in document["items"]:
-            yield from _found(item, driver, path)
-    elif isinstance(document.get("spec"), Mapping):
-        spec = document["spec"]
-        pool = spec.get("pool", {}).get("name", "") if isinstance(spec.get("pool"), Mapping) else ""
-        for device in spec.get("devices") or ():
-            name = "/".join(filter(None, (spec.get("driver", ""), pool, device.get("name", ""))))
-            yield name, _device(str(spec.get("driver", driver)), device, name)
-    elif "attributes" in document or "capacity" in document:
-        name = str(document.get("name", "device"))
-        yield name, _device(str(document.get("driver", driver)), document, name)
-
-
-def _device(driver: str, device: Any, name: str) -> Device:
-    from refimpl.dra.cel import Device
-
-    try:
-        return Device.of(driver, device)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise Usage(f"{name}: {error}") from error
-
-
 @command.command(
     epilog="""\b
 Examples:
@@ -185,7 +137,10 @@ def validate(paths: tuple[str, ...], alpha: bool, admin_access: bool, as_json: b
     for path in paths:
         try:
             count, findings = judged(
-                _read(path), path, gates=ALPHA if alpha else Gates(), admin_access=admin_access
+                documents.read(path),
+                path,
+                gates=ALPHA if alpha else Gates(),
+                admin_access=admin_access,
             )
         except DocumentError as error:
             raise Usage(str(error)) from error
@@ -198,4 +153,43 @@ def validate(paths: tuple[str, ...], alpha: bool, admin_access: bool, as_json: b
     errors, warnings = levels.count("error"), levels.count("warning")
     click.echo(f"{objects} objects, {errors} errors, {warnings} warnings", err=True)
     if errors:
+        click.get_current_context().exit(1)
+
+
+@command.command(
+    "explain-allocation",
+    epilog="""\b
+Examples:
+  refimpl dra explain-allocation claim.yaml class.yaml slices.yaml
+  refimpl dra explain-allocation *.yaml --node node-1 --json
+  kubectl get nodes,deviceclasses,resourceslices,resourceclaims -A -o yaml \\
+    | refimpl dra explain-allocation -
+""",
+)
+@click.argument("paths", metavar="FILE...", nargs=-1, required=True)
+@click.option("--node", "only", metavar="NAME", multiple=True, help="Only this node (repeatable).")
+@click.option("--alpha", is_flag=True, help="With all alpha feature gates of DRA on.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a node.")
+def explain_allocation(
+    paths: tuple[str, ...], only: tuple[str, ...], alpha: bool, as_json: bool
+) -> None:
+    """Say which devices a scheduler gives to claims, node by node, or why it gives none.
+
+    FILEs hold claims, device classes, ResourceSlices, taint rules and perhaps nodes; without nodes
+    those that slices name. Claims without an allocation are asked for together, as those of one
+    pod.
+
+    Exit codes: 0 they fit on a node, 1 on none, 4 a file that cannot be used.
+    """
+    from refimpl.dra.allocation import Features, explained, told
+
+    objects = [each for path in paths for each in documents.everything(path)]
+    if not any(each.get("kind") == "ResourceClaim" for each in objects):
+        raise Usage("there is no ResourceClaim in the files")
+    nodes = documents.nodes(objects, only)
+    verdicts = explained(objects, nodes, features=Features(experimental=alpha, fractional=alpha))
+    for verdict in verdicts:
+        for line in [json.dumps(verdict.data())] if as_json else told(verdict):
+            click.echo(line)
+    if not any(verdict.fits for verdict in verdicts):
         click.get_current_context().exit(1)
