@@ -10,7 +10,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from refimpl.images.blobs import digest_of
+from refimpl.images.blobs import OCI, Blob, digest_of, document
+from refimpl.images.build import Built
 from refimpl.images.registry import Basic, Bearer, Fault, Registry
 from refimpl.images.shelf import Shelf
 
@@ -153,3 +154,28 @@ def test_who_tries_tls_hears_that_it_is_http() -> None:
     ):
         connection.sendall(b"\x16\x03\x01\x00\x05hello")
         assert connection.recv(100).startswith(b"HTTP/1.0 400")
+
+
+def test_who_refers_to_an_image_is_listed_with_type_and_annotations() -> None:
+    """OCI distribution-spec 1.1, Listing Referrers."""
+    subject = Shelf()["bare:1"].manifest
+    config = {"mediaType": "application/vnd.example.config"}
+    members = {"subject": subject.descriptor(), "config": config}
+    kinds: dict[str, dict[str, object]] = {
+        "typed": {**members, "artifactType": "a/b", "annotations": {"k": "v"}},
+        "untyped": members,
+        "index": {"subject": subject.descriptor(), "manifests": []},
+    }
+    with Registry(Shelf()) as registry:
+        for tag, each in kinds.items():
+            registry.content.put(f"bare:{tag}", Built(Blob(OCI.manifest, document(each)), {}))
+        path = f"/v2/bare/referrers/{subject.digest}"
+        listed = json.loads(ask(registry, path)[2])["manifests"]
+        assert sorted(each.get("artifactType", "") for each in listed) == [
+            *("", "a/b", "application/vnd.example.config")
+        ]
+        _, headers, content = ask(registry, f"{path}?artifactType=a/b")
+        (only,) = json.loads(content)["manifests"]
+        assert only["annotations"] == {"k": "v"}
+        assert headers["oci-filters-applied"] == "artifactType"
+        assert ask(registry, "/v2/bare/referrers/none")[0] == 400

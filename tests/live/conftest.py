@@ -32,6 +32,7 @@ from tests.live.peers import (
     kubernetes,
     kubernetes_wanted,
     mock_driver,
+    oci_conformance,
 )
 
 __all__ = [
@@ -49,6 +50,7 @@ __all__ = [
     "grpcurl",
     "kubernetes",
     "mock_driver",
+    "oci_conformance",
 ]
 
 _OF_KUBELET = (

@@ -43,6 +43,7 @@ __all__ = [
     "kubernetes",
     "kubernetes_wanted",
     "mock_driver",
+    "oci_conformance",
     "unpacked_busybox",
 ]
 
@@ -55,6 +56,7 @@ CRITEST = "1.37.0"
 CSI_SANITY = "5.6.0"
 GRPCURL = "1.9.4"
 KUBERNETES = "1.37.2"
+OCI_CONFORMANCE = "0.0.0-20260831232431-97274622c111"
 RUNC = "1.5.3"
 DEBIAN_CNI_PLUGINS = "1.1.1"
 DEBIAN_CONTAINERD = "1.6.20"
@@ -230,6 +232,14 @@ def critest() -> Path:
         _go("test", "-c", *flags, f"{module}/cmd/critest", folder=source)
 
     return _built("critest", CRITEST, build) / "critest"
+
+
+@pytest.fixture(scope="session")
+def oci_conformance() -> Path:
+    """The program that registries are judged by."""
+    module = "github.com/opencontainers/distribution-spec/conformance"
+    folder = _tools("oci-conformance", OCI_CONFORMANCE, module, [module])
+    return folder / "conformance"
 
 
 @pytest.fixture(scope="session")

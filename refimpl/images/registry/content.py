@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from refimpl.images.blobs import Blob, is_digest
 from refimpl.images.build import Built
@@ -62,11 +63,13 @@ class Content:
             return sorted({name.rpartition(":")[0] for name in (*self._images, *self._added)})
 
     def referrers(self, repository: str, digest: str) -> list[dict[str, object]]:
-        """Descriptors of the manifests whose subject this is."""
+        """Descriptors of the manifests whose subject this is, with the type and the annotations of
+        each (OCI distribution-spec 1.1, Listing Referrers)."""
         with self._lock:
             self._learn_all(repository)
             mine = [blob for (where, _), blob in self._manifests.items() if where == repository]
-        return [blob.descriptor() for blob in mine if _subject(blob) == digest]
+        read = [(blob, json.loads(blob.content)) for blob in mine]
+        return [_referrer(blob, members) for blob, members in read if _subject(members) == digest]
 
     def _names(self, repository: str) -> Iterator[str]:
         for name in {**self._images, **self._added} if self._added else self._images:
@@ -85,6 +88,12 @@ class Content:
                 self._manifests[repository, blob.digest] = blob
 
 
-def _subject(manifest: Blob) -> str:
-    subject = json.loads(manifest.content).get("subject") or {}
-    return str(subject.get("digest", ""))
+def _subject(members: dict[str, Any]) -> str:
+    return str((members.get("subject") or {}).get("digest", ""))
+
+
+def _referrer(manifest: Blob, members: dict[str, Any]) -> dict[str, object]:
+    """An image without a type is of that of its config; an index without one has none."""
+    kind = members.get("artifactType") or (members.get("config") or {}).get("mediaType")
+    told = {"artifactType": kind, "annotations": members.get("annotations")}
+    return {**manifest.descriptor(), **{name: value for name, value in told.items() if value}}

@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import attrs
 
-from refimpl.images.blobs import OCI, Blob, document
+from refimpl.images.blobs import OCI, Blob, document, is_digest
 from refimpl.images.build import Built
 from refimpl.images.registry.access import Access, Anybody, Bearer
 from refimpl.images.registry.content import Content
@@ -208,9 +208,16 @@ class _Handler(BaseHTTPRequestHandler):
         self._json({"name": repository, "tags": page}, *links)
 
     def _referrers(self, _fault: Fault | None, repository: str, reference: str) -> None:
+        if not is_digest(reference):
+            self._error(HTTPStatus.BAD_REQUEST, "DIGEST_INVALID", f"{reference} is no digest")
+            return
         listed = self.server.registry.content.referrers(repository, reference)
+        wanted = parse_qs(urlsplit(self.path).query).get("artifactType", [""])[0]
+        if wanted:
+            listed = [each for each in listed if each.get("artifactType") == wanted]
         members = {"schemaVersion": 2, "mediaType": OCI.index, "manifests": listed}
-        self._content(Blob(OCI.index, document(members)), None)
+        applied = [("OCI-Filters-Applied", "artifactType")] if wanted else []
+        self._answer(HTTPStatus.OK, OCI.index, document(members), *applied)
 
     def _manifest(self, fault: Fault | None, repository: str, reference: str) -> None:
         blob = self.server.registry.content.manifest(repository, reference)
