@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import os
 import tempfile
 import threading
@@ -17,6 +18,7 @@ from refimpl.wire.status import Code, Refused
 __all__ = ["Blobs", "FolderBlobs", "MemoryBlobs", "WrongContent"]
 
 _PIECE = 1 << 20
+_HALF = ".new-"
 
 
 class WrongContent(ValueError):
@@ -84,11 +86,14 @@ class MemoryBlobs:
 
 
 class FolderBlobs:
-    """`sha256/<digits>` in a folder, as in an OCI image layout; they outlive the process."""
+    """`sha256/<digits>` in a folder, as in an OCI image layout; they outlive the process. Of one
+    process at a time: what another was killed in the middle of writing goes first."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder / "sha256"
         self._folder.mkdir(parents=True, exist_ok=True)
+        for half in self._folder.glob(f"{_HALF}*"):
+            half.unlink(missing_ok=True)
 
     def path(self, digest: str) -> Path:
         """Where it lies; raises KeyError for what is no digest."""
@@ -109,12 +114,14 @@ class FolderBlobs:
     def write(self, digest: str, pieces: Iterable[bytes]) -> int:
         """Written beside its place, and moved there once it is right."""
         size, path = 0, self.path(digest)
-        handle, written = tempfile.mkstemp(dir=self._folder, prefix=".new-")
+        with _refusing(path):
+            handle, written = tempfile.mkstemp(dir=self._folder, prefix=_HALF)
         try:
-            with open(handle, "wb") as content:
+            # Without a buffer, that closing would have to write to a disk that is full.
+            with open(handle, "wb", buffering=0) as content:
                 for piece in _checked(digest, pieces):
                     with _refusing(path):
-                        size += content.write(piece)
+                        size += _write(content, piece)
             with _refusing(path):
                 os.replace(written, path)
         except BaseException:
@@ -141,6 +148,14 @@ class FolderBlobs:
             return self.path(digest).open("rb")
         except FileNotFoundError:
             raise KeyError(digest) from None
+
+
+def _write(file: io.FileIO, piece: bytes) -> int:
+    """All of it; its length."""
+    rest = memoryview(piece)
+    while rest:
+        rest = rest[file.write(rest) :]
+    return len(piece)
 
 
 @contextlib.contextmanager

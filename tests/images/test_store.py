@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +11,8 @@ import pytest
 
 from refimpl.images.blobs import digest_of
 from refimpl.images.store import Blobs, FolderBlobs, MemoryBlobs, WrongContent
+from refimpl.wire.status import Code, Refused
+from tests.conftest import SmallDisk
 
 CONTENT = b"some content"
 DIGEST = digest_of(CONTENT)
@@ -51,9 +55,45 @@ def test_nothing_is_left_of_a_write_that_breaks_off(blobs: Blobs, tmp_path: Path
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
+def test_nothing_is_kept_where_the_disk_is_full(small_disk: SmallDisk) -> None:
+    blobs = FolderBlobs(small_disk.folder / "blobs")
+    large = bytes(1 << 20)
+    with pytest.raises(Refused) as caught:
+        blobs.write(digest_of(large), [large[:4096]] * 256)
+    assert caught.value.code == Code.RESOURCE_EXHAUSTED
+    assert "No space left" in caught.value.message
+    assert [path for path in small_disk.folder.rglob("*") if path.is_file()] == []
+    assert blobs.write(DIGEST, [CONTENT]) == len(CONTENT)
+
+
 def test_a_folder_keeps_them_for_the_next_process(tmp_path: Path) -> None:
     FolderBlobs(tmp_path).write(DIGEST, [CONTENT])
     assert FolderBlobs(tmp_path).digests() == {DIGEST}
+
+
+def test_what_a_killed_process_was_writing_is_gone(tmp_path: Path) -> None:
+    writing, end = os.pipe()
+    child = os.fork()
+    if child == 0:
+
+        def pieces() -> Iterator[bytes]:
+            yield CONTENT
+            os.write(end, b"x")
+            signal.pause()
+
+        try:
+            FolderBlobs(tmp_path).write(DIGEST, pieces())
+        finally:
+            os._exit(1)
+    os.close(end)
+    assert os.read(writing, 1) == b"x"
+    os.close(writing)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    (half,) = (path for path in tmp_path.rglob("*") if path.is_file())
+    assert half.read_bytes() == CONTENT
+    assert FolderBlobs(tmp_path).digests() == set()
+    assert not half.exists()
 
 
 @pytest.mark.parametrize("name", ["", "sha256:..", "../../etc/passwd", "sha512:" + "0" * 64])

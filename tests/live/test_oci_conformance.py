@@ -1,11 +1,11 @@
 """The conformance programme of OCI's distribution-spec judges our registry.
 
-Nothing can be written to the registry, so what is judged is the workflow of pulling, image by image;
-those of pushing and of managing content are switched off, as the programme wants it for such a
-registry. It can't be asked to require Docker-Content-Digest here: of a manifest that it has not
-pushed it doesn't keep the answer, and then misses the header in every registry
-(`ManifestGetExists`). With pushing off it also ends in a panic when it writes its results, after its
-report on standard output (`ReportResultsYAML`); so the report is what counts.
+Nothing can be written to the registry, so what is judged is the workflow of pulling, an image at a
+time; those of pushing and of managing content are switched off, as the programme wants it for such
+a registry. It cannot be asked to require Docker-Content-Digest here: of a manifest that it has not
+pushed it does not keep the answer, and then misses the header in every registry
+(`ManifestGetExists`). With pushing off it also ends in a panic when it writes its results, after
+its report on standard output (`ReportResultsYAML`); so the report is what counts.
 """
 
 from __future__ import annotations
