@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from refimpl.cri.api import cri_pb2 as pb
-from tests.cri.runtime_rig import RuntimeRig, container_config
+from refimpl.cri.state.models import ContainerKey, NewContainer
+from tests.cri.runtime_rig import IMAGE, RuntimeRig, container_config
 
 
 def test_streams_are_cut_by_number_and_by_bytes(rig: RuntimeRig) -> None:
@@ -18,3 +19,25 @@ def test_streams_are_cut_by_number_and_by_bytes(rig: RuntimeRig) -> None:
     for sandboxes in rig.runtime.StreamPodSandboxes(pb.StreamPodSandboxesRequest()):
         assert [each.id for each in sandboxes.pod_sandboxes] == [sandbox]
     assert [*rig.runtime.StreamContainerStats(pb.StreamContainerStatsRequest())] == []
+
+
+def test_ten_thousand_containers_are_listed_whole(rig: RuntimeRig) -> None:
+    """As one reply, which kubelet and crictl take up to 16 MiB, and as streams."""
+    sandbox, made, config = rig.sandbox(), rig.fake.state.containers.create, container_config()
+    ids = {
+        made(
+            NewContainer(
+                sandbox_id=sandbox, key=ContainerKey(f"c{number}"), image=IMAGE, config=config
+            )
+        ).id
+        for number in range(10_000)
+    }
+    listed = rig.runtime.ListContainers(pb.ListContainersRequest())
+    assert {each.id for each in listed.containers} == ids
+    assert listed.ByteSize() < 16 << 20
+    replies = [*rig.runtime.StreamContainers(pb.StreamContainersRequest())]
+    streamed = [each.id for reply in replies for each in reply.containers]
+    assert (len(streamed), {*streamed}) == (10_000, ids)
+    only = pb.ContainerFilter(id=streamed[0])
+    found = rig.runtime.ListContainers(pb.ListContainersRequest(filter=only)).containers
+    assert [each.id for each in found] == [streamed[0]]
