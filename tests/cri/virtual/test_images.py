@@ -17,6 +17,7 @@ from refimpl.cri.fake import FakeRuntime
 from refimpl.images.registry import Fault, Registry
 from refimpl.images.shelf import Shelf
 from refimpl.wire.status import Code, Refused
+from tests.conftest import SmallDisk
 
 SHELF = Shelf()
 
@@ -86,6 +87,23 @@ def test_a_pull_that_is_cancelled_leaves_nothing_and_can_be_repeated(registry: R
         eventually(lambda: not blobs(fake), 10.0, "nothing is left of it")
         assert cri.image_status(spec.image) is None
         assert cri.pull_image(spec.image) == SHELF["busybox:1"].id
+
+
+def test_a_pull_onto_a_full_disk_is_refused_and_can_be_repeated(
+    registry: Registry, small_disk: SmallDisk
+) -> None:
+    state = small_disk.folder / "state"
+    with opened(state_dir=state) as (_, cri):
+        small_disk.fill()
+        name = f"{registry.address}/user-name-group:1"
+        with pytest.raises(Refused) as caught:
+            cri.pull_image(name)
+        assert caught.value.code == Code.RESOURCE_EXHAUSTED
+        assert "No space left" in caught.value.message
+        assert cri.image_status(name) is None
+        assert [path for path in (state / "blobs").rglob("*") if path.is_file()] == []
+        small_disk.free()
+        assert cri.pull_image(name) == SHELF["user-name-group:1"].id
 
 
 def test_crio_takes_names_away_one_by_one_and_keeps_what_is_used(registry: Registry) -> None:
