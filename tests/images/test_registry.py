@@ -179,3 +179,5 @@ def test_who_refers_to_an_image_is_listed_with_type_and_annotations() -> None:
         assert only["annotations"] == {"k": "v"}
         assert headers["oci-filters-applied"] == "artifactType"
         assert ask(registry, "/v2/bare/referrers/none")[0] == 400
+        status, _, content = ask(registry, f"/v2/bare/referrers/sha512:{'0' * 128}")
+        assert (status, json.loads(content)["manifests"]) == (200, [])

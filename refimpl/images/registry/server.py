@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import attrs
 
-from refimpl.images.blobs import OCI, Blob, document, is_digest
+from refimpl.images.blobs import OCI, Blob, document
 from refimpl.images.build import Built
 from refimpl.images.registry.access import Access, Anybody, Bearer
 from refimpl.images.registry.content import Content
@@ -37,6 +37,7 @@ _ROUTES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"/v2/(?P<repository>.+)/referrers/(?P<reference>[^/]+)", "referrers"),
     )
 )
+_DIGEST = re.compile(r"[a-z0-9]+([+._-][a-z0-9]+)*:[A-Za-z0-9=_-]+")  # of any algorithm
 _LARGEST_FORM = 1 << 16
 _MOST_TAGS = 1000
 
@@ -208,7 +209,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._json({"name": repository, "tags": page}, *links)
 
     def _referrers(self, _fault: Fault | None, repository: str, reference: str) -> None:
-        if not is_digest(reference):
+        if not _DIGEST.fullmatch(reference):
             self._error(HTTPStatus.BAD_REQUEST, "DIGEST_INVALID", f"{reference} is no digest")
             return
         listed = self.server.registry.content.referrers(repository, reference)
