@@ -1,6 +1,7 @@
-"""`python benchmarks/run.py [fake|cases|slow|cni|cri|kubelet|deviceplugin|cel]`: every claim about
-speed, measured; exit code 1 if one does not hold. Needs a quiet machine: figures are medians of
-runs in turns.
+"""`python benchmarks/run.py [fake|cases|slow|cni|cri|kubelet|deviceplugin|cel|dra]`
+
+Every claim about speed, measured; exit code 1 if one does not hold. Needs a quiet machine: figures
+are medians of runs in turns.
 """
 
 from __future__ import annotations
@@ -10,7 +11,17 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from benchmarks import cel, cni, cri, deviceplugin, fake_server, kubelet_pods, per_case, slow_driver
+from benchmarks import (
+    cel,
+    cni,
+    cri,
+    deviceplugin,
+    dra,
+    fake_server,
+    kubelet_pods,
+    per_case,
+    slow_driver,
+)
 
 PARTS = {
     "fake": fake_server.main,
@@ -21,6 +32,7 @@ PARTS = {
     "kubelet": kubelet_pods.main,
     "deviceplugin": deviceplugin.main,
     "cel": cel.main,
+    "dra": dra.main,
 }
 
 

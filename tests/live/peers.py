@@ -26,6 +26,7 @@ __all__ = [
     "Containerd",
     "built_cni_plugins",
     "built_containerd",
+    "built_dra_allocator",
     "built_kubernetes",
     "busybox",
     "cdi_library",
@@ -37,6 +38,7 @@ __all__ = [
     "csi_sanity",
     "debian_cni",
     "debian_containerd",
+    "dra_allocator",
     "dra_cel",
     "grpcurl",
     "kubelet_command",
@@ -157,9 +159,20 @@ def cdi_library(request: pytest.FixtureRequest) -> Path:
 
 
 @pytest.fixture(scope="session")
+def dra_allocator() -> Path:
+    """An adapter of ours around Kubernetes' allocator of devices."""
+    return built_dra_allocator()
+
+
+def built_dra_allocator() -> Path:
+    """The same, outside of pytest."""
+    return own_program("dra-allocator", KUBERNETES.replace("1.", "0.", 1), "dra/allocator")
+
+
+@pytest.fixture(scope="session")
 def dra_cel() -> Path:
     """An adapter of ours around Kubernetes' compiler of expressions about devices."""
-    return own_program("dra-cel", KUBERNETES.replace("1.", "0.", 1), "dra_cel")
+    return own_program("dra-cel", KUBERNETES.replace("1.", "0.", 1), "dra/cel")
 
 
 @pytest.fixture(scope="session")

@@ -108,7 +108,7 @@ _DERIVED: dict[type, str] = {bool: "bool", int: "int", str: "string", Semver: "v
 def _derived(attribute: str, candidate: Candidate, alternative: Alternative) -> Values:
     where = f"claim {alternative.claim}, request {alternative.name}: {attribute}"
     try:
-        value = alternative.derived[attribute].evaluate(candidate.seen)
+        value = alternative.derived[attribute].evaluate(candidate.seen())
     except EvaluationError as error:
         device = "/".join(candidate.id)
         raise AllocationError(f"{where} fails on device {device}: {error}") from None

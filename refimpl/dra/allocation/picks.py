@@ -75,7 +75,7 @@ class Picks:
         return "", ""
 
     def _in_use(self, claim: int, alternative: Alternative, candidate: Candidate) -> str:
-        mine = [pick for pick in self.all if pick.candidate.id == candidate.id]
+        mine = self.all and [pick for pick in self.all if pick.candidate.id == candidate.id]
         if alternative.admin:
             same = not candidate.shared and any(pick.claim == claim for pick in mine)
             return "this claim has it already" if same else ""
@@ -161,7 +161,7 @@ class Picks:
         """What is taken of a shared device, by other claims and in this attempt."""
         used = dict(self._taken.shared.get(id, {}))
         for pick in self.all:
-            if pick.candidate.id == id and pick.amounts and not pick.alternative.admin:
+            if pick.candidate.id == id and pick.amounts:
                 for name, amount in pick.amounts.items():
                     used[name] = Quantity(used.get(name, Quantity(0)).nano + amount.nano)
         return used

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from functools import cached_property
 from typing import Any
 
 import attrs
@@ -35,7 +34,6 @@ class Candidate:
         """Whether several claims may have it at a time."""
         return bool(self.device.get("allowMultipleAllocations"))
 
-    @cached_property
     def seen(self) -> Device:
         """The device as expressions see it. Raises ValueError."""
         return Device.of(self.id[0], self.device)

@@ -56,16 +56,17 @@ class Alternative:
         return known
 
     def _refused(self, candidate: Candidate) -> str:
-        for where, expression in self.selectors:
-            try:
-                if not expression.matches(candidate.seen):
+        where = ""
+        try:
+            seen = candidate.seen()
+            for where, expression in self.selectors:
+                if not expression.matches(seen):
                     return f"{where} does not match: {expression.text}"
-            except (EvaluationError, ValueError) as error:
-                device = "/".join(candidate.id)
-                raise AllocationError(
-                    f"claim {self.claim}, request {self.name}: {where} fails on device {device}:"
-                    f" {error}"
-                ) from None
+        except (EvaluationError, ValueError) as error:
+            raise AllocationError(
+                f"claim {self.claim}, request {self.name}: {where} fails on device"
+                f" {'/'.join(candidate.id)}: {error}"
+            ) from None
         return ""
 
 

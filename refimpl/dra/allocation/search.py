@@ -7,7 +7,7 @@ requests, and over the subrequests of a prioritized list, everything is.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from refimpl.dra.allocation.constraints import constraints_of
@@ -124,7 +124,11 @@ class _Search:
             self.best[alternative.label] = (done, alternative.count)
         if done == alternative.count:
             return self.request(index + 1)
-        for place, candidate in self._next(alternative, done, start):
+        candidates, places = self._candidates, range(start, len(self._candidates))
+        if alternative.devices is not None:  # each of them has to be had
+            candidates, places = alternative.devices, range(done, done + 1)
+        for place in places:
+            candidate = candidates[place]
             rule, why = self._picks.refused(claim, alternative, candidate)
             if rule:
                 key = (alternative.label, candidate.id)
@@ -135,12 +139,3 @@ class _Search:
                 return True
             self._picks.undo()
         return False
-
-    def _next(
-        self, alternative: Alternative, done: int, start: int
-    ) -> Iterator[tuple[int, Candidate]]:
-        if alternative.devices is not None:  # each of them has to be had
-            yield done, alternative.devices[done]
-            return
-        for place in range(start, len(self._candidates)):
-            yield place, self._candidates[place]

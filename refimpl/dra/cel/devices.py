@@ -47,31 +47,40 @@ class Device:
     def of(cls, driver: str, device: Mapping[str, Any]) -> Device:
         """A device of a ResourceSlice of v1, as JSON has it. Raises ValueError for an attribute
         without a value, and for what is no version or quantity."""
-        attributes = device.get("attributes") or {}
-        capacity = device.get("capacity") or {}
         return cls(
             driver,
-            _by_domain(driver, {name: attribute_value(each) for name, each in attributes.items()}),
-            _by_domain(
-                driver,
-                {name: Quantity.parse(str(each["value"])) for name, each in capacity.items()},
-            ),
+            _by_domain(driver, device.get("attributes"), attribute_value),
+            _by_domain(driver, device.get("capacity"), _amount),
             bool(device.get("allowMultipleAllocations")),
         )
 
 
+def _amount(capacity: Mapping[str, Any]) -> Quantity:
+    return Quantity.parse(str(capacity["value"]))
+
+
 def attribute_value(attribute: Mapping[str, Any]) -> Any:
     """The one value of an attribute. Raises ValueError."""
-    for name, read in _READ.items():
-        if attribute.get(name) is not None:
-            return read(attribute[name])
+    for name, value in attribute.items():
+        read = _READ.get(name)
+        if read is not None and value is not None:
+            return read(value)
     raise ValueError(f"an attribute has one of {', '.join(_READ)}, not {dict(attribute)}")
 
 
-def _by_domain(driver: str, values: Mapping[str, Any]) -> Domains:
+def _by_domain(
+    driver: str,
+    values: Mapping[str, Mapping[str, Any]] | None,
+    read: Callable[[Mapping[str, Any]], Any],
+) -> Domains:
     domains = Domains()
-    for name, value in values.items():
-        domain, slash, id = name.partition("/")
-        within, key = (domain, id) if slash else (driver, name)
-        domains.setdefault(within, {})[key] = value
+    own: dict[str, Any] = {}
+    for name, value in (values or {}).items():
+        if "/" in name:
+            domain, _, key = name.partition("/")
+            domains.setdefault(domain, {})[key] = read(value)
+        else:
+            own[name] = read(value)
+    if own:
+        domains[driver] = {**domains.get(driver, {}), **own}
     return domains

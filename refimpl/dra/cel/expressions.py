@@ -42,7 +42,10 @@ class Expression:
     def matches(self, device: Device) -> bool:
         """Whether a selector takes the device. Raises EvaluationError, also for a result that is
         no bool: Kubernetes does not take that for a no."""
-        result = self.evaluate(device)
+        try:
+            result = self._run([device, 0, *self._variables])
+        except (RecursionError, OverflowError) as error:
+            raise EvaluationError(str(error)) from None
         if result is True:
             return True
         if result is False:

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from refimpl.dra.cel import Device, EvaluationError, ExpressionError, compiled, selector
-from tests.live.dra_expressions import expression
+from tests.live.dra.expressions import expression
 
 DRIVER = "drv.example.com"
-SAID = tomllib.loads((Path(__file__).parents[1] / "dra/cel/expressions.toml").read_text())
+SAID = tomllib.loads((Path(__file__).parents[2] / "dra/cel/expressions.toml").read_text())
 DEVICE = {
     "name": "d",
     "attributes": {
