@@ -65,16 +65,29 @@ class Link:
     def __init__(self, stream: ByteStream, *, client: bool) -> None:
         self._stream, self._session = stream, Session(client=client)
         self._state, self._sending = threading.Lock(), threading.Lock()
+        self._senders = 0  # threads that have something to send, or are sending
 
     def run(self, heard: Callable[[Event], None]) -> None:
         """Reads until the peer ends the connection, or breaks the protocol."""
         with suppress(OSError, Broken):
             while data := self._stream.receive():
-                with self._state:
-                    events = self._session.feed(data)
-                self._flush(wait=False)
-                for event in events:
+                for event in self._fed(data):
                     heard(event)
+
+    def _fed(self, data: bytes) -> list[Event]:
+        """What came in. Answers that nobody is there to send are sent, and never what another
+        thread has to send: that may be much, and wait for a peer who waits for this reader."""
+        with self._state:
+            events = self._session.feed(data)
+            if self._senders or not self._session.pending:
+                return events
+            self._sending.acquire()  # at once: nobody sends
+            answers = self._session.take()
+        try:
+            self._stream.send(answers)
+        finally:
+            self._sending.release()
+        return events
 
     def open(self, headers: Headers, *, fin: bool = False) -> int:
         """Opens a stream; its id. Raises OSError."""
@@ -104,17 +117,28 @@ class Link:
     def _do(self, act: Callable[[Session], T]) -> T:
         with self._state:
             result = act(self._session)
-        self._flush(wait=True)
+            self._senders += 1
+        try:
+            while self._send_pending():
+                pass
+        except BaseException:
+            with self._state:
+                self._senders -= 1
+            raise
         return result
 
-    def _flush(self, *, wait: bool) -> None:
-        while self._session.pending:
-            if not self._sending.acquire(blocking=wait):
-                return  # that thread looks again when it is done
-            try:
-                with self._state:
-                    outgoing = self._session.take()
-                if outgoing:
-                    self._stream.send(outgoing)
-            finally:
-                self._sending.release()
+    def _send_pending(self) -> bool:
+        """Whether there may be more; who is told that there is not is no sender any more."""
+        self._sending.acquire()
+        try:
+            with self._state:
+                outgoing = self._session.take()
+            if outgoing:
+                self._stream.send(outgoing)
+        finally:
+            self._sending.release()
+        with self._state:
+            if self._session.pending:
+                return True
+            self._senders -= 1
+            return False
