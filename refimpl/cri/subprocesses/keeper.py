@@ -4,9 +4,12 @@ A program of its own, of the standard library alone: `keeper.py DESCRIPTOR`, a c
 runtime. When that ends, however the runtime did, or the first process does, all of them are killed,
 wherever they went. Messages are JSON:
 
-    {"start": NUMBER} with descriptors: what to start (JSON: command, env, cwd, tty), report,
-        stdin, stdout, stderr
+    {"start": NUMBER} with descriptors: what to start (JSON: command, env, cwd, tty, adopt),
+        report, stdin, stdout, stderr
     {"signal": SIGNAL, "to": NUMBER, "group": whether to its whole process group}
+
+Where `adopt` names a file, the command is a launcher: once it has ended well, the process whose id
+is in the file is the one that was wanted, and a child of the keeper by then.
 
 A report is lines of JSON: {"pid": ...} or {"error": ..., "code": ...}, then {"exit": ...}.
 """
@@ -41,6 +44,8 @@ class Keeper:
         self._control = control
         self._pids: dict[int, int] = {}
         self._reports: dict[int, int] = {}
+        self._launchers: dict[int, tuple[int, int, str]] = {}
+        self._early: dict[int, int] = {}
         self._first = 0
         self._status: int | None = None
 
@@ -84,9 +89,30 @@ class Keeper:
             _tell(report, failure)
             os.close(report)
             return
+        if told["adopt"]:
+            self._launchers[pid] = number, report, told["adopt"]
+        else:
+            self._know(number, pid, report)
+
+    def _know(self, number: int, pid: int, report: int) -> None:
         self._pids[number], self._reports[pid] = pid, report
         self._first = self._first or pid
         _tell(report, {"pid": pid})
+        if pid in self._early:  # it ended before its launcher did
+            self._ended(pid, self._early.pop(pid))
+
+    def _launched(self, launcher: int, status: int) -> None:
+        number, report, file = self._launchers.pop(launcher)
+        try:
+            with open(file) as text:
+                pid = int(text.read()) if not status else 0
+        except (OSError, ValueError):
+            pid = 0
+        if pid:
+            self._know(number, pid, report)
+        else:
+            _tell(report, {"error": "", "code": _CODE_OTHER})
+            os.close(report)
 
     def _reap(self) -> bool:
         """Takes note of all that have ended; False once there is no child any more."""
@@ -97,11 +123,18 @@ class Keeper:
                 return False
             if not pid:
                 return True
-            self._pids = {number: each for number, each in self._pids.items() if each != pid}
-            if pid == self._first:
-                self._status = status
-            elif pid in self._reports:
-                self._over(pid, status)
+            self._ended(pid, status)
+
+    def _ended(self, pid: int, status: int) -> None:
+        self._pids = {number: each for number, each in self._pids.items() if each != pid}
+        if pid in self._launchers:
+            self._launched(pid, status)
+        elif pid == self._first:
+            self._status = status
+        elif pid in self._reports:
+            self._over(pid, status)
+        elif self._launchers:
+            self._early[pid] = status
 
     def _over(self, pid: int, status: int) -> None:
         code = os.waitstatus_to_exitcode(status)

@@ -28,12 +28,14 @@ _PIECE = 1 << 12
 
 @attrs.frozen
 class Wanted:
-    """A process that is to be started."""
+    """A process that is to be started. adopt: file of a process id, where the command is the
+    launcher of another one."""
 
     command: Sequence[str]
     env: Mapping[str, str]
     cwd: str
     tty: bool
+    adopt: str = ""
 
 
 class Kept:

@@ -8,18 +8,15 @@ import signal
 import socket
 import tempfile
 import threading
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
-import attrs
-
 from refimpl.cri.commands import command_of, environment_of, folder_of
 from refimpl.cri.state.models import Container, Sandbox, SandboxState
-from refimpl.cri.state.ports import Ended, Exit, Output, StartFailed, Usage
-from refimpl.cri.subprocesses.audience import Audience
-from refimpl.cri.subprocesses.kept import Keeping, Kept, Wanted
+from refimpl.cri.state.ports import Ended, Output, Usage
+from refimpl.cri.subprocesses.kept import Wanted
+from refimpl.cri.subprocesses.live import LiveProcesses
 from refimpl.cri.subprocesses.tree import signal_all, usage_of
 from refimpl.cri.subprocesses.wires import Wires
 from refimpl.streaming.outcome import Outcome
@@ -32,24 +29,13 @@ __all__ = ["RealProcesses"]
 _DIAL_S = 5.0
 
 
-@attrs.define(eq=False)
-class _Live:
-    """A container whose first process has been started."""
-
-    keeping: Keeping
-    wires: Wires
-    kept: Kept
-    audience: Audience = attrs.field(factory=Audience)
-    forgotten: bool = False
-
-
 class RealProcesses:
     """folder: where a container has its TMPDIR, and folders that the machine does not have, None
     for a temporary one that goes with them."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder, self._own = folder, folder is None
-        self._live: dict[str, _Live] = {}
+        self._processes = LiveProcesses()
         self._lock = threading.Lock()
 
     @property
@@ -59,8 +45,7 @@ class RealProcesses:
 
     def close(self) -> None:
         """Ends all of them."""
-        for id in [*self._live]:
-            self._forget(id)
+        self._processes.close()
         if self._own and self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -96,33 +81,20 @@ class RealProcesses:
 
     def start(self, container: Container, output: Output, ended: Ended) -> int:
         """In a session of its own, below a keeper of its own."""
-        tty, stdin = container.config.tty, container.config.stdin
-        keeping, wires = Keeping(), Wires.open(tty=tty, stdin=stdin)
-        try:
-            kept = keeping.start(
-                self._wanted(container, command_of(container), tty=tty), wires.ends
-            )
-        except BaseException:
-            wires.started()
-            wires.close()
-            keeping.close()
-            raise
-        wires.started()
-        live = _Live(keeping, wires, kept)
-        with self._lock:
-            self._live[container.id] = live
-        _in_background("process", lambda: self._watch(container.id, live, output, ended))
-        return kept.pid
+        tty, stdin = bool(container.config.tty), container.config.stdin
+        wanted = self._wanted(container, command_of(container), tty=tty)
+        wires = Wires.open(tty=tty, stdin=stdin)
+        return self._processes.start(container.id, wanted, wires, output=output, ended=ended).pid
 
     def signal(self, container: Container, number: int) -> None:
         """The others go with the first one."""
-        live = self._live.get(container.id)
+        live = self._processes.get(container.id)
         if live is not None:
             live.keeping.signal(number)
 
     def remove(self, container: Container) -> None:
         """Nobody is told of an end any more."""
-        self._forget(container.id)
+        self._processes.forget(container.id)
         if self._folder is not None:
             shutil.rmtree(self._folder / container.id, ignore_errors=True)
 
@@ -131,46 +103,21 @@ class RealProcesses:
 
     def usage(self, container: Container) -> Usage:
         """As the kernel has it, of all its processes."""
-        live = self._live.get(container.id)
+        live = self._processes.get(container.id)
         return usage_of(live.keeping.pid) if live else Usage()
 
     # -- who connects -------------------------------------------------------------------------
 
     def execute(self, container: Container, request: StreamRequest, streams: Streams) -> Outcome:
-        """UNKNOWN where the command cannot be started. At its end by `streams.gone` its whole
-        process group is killed."""
-        keeping = self._running(container).keeping
+        """As `LiveProcesses.execute`."""
+        self._processes.running(container.id)
+        wanted = self._wanted(container, request.command, tty=request.tty)
         wires = Wires.open(tty=request.tty, stdin=request.stdin)
-        if size := streams.sizes.next(0):
-            wires.resize(size)
-        try:
-            wanted = self._wanted(container, request.command, tty=request.tty)
-            kept = keeping.start(wanted, wires.ends)
-        except StartFailed as error:
-            wires.started()
-            wires.close()
-            raise Refused(Code.UNKNOWN, error.message) from None
-        wires.started()
-        _connect(wires, request, streams, ends=True)
-
-        def look() -> None:
-            if streams.gone:
-                keeping.signal(signal.SIGKILL, kept.number, group=True)
-
-        code = wires.pump(kept, streams.write, look)
-        wires.close()
-        return Outcome(exit_code=code)
+        return self._processes.execute(container.id, wanted, wires, request, streams)
 
     def attach(self, container: Container, request: StreamRequest, streams: Streams) -> Outcome:
-        """Hears all that is written from now on; a terminal has to be what the container has. With
-        stdin_once the input ends as the client leaves."""
-        live = self._running(container)
-        if request.tty != bool(container.config.tty):
-            raise Refused(Code.INVALID_ARGUMENT, "tty is not what the container was made with")
-        once = container.config.stdin_once
-        return live.audience.listen(
-            streams, lambda: _connect(live.wires, request, streams, ends=once)
-        )
+        """As `LiveProcesses.attach`."""
+        return self._processes.attach(container, request, streams)
 
     def dial(self, sandbox: Sandbox, port: int) -> socket.socket:
         """A port of the machine: nothing else is there. FAILED_PRECONDITION once it is stopped,
@@ -188,11 +135,11 @@ class RealProcesses:
 
     def pause(self, container: Container) -> None:
         """SIGSTOP."""
-        signal_all(self._running(container).keeping.pid, signal.SIGSTOP)
+        signal_all(self._processes.running(container.id).keeping.pid, signal.SIGSTOP)
 
     def resume(self, container: Container) -> None:
         """SIGCONT."""
-        signal_all(self._running(container).keeping.pid, signal.SIGCONT)
+        signal_all(self._processes.running(container.id).keeping.pid, signal.SIGCONT)
 
     def checkpoint(self, container: Container, folder: Path) -> None:
         """Not done."""
@@ -203,12 +150,6 @@ class RealProcesses:
         _never("checkpoints")
 
     # -- inside -------------------------------------------------------------------------------
-
-    def _running(self, container: Container) -> _Live:
-        live = self._live.get(container.id)
-        if live is None:
-            raise Refused(Code.FAILED_PRECONDITION, f"container {container.id} does not run")
-        return live
 
     def _wanted(self, container: Container, command: Any, *, tty: bool) -> Wanted:
         temporary = self._own_folder(container, "tmp")
@@ -231,47 +172,6 @@ class RealProcesses:
         path = self._folder / container.id / name
         path.mkdir(parents=True, exist_ok=True)
         return str(path)
-
-    def _watch(self, id: str, live: _Live, output: Output, ended: Ended) -> None:
-        def write(name: str, data: bytes) -> None:
-            with suppress(
-                OSError, ValueError, Refused
-            ):  # a log that cannot be written stops nobody
-                output(name, data)
-            live.audience.tell(name, data)
-
-        code = live.wires.pump(live.kept, write, lambda: None)
-        with self._lock:
-            if self._live.get(id) is live:
-                del self._live[id]
-        live.audience.end()
-        live.wires.close()
-        live.keeping.close()
-        if not live.forgotten:
-            ended(Exit(code))
-
-    def _forget(self, id: str) -> None:
-        with self._lock:
-            live = self._live.pop(id, None)
-        if live is not None:
-            live.forgotten = True
-            live.keeping.close()
-
-
-def _connect(wires: Wires, request: StreamRequest, streams: Streams, *, ends: bool) -> None:
-    """Lets what the client sends come to a process."""
-
-    def left() -> bool:
-        return streams.gone
-
-    if request.stdin:
-        _in_background("stdin", lambda: wires.feed(streams.stdin, left, ends=ends))
-    if request.tty:
-        _in_background("sizes", lambda: wires.follow(streams.sizes, left))
-
-
-def _in_background(name: str, work: Callable[[], object]) -> None:
-    threading.Thread(target=work, name=f"refimpl-{name}", daemon=True).start()
 
 
 def _never(what: str) -> NoReturn:

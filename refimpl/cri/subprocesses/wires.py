@@ -29,12 +29,13 @@ _NO_INPUT = "/dev/null"
 class Wires:
     """ends: stdin, stdout and stderr of the process, until `started`. input: where its input is
     written to, None where it has none. outputs: where its output is read from. over: it has ended,
-    or its input has."""
+    or its input has. receive: gives the near end of a terminal that somebody else makes."""
 
     ends: tuple[int, int, int]
     input: int | None
     outputs: Mapping[int, str]
     tty: bool
+    receive: Callable[[], int] | None = None
     over: threading.Event = attrs.field(factory=threading.Event)
     _lock: threading.Lock = attrs.field(factory=threading.Lock)
 
@@ -50,6 +51,19 @@ class Wires:
             os.set_blocking(feed, False)
         (out, stdout), (err, stderr) = os.pipe(), os.pipe()
         return cls((near, stdout, stderr), feed, {out: "stdout", err: "stderr"}, tty)
+
+    @classmethod
+    def of_console(cls, receive: Callable[[], int]) -> Wires:
+        """Those of a terminal that comes with `connect`; the process is started without any."""
+        nothing = os.open(_NO_INPUT, os.O_RDWR)
+        return cls((nothing,) * 3, None, {}, True, receive=receive)
+
+    def connect(self) -> None:
+        """The process has been made, and its terminal can be had. Raises OSError."""
+        if self.receive is not None:
+            master = self.receive()
+            os.set_blocking(master, False)
+            self.input, self.outputs = master, {master: "stdout"}
 
     def started(self) -> None:
         """The process has its ends; ours of them are closed."""
