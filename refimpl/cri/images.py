@@ -10,6 +10,7 @@ from typing import Any
 
 from refimpl.cri.state.models import Image
 from refimpl.cri.state.ports import Caller
+from refimpl.images.build import Built
 from refimpl.images.client import Pulled, pull
 from refimpl.images.credentials import Credentials
 from refimpl.images.references import Reference, parse
@@ -40,6 +41,20 @@ class RegistryImages:
         finally:
             self._collect(pulls=-1)
 
+    def add(self, named: Reference, built: Built) -> Image:
+        """An image that is made here, as if it had been pulled under that name."""
+        with self._lock:
+            self._pulls += 1
+        try:
+            blobs = {**built.blobs, built.manifest.digest: built.manifest}
+            for digest, blob in blobs.items():
+                self.blobs.write(digest, [blob.content])
+            with self._lock:
+                self._kept.setdefault(built.id, set()).update(blobs)
+            return image_of(named, _as_pulled(built))
+        finally:
+            self._collect(pulls=-1)
+
     def forget(self, image: Image) -> None:
         """Its blobs go, but for those of others."""
         with self._lock:
@@ -53,6 +68,18 @@ class RegistryImages:
             if not self._pulls:
                 for digest in self.blobs.digests() - set().union(*self._kept.values()):
                     self.blobs.remove(digest)
+
+
+def _as_pulled(built: Built) -> Pulled:
+    manifest = json.loads(built.manifest.content)
+    return Pulled(
+        built.manifest.digest,
+        built.id,
+        json.loads(built.blobs[built.id].content),
+        tuple((each["digest"], each["mediaType"]) for each in manifest["layers"]),
+        sum(len(blob.content) for blob in built.blobs.values()),
+        tuple(built.blobs),
+    )
 
 
 def image_of(named: Reference, pulled: Pulled) -> Image:

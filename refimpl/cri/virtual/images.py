@@ -18,7 +18,7 @@ from refimpl.images.credentials import Credentials
 from refimpl.images.references import Reference, parse
 from refimpl.wire.status import Code, Refused
 
-__all__ = ["AnyImages", "VirtualImages"]
+__all__ = ["AnyImages", "VirtualImages", "refuse_nobody"]
 
 _SIZE = 1 << 20
 _PATH = "PATH=/bin"
@@ -58,15 +58,20 @@ class AnyImages:
     def pull(self, reference: str, *_who: Any) -> Image:
         """UNKNOWN, beginning with the word that kubelet looks for, where nobody serves it."""
         named = parse(reference)
-        if named.domain.partition(":")[0].endswith(_NOBODY):
-            raise Refused(
-                Code.UNKNOWN,
-                f"{UNAVAILABLE}: there is no host {named.domain}, so that {named} cannot be pulled",
-            )
+        refuse_nobody(named)
         return image_of(named)
 
     def forget(self, image: Image) -> None:
         """It has no content."""
+
+
+def refuse_nobody(named: Reference) -> None:
+    """UNKNOWN, beginning with the word that kubelet looks for, where nobody serves it."""
+    if named.domain.partition(":")[0].endswith(_NOBODY):
+        raise Refused(
+            Code.UNKNOWN,
+            f"{UNAVAILABLE}: there is no host {named.domain}, so that {named} cannot be pulled",
+        )
 
 
 def image_of(named: Reference) -> Image:

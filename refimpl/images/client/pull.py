@@ -24,7 +24,7 @@ from refimpl.images.references import Reference
 from refimpl.images.store import Blobs, WrongContent
 from refimpl.wire.status import Code, Refused
 
-__all__ = ["Pulled", "pull"]
+__all__ = ["Pulled", "inflated", "pull"]
 
 _INDEXES = (OCI.index, DOCKER.index)
 _MANIFESTS = (OCI.manifest, DOCKER.manifest)
@@ -138,7 +138,7 @@ class _Download:
     def _unpacked(self, layer: Mapping[str, Any]) -> str:
         pieces, kind = self._blobs.pieces(layer["digest"]), layer["mediaType"]
         if kind in _GZIP:
-            pieces = _inflated(pieces)
+            pieces = inflated(pieces)
         elif kind not in _PLAIN:
             raise Refused(
                 Code.UNIMPLEMENTED, f"{self._reference}: a layer of {kind} cannot be unpacked here"
@@ -201,7 +201,7 @@ def _limited(pieces: Iterator[bytes], *, most: int, digest: str) -> Iterator[byt
         yield piece
 
 
-def _inflated(pieces: Iterator[bytes]) -> Iterator[bytes]:
+def inflated(pieces: Iterator[bytes]) -> Iterator[bytes]:
     """What was packed with gzip, in pieces of bounded size; several members follow one another."""
     unpack = zlib.decompressobj(_GZIP_WINDOW)
     for piece in pieces:
