@@ -25,6 +25,8 @@ IMAGE = "refimpl.example/shell:1"
 HANDLER, PLAIN = "other", "plain"
 """Handlers of our fake beside the default one; the second has no features."""
 
+_OPTIONS = {"virtual": {"plain": PLAIN}, "oci": {"plain": PLAIN, HANDLER: "runc", PLAIN: "runc"}}
+
 
 def open_target(resolved: ResolvedTarget) -> CriTarget:
     """Opens a runtime; raises BadOption or wire.client.Unreachable."""
@@ -65,9 +67,9 @@ def _faked(resolved: ResolvedTarget) -> FakeRuntime:
 
 
 def _optional(chosen: dict[str, Any]) -> dict[str, Any]:
-    """With the options of a model: one handler of the virtual one has no features."""
-    virtual = chosen.get("model", "virtual") == "virtual"
-    return {**chosen, "model_options": {"plain": PLAIN}} if virtual else chosen
+    """With the options of a model: one handler has no features."""
+    options = _OPTIONS.get(chosen.get("model", "virtual"))
+    return {**chosen, "model_options": options} if options else chosen
 
 
 def _chosen(address: str) -> dict[str, Any]:

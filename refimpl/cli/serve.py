@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # them together.
 WAYS = ("push", "pull", "both")
 CRI_PROFILES = ("strict", "containerd", "crio", "legacy-1.7")
-CRI_MODELS = ("virtual", "subprocess")
+CRI_MODELS = ("virtual", "subprocess", "oci")
 PERSONAS = (
     *("healthy", "flapping", "slow", "lying", "dying"),
     *("many", "topology", "cdi", "annotations", "mounts"),

@@ -19,6 +19,7 @@ __all__ = ["MODELS", "Model", "ModelChoices", "open_model"]
 MODELS: Mapping[str, str] = {
     "virtual": "refimpl.cri.virtual.model:open_model",
     "subprocess": "refimpl.cri.subprocesses.model:open_model",
+    "oci": "refimpl.cri.oci.model:open_model",
 }
 """Name -> function from ModelChoices to Model, which raises ValueError for choices that cannot be,
 OSError."""

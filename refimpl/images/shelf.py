@@ -7,6 +7,8 @@ programs that a runtime which really runs them cannot start.
 from __future__ import annotations
 
 import functools
+import os
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -21,7 +23,7 @@ _APPLETS = """
     mkdir mount nc netstat nslookup od pgrep ping printf ps pwd rm sed seq sh sha256sum sleep sort
     stat stty sync sysctl tail tee test timeout top touch true tty umount uname wc wget whoami yes
 """
-_PLACES = ("/bin/busybox", "/usr/bin/busybox", "/usr/sbin/busybox")
+_PLACES = ("/bin", "/usr/bin", "/usr/sbin")
 _PLACEHOLDER = b"#!/bin/false\n"
 _LARGE = 16 << 20
 
@@ -44,8 +46,10 @@ _SERVES = ("sh", "-c", 'trap "exit 0" TERM INT; httpd -f -p 80 -h /www & wait $!
 
 
 def find_busybox() -> Path | None:
-    """The busybox of this machine, where it has one."""
-    return next((path for path in map(Path, _PLACES) if path.is_file()), None)
+    """The busybox of this machine, where it has one: the first in PATH."""
+    folders = os.pathsep.join((os.environ.get("PATH", os.defpath), *_PLACES))
+    found = shutil.which("busybox", path=folders)
+    return Path(found) if found else None
 
 
 class Shelf(Mapping[str, Built]):

@@ -20,7 +20,7 @@ from refimpl.streaming.requests import StreamRequest
 from refimpl.streaming.streams import Streams
 from refimpl.wire.status import Code, Refused
 
-__all__ = ["Live", "LiveProcesses"]
+__all__ = ["Live", "LiveProcesses", "nothing"]
 
 
 @attrs.define(eq=False)
@@ -35,7 +35,7 @@ class Live:
     over: threading.Event = attrs.field(factory=threading.Event)
 
 
-def _nothing(*_: Any) -> None:
+def nothing(*_: Any) -> None:
     """What is done where nothing is to be done."""
 
 
@@ -52,9 +52,9 @@ class LiveProcesses:
         wanted: Wanted,
         wires: Wires,
         *,
-        output: Output = _nothing,
-        ended: Ended = _nothing,
-        begin: Callable[[Kept], object] = _nothing,
+        output: Output = nothing,
+        ended: Ended = nothing,
+        begin: Callable[[Kept], object] = nothing,
         finish: Callable[[int], Exit] = Exit,
     ) -> Kept:
         """The process, below a keeper of its own; `ended` is told of its end. begin: called with
@@ -159,7 +159,7 @@ class LiveProcesses:
                 output(name, data)
             live.audience.tell(name, data)
 
-        exit = finish(live.wires.pump(live.kept, write, _nothing))
+        exit = finish(live.wires.pump(live.kept, write, nothing))
         with self._lock:
             if self._live.get(id) is live:
                 del self._live[id]
