@@ -93,7 +93,10 @@ class Life:
             return self._gone  # it was waited for once
         latest = self.journal.since(self._looked)
         if self.process and any(call.code == Code.UNAVAILABLE for call in latest):
-            self.process.wait_end(1.0)  # of one that dies its socket may outlive its connections
+            # Of one that dies the socket may outlive the connections; on a busy machine for long.
+            self.process.wait_end(0.2)
+            if self.process.running() and self._sign():
+                self.process.wait_end(WAKE_S)
         dead = not self._serves()
         if not dead and not self.silence:
             self._looked = self.journal.seq

@@ -115,7 +115,8 @@ def test_a_limit_below_what_is_used_has_a_defined_end(cri: CriTarget) -> None:
     "CRI-RS-009", "containerd, CRI-O: a container that is not started yet", needs=[IMAGE, CGROUPS]
 )
 def test_an_update_before_the_start_counts_from_the_start(cri: CriTarget) -> None:
-    """Or it is refused."""
+    """Or it is refused. A kubelet that resizes a pod while its containers are made would else
+    believe in limits that nothing has."""
     container = limited(cri.pods.shared(), _BEFORE, start=False)
     wanted = _HIGH
     try:
