@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from decimal import ROUND_UP, Decimal
+from functools import lru_cache
 from typing import ClassVar
 
 import attrs
@@ -42,20 +43,7 @@ class Quantity:
     @classmethod
     def parse(cls, text: str) -> Quantity:
         """The quantity that is written so. Raises ValueError."""
-        match = _TEXT.fullmatch(text)
-        if not text or match is None:
-            raise ValueError(
-                f"{text!r} is no quantity: a number and one of n u m k M G T P E,"
-                " Ki Mi Gi Ti Pi Ei, or an exponent such as e3"
-            )
-        number = Decimal(f"{match['sign']}{match['whole'] or 0}.{match['part'] or 0}")
-        suffix = match["suffix"] or ""
-        if suffix in _BINARY:
-            amount = number * _BINARY[suffix]
-        else:
-            power = int(match["exponent"] or _DECIMAL[suffix])
-            amount = number.scaleb(max(min(power, 400), -400))
-        return cls(_rounded(amount))
+        return cls(_nano(text))
 
     def __str__(self) -> str:
         whole, part = divmod(abs(self.nano), NANO)
@@ -72,6 +60,25 @@ class Quantity:
         """The amount as an int of 64 bits; None where it is none."""
         amount, part = divmod(self.nano, NANO)
         return amount if not part and -_LARGEST - 1 <= amount <= _LARGEST else None
+
+
+@lru_cache(4096)
+def _nano(text: str) -> int:
+    """Cached, as the same few texts stand in devices without number."""
+    match = _TEXT.fullmatch(text)
+    if not text or match is None:
+        raise ValueError(
+            f"{text!r} is no quantity: a number and one of n u m k M G T P E,"
+            " Ki Mi Gi Ti Pi Ei, or an exponent such as e3"
+        )
+    number = Decimal(f"{match['sign']}{match['whole'] or 0}.{match['part'] or 0}")
+    suffix = match["suffix"] or ""
+    if suffix in _BINARY:
+        amount = number * _BINARY[suffix]
+    else:
+        power = int(match["exponent"] or _DECIMAL[suffix])
+        amount = number.scaleb(max(min(power, 400), -400))
+    return _rounded(amount)
 
 
 def _rounded(amount: Decimal) -> int:

@@ -6,6 +6,7 @@ Source: Kubernetes 1.37 dynamic-resource-allocation/cel; limits of resource.k8s.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 import attrs
 
@@ -71,6 +72,7 @@ class Environment:
         return _MAPS[field][len(steps)]
 
 
+@cache
 def device_environment(*, list_attributes: bool, multiple_allocations: bool = True) -> Environment:
     """list_attributes: the gate DRAListTypeAttributes is on, or the expression was stored before;
     multiple_allocations: DRAConsumableCapacity is."""

@@ -42,14 +42,9 @@ class Expression:
     def matches(self, device: Device) -> bool:
         """Whether a selector takes the device. Raises EvaluationError, also for a result that is
         no bool: Kubernetes does not take that for a no."""
-        try:
-            result = self._run([device, 0, *self._variables])
-        except (RecursionError, OverflowError) as error:
-            raise EvaluationError(str(error)) from None
-        if result is True:
-            return True
-        if result is False:
-            return False
+        result = self.evaluate(device)
+        if result.__class__ is bool:
+            return bool(result)
         raise EvaluationError(f"the result is a {kind(result)}, and has to be a bool")
 
 

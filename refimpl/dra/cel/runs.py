@@ -122,44 +122,30 @@ def equal_to_text(left: Run, text: str) -> Run:
     return run
 
 
-def _and(left: Run, right: Run) -> Run:
-    def run(frame: list[Any]) -> bool:
-        try:
-            one = left(frame)
-        except EvaluationError:
-            if right(frame) is False:
-                return False
-            raise
-        if one is False:
-            return False
-        other = right(frame)
-        if other is False:
-            return False
-        if one is True and other is True:
-            return True
-        raise no_overload("_&&_", one, other)
+def _logical(function: str, decisive: bool) -> Callable[[Run, Run], Run]:
+    """`&&`, for which False decides, or `||`, for which True does: on either side, whatever is
+    wrong with the other."""
 
-    return run
+    def of(left: Run, right: Run) -> Run:
+        def run(frame: list[Any]) -> Any:
+            try:
+                one = left(frame)
+            except EvaluationError:
+                if right(frame) is decisive:
+                    return decisive
+                raise
+            if one is decisive:
+                return decisive
+            other = right(frame)
+            if other is decisive:
+                return decisive
+            if one.__class__ is bool and other.__class__ is bool:
+                return not decisive
+            raise no_overload(function, one, other)
 
+        return run
 
-def _or(left: Run, right: Run) -> Run:
-    def run(frame: list[Any]) -> bool:
-        try:
-            one = left(frame)
-        except EvaluationError:
-            if right(frame) is True:
-                return True
-            raise
-        if one is True:
-            return True
-        other = right(frame)
-        if other is True:
-            return True
-        if one is False and other is False:
-            return False
-        raise no_overload("_||_", one, other)
-
-    return run
+    return of
 
 
 def _conditional(test: Run, yes: Run, no: Run) -> Run:
@@ -197,8 +183,8 @@ def _or_else(optional: Run, other: Run) -> Run:
 
 
 SPECIAL: dict[str, Callable[..., Run]] = {
-    "_&&_": _and,
-    "_||_": _or,
+    "_&&_": _logical("_&&_", decisive=False),
+    "_||_": _logical("_||_", decisive=True),
     "_?_:_": _conditional,
     "@not_strictly_false": _not_strictly_false,
     "orValue": _or_else,

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from refimpl.dra.validation import names, taints
 from refimpl.dra.validation.gates import Gates
-from refimpl.dra.validation.problems import At, Reason, at_most, given, unique
+from refimpl.dra.validation.problems import At, Reason, at_most, given, opaque_object, unique
 from refimpl.dra.validation.selectors import costs_of_all, derived_attributes, selectors
 
 __all__ = ["configuration", "device_claim"]
 
 _MOST_REQUESTS, _MOST_ALTERNATIVES, _MOST_CONSTRAINTS, _MOST_CONFIG = 32, 8, 32, 32
-_LONGEST_PARAMETERS = 10 * 1024
 _MODES = ("All", "ExactCount")
 
 
@@ -138,9 +136,4 @@ def configuration(at: At, value: Mapping[str, Any]) -> None:
     if parameters is None:
         inside.note(Reason.REQUIRED, "has to be given")
         return
-    # An API server counts the bytes as they are sent; so are they where nobody set them closer.
-    size = len(json.dumps(parameters, ensure_ascii=False).encode())
-    if size > _LONGEST_PARAMETERS:
-        inside.note(Reason.TOO_LONG, f"has {size} bytes; {_LONGEST_PARAMETERS} are allowed")
-    elif not isinstance(parameters, Mapping):
-        inside.invalid("has to be an object")
+    opaque_object(inside, parameters)

@@ -10,7 +10,15 @@ from refimpl.dra.semver import Semver
 from refimpl.dra.validation import names, taints
 from refimpl.dra.validation.gates import Gates
 from refimpl.dra.validation.policies import request_policy
-from refimpl.dra.validation.problems import At, Reason, at_most, given, required, unique
+from refimpl.dra.validation.problems import (
+    At,
+    Reason,
+    at_most,
+    exactly_one,
+    given,
+    required,
+    unique,
+)
 
 __all__ = ["counters", "device"]
 
@@ -131,15 +139,7 @@ def _nodes(at: At, value: Mapping[str, Any], per_device: bool) -> None:
         if found:
             at.invalid(f"{found[0]} is only for slices with perDeviceNodeSelection")
         return
-    if value.get("nodeName") == "":
-        at.field("nodeName").invalid("may be left out, but not be empty")
-    if value.get("allNodes") is False:
-        at.field("allNodes").invalid("is true or left out")
-    chosen = [name for name in found if value[name] not in ("", False)]
-    if not chosen:
-        at.note(Reason.REQUIRED, f"has exactly one of {', '.join(_NODES)}")
-    elif len(chosen) > 1:
-        at.invalid(f"has exactly one of {', '.join(_NODES)}, not {' and '.join(chosen)}")
+    exactly_one(at, value, _NODES)
 
 
 def _allocatable(at: At, name: str, value: Mapping[str, Any], capacity: Mapping[str, Any]) -> None:

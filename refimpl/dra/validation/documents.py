@@ -43,9 +43,18 @@ def judged(
 ) -> tuple[int, list[Finding]]:
     """How many objects there are in a file of YAML or JSON, lists and several documents included,
     and what is wrong with them. Raises DocumentError."""
+    return _judged(_parsed(data, path), path, gates, admin_access)
+
+
+def _parsed(data: bytes, path: str) -> list[Document]:
+    return [yaml.parse(text, name=path) for text in _documents(data)]
+
+
+def _judged(
+    documents: list[Document], path: str, gates: Gates, admin_access: bool
+) -> tuple[int, list[Finding]]:
     count, findings = 0, []
-    for text in _documents(data):
-        document = yaml.parse(text, name=path)
+    for document in documents:
         for steps, object in _objects(document.value, ()):
             count += 1
             judge = _Judge(path, document, steps)
@@ -56,13 +65,14 @@ def judged(
 def objects(data: bytes, path: str) -> list[Mapping[str, Any]]:
     """All objects of a file, of any kind; those of the group with their quantities as texts. Raises
     DocumentError, and ValueError for what is misshapen or would be refused."""
-    found: list[Mapping[str, Any]] = []
-    _, findings = judged(data, path, gates=ALPHA, admin_access=True)
+    documents = _parsed(data, path)
+    _, findings = _judged(documents, path, ALPHA, admin_access=True)
     wrong = next((each for each in findings if each.level == "error"), None)
     if wrong is not None:
         raise ValueError(str(wrong))
-    for text in _documents(data):
-        value = yaml.parse(text, name=path).value
+    found: list[Mapping[str, Any]] = []
+    for document in documents:
+        value = document.value
         items = value.get("items") if isinstance(value, Mapping) else None
         for each in items if isinstance(items, list) else [value]:
             if isinstance(each, Mapping):

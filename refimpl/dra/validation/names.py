@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from refimpl.dra.patterns import LABEL, SUBDOMAIN, WORD
 from refimpl.dra.validation.problems import At, Reason, required
 
 __all__ = [
@@ -14,9 +15,7 @@ __all__ = [
     "label_value", "pool", "share_id", "subdomain",
 ]  # fmt: skip
 
-_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
-_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-_WORD = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
+_LABEL, _SUBDOMAIN, _WORD = map(re.compile, (LABEL, SUBDOMAIN, WORD))
 _ID = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _UUID = re.compile(r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}")
 _LABEL_LONG, _SUBDOMAIN_LONG, _DRIVER_LONG, _ID_LONG = 63, 253, 63, 32

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 from typing import Any
 
 import attrs
 
-__all__ = ["At", "Problem", "Reason", "at_most", "given", "required", "unique"]
+__all__ = [
+    "At",
+    "Problem",
+    "Reason",
+    "at_most",
+    "exactly_one",
+    "given",
+    "opaque_object",
+    "required",
+    "unique",
+]
+
+
+_LONGEST_OPAQUE = 10 * 1024
 
 
 class Reason(StrEnum):
@@ -99,6 +113,30 @@ def unique(at: At, values: Any, key: Callable[[Any], object] = lambda value: val
             shown = name if isinstance(name, str) else value
             place.note(Reason.DUPLICATE, f"{shown!r} is there already")
         seen.append(name)
+
+
+def exactly_one(at: At, value: Mapping[str, Any], names: tuple[str, ...]) -> None:
+    """One of these fields is set, to no empty text and not to false."""
+    for name in given(value, *names):
+        if value[name] == "":
+            at.field(name).invalid("may be left out, but not be empty")
+        elif value[name] is False:
+            at.field(name).invalid("is true or left out")
+    chosen = [name for name in given(value, *names) if value[name] not in ("", False)]
+    if not chosen:
+        at.note(Reason.REQUIRED, f"has exactly one of {', '.join(names)}")
+    elif len(chosen) > 1:
+        at.invalid(f"has exactly one of {', '.join(names)}, not {' and '.join(chosen)}")
+
+
+def opaque_object(at: At, value: Any) -> None:
+    """An object that Kubernetes only keeps. An API server counts its bytes as they are sent; here
+    they are those of JSON as it is usually written."""
+    size = len(json.dumps(value, ensure_ascii=False).encode())
+    if size > _LONGEST_OPAQUE:
+        at.note(Reason.TOO_LONG, f"has {size} bytes; {_LONGEST_OPAQUE} are allowed")
+    elif not isinstance(value, Mapping):
+        at.invalid("has to be an object")
 
 
 def given(value: Mapping[str, Any], *names: str) -> list[str]:

@@ -29,8 +29,7 @@ def selectors(at: At, values: list[Mapping[str, Any]] | None, gates: Gates, *, f
 
 
 def _selector(at: At, text: str, gates: Gates) -> None:
-    if len(text.encode()) > LONGEST:
-        at.note(Reason.TOO_LONG, f"has {len(text.encode())} bytes; {LONGEST} are allowed")
+    if not _short(at, text):
         return
     try:
         selector(text, list_attributes=gates.list_attributes)
@@ -38,6 +37,13 @@ def _selector(at: At, text: str, gates: Gates) -> None:
         at.note(Reason.FORBIDDEN, str(error))
     except ExpressionError as error:
         at.invalid(str(error))
+
+
+def _short(at: At, text: str) -> bool:
+    size = len(text.encode())
+    if size > LONGEST:
+        at.note(Reason.TOO_LONG, f"has {size} bytes; {LONGEST} are allowed")
+    return size <= LONGEST
 
 
 def derived_attributes(
@@ -59,8 +65,7 @@ def derived_attributes(
 def _derived(at: At, text: str, gates: Gates) -> int:
     if not required(at, text):
         return 0
-    if len(text.encode()) > LONGEST:
-        at.note(Reason.TOO_LONG, f"has {len(text.encode())} bytes; {LONGEST} are allowed")
+    if not _short(at, text):
         return 0
     try:
         expression = compiled(text, list_attributes=gates.list_attributes)

@@ -7,7 +7,7 @@ from typing import Any
 
 from refimpl.dra.validation import devices, names, taints
 from refimpl.dra.validation.gates import Gates
-from refimpl.dra.validation.problems import At, Reason, at_most, given, unique
+from refimpl.dra.validation.problems import At, Reason, at_most, exactly_one, unique
 
 __all__ = ["slice_spec", "slice_update"]
 
@@ -55,18 +55,9 @@ def _special(device: Mapping[str, Any]) -> list[str]:
 
 
 def _nodes(at: At, spec: Mapping[str, Any]) -> None:
-    for name in ("allNodes", "perDeviceNodeSelection"):
-        if spec.get(name) is False:
-            at.field(name).invalid("is true or left out")
-    if spec.get("nodeName") == "":
-        at.field("nodeName").invalid("may be left out, but not be empty")
-    elif spec.get("nodeName"):
+    exactly_one(at, spec, _NODES)
+    if spec.get("nodeName"):
         names.subdomain(at.field("nodeName"), spec["nodeName"])
-    chosen = [name for name in given(spec, *_NODES) if spec[name] not in ("", False)]
-    if not chosen:
-        at.note(Reason.REQUIRED, f"has exactly one of {', '.join(_NODES)}")
-    elif len(chosen) > 1:
-        at.invalid(f"has exactly one of {', '.join(_NODES)}, not {' and '.join(chosen)}")
     if spec.get("nodeSelector") is not None:
         taints.node_selector(at.field("nodeSelector"), spec["nodeSelector"], one_term=True)
 

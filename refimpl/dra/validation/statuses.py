@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import ipaddress
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from refimpl.dra.validation import names, taints
 from refimpl.dra.validation.claims import configuration
-from refimpl.dra.validation.problems import At, Reason, at_most, required, unique
+from refimpl.dra.validation.problems import At, Reason, at_most, opaque_object, required, unique
 
 __all__ = ["claim_status"]
 
 _MOST_RESULTS, _MOST_CONFIG, _MOST_CONSUMERS, _MOST_ADDRESSES = 32, 64, 256, 16
-_LONGEST_DATA, _LONGEST_INTERFACE, _LONGEST_HARDWARE = 10 * 1024, 256, 128
+_LONGEST_INTERFACE, _LONGEST_HARDWARE = 256, 128
 _SOURCES = ("FromClaim", "FromClass")
 
 
@@ -100,18 +99,9 @@ def _devices(at: At, status: Mapping[str, Any]) -> None:
         if _key(each) not in allocated:
             place.invalid(f"{'/'.join(filter(None, _key(each)))} is not allocated to the claim")
         taints.conditions(place.field("conditions"), each.get("conditions"))
-        _data(place.field("data"), each.get("data"))
+        if each.get("data") is not None:
+            opaque_object(place.field("data"), each["data"])
         _network(place.field("networkData"), each.get("networkData") or {})
-
-
-def _data(at: At, value: Any) -> None:
-    if value is None:
-        return
-    size = len(json.dumps(value, ensure_ascii=False).encode())
-    if size > _LONGEST_DATA:
-        at.note(Reason.TOO_LONG, f"has {size} bytes; {_LONGEST_DATA} are allowed")
-    elif not isinstance(value, Mapping):
-        at.invalid("has to be an object")
 
 
 def _network(at: At, value: Mapping[str, Any]) -> None:

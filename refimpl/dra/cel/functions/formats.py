@@ -20,11 +20,10 @@ from refimpl.dra.cel.functions.network import url
 from refimpl.dra.cel.functions.tables import Table
 from refimpl.dra.cel.functions.times import timestamp
 from refimpl.dra.cel.values import NONE, Optional
+from refimpl.dra.patterns import LABEL, SUBDOMAIN, WORD
 
 __all__ = ["FORMATS"]
 
-_LABEL = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
-_WORD = r"(?:[A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _UUID = r"[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}"
 
 Check = Callable[[str], list[str]]
@@ -47,14 +46,12 @@ def _shape(text: str, *, regex: str, most: int, what: str, prefix: bool = False)
     return too_long + ([] if re.fullmatch(regex, name) else [f"must be {what}"])
 
 
-_label = partial(_shape, regex=_LABEL, most=63, what="a lowercase RFC 1123 label")
-_subdomain = partial(
-    _shape, regex=rf"{_LABEL}(?:\.{_LABEL})*", most=253, what="a lowercase RFC 1123 subdomain"
-)
+_label = partial(_shape, regex=LABEL, most=63, what="a lowercase RFC 1123 label")
+_subdomain = partial(_shape, regex=SUBDOMAIN, most=253, what="a lowercase RFC 1123 subdomain")
 _label_1035 = partial(
     _shape, regex=r"[a-z](?:[-a-z0-9]*[a-z0-9])?", most=63, what="a DNS-1035 label"
 )
-_label_value = partial(_shape, regex=rf"(?:{_WORD})?", most=63, what="empty or a label value")
+_label_value = partial(_shape, regex=rf"(?:{WORD})?", most=63, what="empty or a label value")
 _uuid = partial(_shape, regex=_UUID, most=36, what="a UUID")
 
 
@@ -63,7 +60,7 @@ def _qualified_name(text: str) -> list[str]:
     if len(prefix) > 1:
         return ["must be a name with an optional DNS subdomain prefix and '/'"]
     wrong = [] if not prefix else _subdomain(prefix[0]) if prefix[0] else ["prefix is empty"]
-    return wrong + _shape(name, regex=_WORD, most=63, what="a qualified name")
+    return wrong + _shape(name, regex=WORD, most=63, what="a qualified name")
 
 
 def _read_by(read: Callable[[str], object], what: str) -> Check:

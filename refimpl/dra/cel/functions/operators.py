@@ -24,7 +24,7 @@ from refimpl.dra.cel.values import (
     unsigned,
 )
 
-__all__ = ["OPERATORS", "at", "maybe_at"]
+__all__ = ["OPERATORS", "maybe_at"]
 
 
 def _whole(
@@ -73,9 +73,6 @@ def _index(container: Any, key: Any) -> Any:
     if not found.filled:
         raise EvaluationError(f"no such key: {key}")
     return found.value
-
-
-at = _index
 
 
 def maybe_at(container: Any, key: Any) -> Optional:

@@ -71,10 +71,12 @@ def formatted(text: str, values: list[Any]) -> str:
             return "%"
         if not left:
             raise EvaluationError(f"index {len(values)} out of range: {text!r} has more clauses")
-        write = _CLAUSES.get(letter)
-        if write is None:
+        if letter not in KINDS:
             raise EvaluationError(f"could not parse formatting clause: unrecognized %{letter}")
-        return write(left.pop(0), int(precision or _PRECISION))
+        value = left.pop(0)
+        if kind(value) not in KINDS[letter]:
+            raise _wrong(letter, value)
+        return _CLAUSES[letter](value, int(precision or _PRECISION))
 
     done = CLAUSE.sub(filled, text)
     if text.replace("%%", "").endswith("%"):
@@ -134,26 +136,13 @@ _WORDS: dict[str, Callable[[Any], str]] = {
 }
 
 
-def _whole(letter: str, write: Callable[[int], str]) -> Callable[[Any, int], str]:
-    def clause(value: Any, _: int) -> str:
-        if kind(value) not in ("int", "uint"):
-            raise _wrong(letter, value)
-        return write(int(value))
-
-    return clause
-
-
-def _fraction(value: Any, precision: int) -> str:
-    if kind(value) != "double":
-        raise _wrong("f", value)
+def _fraction(value: float, precision: int) -> str:
     return f"{value:,.{precision}f}" if math.isfinite(value) else _infinite(value)
 
 
-def _scientific(value: Any, _: int) -> str:
+def _scientific(value: float, _: int) -> str:
     """Whatever precision is asked for, there are six decimals; what is no number is as long as the
     shortest."""
-    if kind(value) != "double":
-        raise _wrong("e", value)
     if not math.isfinite(value):
         return _infinite(value).rjust(6)
     mantissa, power = f"{value:.6e}".split("e")
@@ -164,32 +153,27 @@ def _infinite(value: float) -> str:
     return "NaN" if value != value else "∞" if value > 0 else "-∞"
 
 
+def _integer(letter: str) -> Callable[[Any, int], str]:
+    return lambda value, _: format(int(value), letter)
+
+
 def _hex(letter: str) -> Callable[[Any, int], str]:
     def clause(value: Any, _: int) -> str:
-        of = kind(value)
-        if of in ("int", "uint"):
+        if kind(value) in ("int", "uint"):
             return format(int(value), letter)
-        if of in ("string", "bytes"):
-            content: str = (value if of == "bytes" else value.encode()).hex()
-            return content.upper() if letter == "X" else content
-        raise _wrong(letter, value)
+        content: str = (value if isinstance(value, bytes) else value.encode()).hex()
+        return content.upper() if letter == "X" else content
 
     return clause
 
 
-def _binary(value: Any, _: int) -> str:
-    if kind(value) not in ("int", "uint", "bool"):
-        raise _wrong("b", value)
-    return format(int(value), "b")
-
-
 _CLAUSES: dict[str, Callable[[Any, int], str]] = {
     "s": _string,
-    "d": _whole("d", str),
-    "o": _whole("o", lambda value: format(value, "o")),
+    "d": _integer("d"),
+    "o": _integer("o"),
     "f": _fraction,
     "e": _scientific,
     "x": _hex("x"),
     "X": _hex("X"),
-    "b": _binary,
+    "b": _integer("b"),
 }
